@@ -1,0 +1,2 @@
+//! efface-bench
+fn main() {}

@@ -1,0 +1,2 @@
+//! efface-cli
+fn main() {}

@@ -1,0 +1,20 @@
+//! The mathematics of certified removal: losses, sums over rows, training, the removal step, the residual ladder,
+//! release noise and accounting. No I/O, no clock; randomness is passed in.
+//!
+//! Where to look: the removal step is in [`removal`], the bounds on what it leaves behind in [`residual`], what may be
+//! promised in [`accounting`], and the model that ties them together in [`model`].
+
+pub mod accounting;
+pub mod linalg;
+pub mod loss;
+pub mod model;
+pub mod noise;
+pub mod objective;
+pub mod predict;
+pub mod removal;
+pub mod residual;
+pub mod rounding;
+pub mod rows;
+pub mod secret;
+pub mod statistic;
+mod train;

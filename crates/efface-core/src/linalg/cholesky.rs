@@ -1,0 +1,54 @@
+//! Cholesky factors: the preconditioner of every solve. A factor never enters a claim, only what is measured with it.
+
+use faer::linalg::cholesky::llt::factor::{LltParams, cholesky_in_place, cholesky_in_place_scratch};
+use faer::{MatMut, Par, Spec};
+use zeroize::Zeroize;
+
+use super::{TrackedMatrix, kernel};
+
+/// Lower triangular L with `L Lᵀ ≈ A`.
+#[derive(Clone, Debug)]
+pub struct Cholesky {
+    dim: usize,
+    lower: Vec<f64>,
+}
+
+impl Cholesky {
+    /// Factor of `A + ridge · I`, or `None` when that is not positive definite (or not finite).
+    pub fn of(matrix: &TrackedMatrix, ridge: f64) -> Option<Self> {
+        let dim = matrix.dim();
+        let mut lower = matrix.lower().to_vec();
+        for entry in lower.iter_mut().step_by(dim + 1) {
+            *entry += ridge;
+        }
+        Self::of_lower(dim, lower)
+    }
+
+    /// Factor of the matrix whose lower triangle is given, column-major.
+    pub(crate) fn of_lower(dim: usize, mut lower: Vec<f64>) -> Option<Self> {
+        let parallel = if dim < 256 { Par::Seq } else { Par::rayon(0) };
+        let params: Spec<LltParams, f64> = Spec::default();
+        let mut memory = faer::dyn_stack::MemBuffer::new(cholesky_in_place_scratch::<f64>(dim, parallel, params));
+        let stack = faer::dyn_stack::MemStack::new(&mut memory);
+        let view = MatMut::from_column_major_slice_mut(&mut lower, dim, dim);
+        let done = cholesky_in_place(view, Default::default(), parallel, stack, params);
+        let factor = Self { dim, lower };
+        // faer lets NaN through: a factor counts only if its whole diagonal is positive and finite.
+        (done.is_ok() && factor.diagonal().all(|l| l > 0.0 && l.is_finite())).then_some(factor)
+    }
+
+    /// Replaces b by the solution of `L Lᵀ x = b`.
+    pub fn solve(&self, b: &mut [f64]) {
+        kernel::cholesky_solve(&self.lower, b);
+    }
+
+    fn diagonal(&self) -> impl Iterator<Item = f64> + '_ {
+        self.lower.iter().step_by(self.dim + 1).copied()
+    }
+}
+
+impl Drop for Cholesky {
+    fn drop(&mut self) {
+        self.lower.zeroize();
+    }
+}

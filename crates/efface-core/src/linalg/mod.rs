@@ -1,0 +1,13 @@
+//! The linear algebra that removal needs, on top of faer: symmetric matrices that know their rounding error, Cholesky
+//! factors, an upper bound of the largest eigenvalue, and preconditioned conjugate gradients.
+
+mod cholesky;
+mod conjugate_gradient;
+pub(crate) mod kernel;
+mod spectral;
+pub(crate) mod tracked;
+
+pub use cholesky::Cholesky;
+pub(crate) use conjugate_gradient::{Solution, solve};
+pub use spectral::largest_eigenvalue;
+pub use tracked::TrackedMatrix;

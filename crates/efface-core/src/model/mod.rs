@@ -1,0 +1,192 @@
+//! A trained model that can forget: one fit per problem, one Gram matrix for all, and one joint claim.
+
+mod fit;
+mod plan;
+mod release;
+mod settle;
+mod training;
+
+pub use fit::{Curvature, Fit};
+pub use plan::{BudgetRule, Mechanism, PlanError, TrainingConfig, TrainingPlan};
+pub use release::{Release, ReleaseAccount, ReleaseClaim, ReleaseOutcome};
+pub use settle::Settled;
+pub use training::{Phase, TrainError, Trained};
+
+use crate::linalg::{TrackedMatrix, largest_eigenvalue};
+use crate::removal::{self, Change, StepContext};
+use crate::residual::Rung;
+use crate::rounding::{LowerBound, UpperBound};
+use crate::rows::{RowStore, StoreError};
+
+/// The secret state of a model: everything that must be kept to remove rows later. Never published.
+#[derive(Clone, Debug)]
+pub struct ModelState {
+    /// Rows present.
+    pub n_rows: usize,
+    /// One fit per problem.
+    pub fits: Vec<Fit>,
+    /// `Σ x_i x_iᵀ` over all rows present; `None` when there are too many features for a matrix.
+    pub gram: Option<TrackedMatrix>,
+    /// Upper bound of ‖X‖₂².
+    pub design_norm_squared: UpperBound,
+    /// R: bound on the norm of every row.
+    pub row_norm: UpperBound,
+    /// The rung that the current claim rests on.
+    pub rung: Rung,
+    /// Whether every random number so far came from the operating system.
+    pub certified: bool,
+    /// What releases have spent.
+    pub account: ReleaseAccount,
+}
+
+/// A plan and the secret state that it led to.
+#[derive(Clone, Debug)]
+pub struct Model {
+    plan: TrainingPlan,
+    state: ModelState,
+}
+
+/// What a change of the rows led to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChangeReport {
+    /// What is claimed now.
+    pub claim: Claim,
+    /// Whether the model still stands.
+    pub outcome: Outcome,
+}
+
+/// The current claim of a model, jointly over its problems.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claim {
+    /// Upper bound of the gradient's norm, `√(Σ_k ‖∇L_k‖²)`.
+    pub gradient_residual: UpperBound,
+    /// Upper bound of the distance to the exactly retrained weights, `√(Σ_k r_k²)`.
+    pub distance_bound: UpperBound,
+    /// What the claim rests on.
+    pub rung: Rung,
+}
+
+/// Whether a model still stands after a change. Not an error: both are answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The claim is within its budget, or has none.
+    Done,
+    /// Mechanism `objective`: the residual exceeds the budget; train again with a fresh perturbation.
+    RetrainRequired,
+}
+
+impl Model {
+    /// A model from a plan and a state that was kept; `None` when they do not fit each other.
+    pub fn from_state(plan: TrainingPlan, state: ModelState) -> Option<Self> {
+        let problems = plan.problems();
+        let fits = state.fits.len() == problems.len()
+            && state.fits.iter().zip(&problems).all(|(fit, problem)| {
+                let dim = fit.weights.len();
+                fit.problem == *problem && fit.gradient.len() == dim && state.gram.is_some() == fit.curvature.is_some()
+            });
+        fits.then_some(Self { plan, state })
+    }
+
+    /// The same model with what earlier releases spent: retraining does not take a release back.
+    #[must_use]
+    pub fn with_account(mut self, account: ReleaseAccount) -> Self {
+        self.state.account = account;
+        self
+    }
+
+    /// What was asked for.
+    pub fn plan(&self) -> &TrainingPlan {
+        &self.plan
+    }
+
+    /// The secret state, to be kept.
+    pub fn state(&self) -> &ModelState {
+        &self.state
+    }
+
+    /// d.
+    pub fn dim(&self) -> usize {
+        self.state.fits.first().map_or(0, |fit| fit.weights.len())
+    }
+
+    /// What is claimed now, jointly: K problems are one Gaussian in R^{dK}, so squares add up.
+    pub fn claim(&self) -> Claim {
+        let objective = self.plan.objective();
+        let joint = |part: &dyn Fn(&Fit) -> UpperBound| {
+            let squares: UpperBound = self.state.fits.iter().map(|fit| part(fit).squared()).sum();
+            if let [fit] = &self.state.fits[..] { part(fit) } else { squares.sqrt() }
+        };
+        Claim {
+            gradient_residual: joint(&Fit::residual),
+            distance_bound: joint(&|fit| fit.distance_bound(&objective)),
+            rung: self.state.rung,
+        }
+    }
+
+    /// Largest residual that the perturbation covers, under mechanism `objective`.
+    pub fn removal_budget(&self) -> Option<LowerBound> {
+        self.plan.removal_budget()
+    }
+
+    /// Whether the current claim is within the budget, where there is one.
+    pub fn outcome(&self) -> Outcome {
+        let over = self.removal_budget().is_some_and(|budget| self.claim().gradient_residual.get() > budget.get());
+        if over { Outcome::RetrainRequired } else { Outcome::Done }
+    }
+
+    /// Removes and adds rows by one Newton step per problem.
+    ///
+    /// `rows` are the rows after the change; mechanism `release` with its default bound does not read them. After an
+    /// error the state is not to be used: load the one that was kept.
+    pub fn change(&mut self, change: &Change<'_>, rows: &dyn RowStore) -> Result<ChangeReport, StoreError> {
+        let state = &mut self.state;
+        if let Some(gram) = state.gram.as_mut() {
+            for (sign, rows) in change.parts() {
+                rows.add_gram(sign, gram)?;
+            }
+        }
+        if let Some(added) = change.added {
+            // ‖X‖² grows by at most the squared norms of the new rows, and never by a removal.
+            state.design_norm_squared += UpperBound::count(added.n_rows()) * state.row_norm.squared();
+            state.n_rows += added.n_rows();
+        }
+        state.n_rows -= change.removed.map_or(0, RowStore::n_rows).min(state.n_rows);
+        let context = StepContext {
+            objective: self.plan.objective(),
+            change: self.plan.curvature_change(state.row_norm),
+            rung: self.plan.rung(),
+            gram: state.gram.as_ref(),
+            design_norm_squared: state.design_norm_squared,
+            rows,
+        };
+        for fit in &mut state.fits {
+            state.rung = removal::step(fit, change, &context)?;
+        }
+        Ok(ChangeReport { claim: self.claim(), outcome: self.outcome() })
+    }
+
+    /// Norm of the step that removing these rows would take, ‖H⁻¹Δ‖, jointly over the problems. An estimate.
+    pub fn influence(&self, batch: &dyn RowStore) -> Result<f64, StoreError> {
+        let context = StepContext {
+            objective: self.plan.objective(),
+            change: self.plan.curvature_change(self.state.row_norm),
+            rung: Rung::Stale,
+            gram: None,
+            design_norm_squared: self.state.design_norm_squared,
+            rows: batch,
+        };
+        let change = Change::remove(batch);
+        let mut sum = 0.0;
+        for fit in &self.state.fits {
+            sum += removal::step_size(fit, &change, &context)?.powi(2);
+        }
+        Ok(sum.sqrt())
+    }
+
+    /// Bounds ‖X‖₂ again from the Gram matrix as it is now.
+    fn bound_design(&mut self) {
+        if let Some(gram) = &self.state.gram {
+            self.state.design_norm_squared = largest_eigenvalue(gram);
+        }
+    }
+}

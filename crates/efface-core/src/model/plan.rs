@@ -1,0 +1,323 @@
+//! What to train and what to promise: a plain configuration comes in, a valid plan comes out, and only the plan trains.
+
+use serde::{Deserialize, Serialize};
+
+use crate::accounting::{Guarantee, gaussian};
+use crate::loss::{self, Loss};
+use crate::noise::NoiseLaw;
+use crate::objective::Objective;
+use crate::residual::{Constants, CurvatureChange, Rung};
+use crate::rounding::{LowerBound, UpperBound};
+use crate::rows::{NegativeSampling, Problem};
+
+/// Everything that is decided before the first row is read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TrainingConfig {
+    /// ℓ.
+    #[serde(with = "loss_tag")]
+    pub loss: &'static dyn Loss,
+    /// λ: the objective adds λ·n/2·‖w‖².
+    pub l2_per_row: f64,
+    /// Number of classes; `None` for regression.
+    pub n_classes: Option<u32>,
+    /// How models are protected when they leave.
+    pub mechanism: Mechanism,
+    /// Law of the noise.
+    pub law: NoiseLaw,
+    /// Standard deviation of the noise (scale of the exponent, for the gamma law); `None`: the mechanism's default.
+    pub noise_std: Option<f64>,
+    /// ε.
+    pub epsilon: f64,
+    /// δ; ignored and taken as 0 under the gamma law.
+    pub delta: f64,
+    /// Rung that certifies removals; `None`: the mechanism's default.
+    pub bound: Option<Rung>,
+    /// Constants of the bounds.
+    pub constants: Constants,
+    /// What a private feature extractor has spent already.
+    pub extractor: Option<Guarantee>,
+    /// Fraction of the negatives that each one-vs-rest problem keeps; `None`: all.
+    pub negatives: Option<f64>,
+    /// Training and settling stop at this gradient norm.
+    pub gradient_tolerance: f64,
+    /// With more features than this no d × d matrix is kept: training by L-BFGS, removal without a step.
+    pub max_matrix_dim: usize,
+}
+
+/// How models are protected when they leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// Secret exact weights; fresh noise at every release.
+    Release,
+    /// Guo et al. 2020, Algorithms 1 and 2: one perturbation of the objective for the model's life.
+    Objective {
+        /// How the removal budget follows from σ, ε and δ.
+        budget: BudgetRule,
+    },
+}
+
+/// How the removal budget of mechanism `objective` follows from σ, ε and δ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BudgetRule {
+    /// σ·μ(ε, δ), exact for every ε.
+    Analytic,
+    /// σ·ε/c with c = √(2 ln(1.5/δ)), as printed.
+    Paper,
+}
+
+impl TrainingConfig {
+    /// The defaults for a loss and a number of classes: mechanism `release` at ε = 1, δ = 1e-4.
+    pub fn new(loss: &'static dyn Loss, l2_per_row: f64, n_classes: Option<u32>) -> Self {
+        Self {
+            loss,
+            l2_per_row,
+            n_classes,
+            mechanism: Mechanism::Release,
+            law: NoiseLaw::Gaussian,
+            noise_std: None,
+            epsilon: 1.0,
+            delta: 1e-4,
+            bound: None,
+            constants: Constants::Tight,
+            extractor: None,
+            negatives: None,
+            gradient_tolerance: 1e-9,
+            max_matrix_dim: 4096,
+        }
+    }
+}
+
+/// A valid [`TrainingConfig`].
+#[derive(Clone, Debug)]
+pub struct TrainingPlan {
+    config: TrainingConfig,
+    noise_std: f64,
+}
+
+/// Noise of mechanism `release` when none is given: a margin moves by a thousandth, which no accuracy notices, and a
+/// settled model is a million times closer than that to the retrained one.
+const DEFAULT_RELEASE_STD: f64 = 1e-3;
+
+/// Perturbation of mechanism `objective` when none is given.
+const DEFAULT_PERTURBATION_STD: f64 = 1.0;
+
+impl TrainingPlan {
+    /// Checks every value.
+    pub fn new(config: TrainingConfig) -> Result<Self, PlanError> {
+        positive("l2", config.l2_per_row)?;
+        positive("epsilon", config.epsilon)?;
+        if config.law == NoiseLaw::Gaussian && !(config.delta > 0.0 && config.delta < 1.0) {
+            return Err(PlanError::Delta { value: config.delta });
+        }
+        positive("gradient tolerance", config.gradient_tolerance)?;
+        if let Some(fraction) = config.negatives
+            && !(fraction > 0.0 && fraction <= 1.0)
+        {
+            return Err(PlanError::Negatives { value: fraction });
+        }
+        if let Some(extractor) = config.extractor {
+            let fine = extractor.epsilon >= 0.0 && extractor.epsilon.is_finite() && (0.0..1.0).contains(&extractor.delta);
+            if !fine {
+                return Err(PlanError::Extractor { epsilon: extractor.epsilon, delta: extractor.delta });
+            }
+        }
+        match (config.loss.is_classification(), config.n_classes) {
+            (true, Some(n)) if n >= 2 => {}
+            (true, n) => return Err(PlanError::Classes { loss: config.loss.tag(), found: n.unwrap_or(0) }),
+            (false, None) => {}
+            (false, Some(_)) => return Err(PlanError::NoClasses { loss: config.loss.tag() }),
+        }
+        let linear = config.loss.curvature_lipschitz() == 0.0;
+        let noise_std = config.noise_std.unwrap_or(match config.mechanism {
+            _ if linear => 0.0,
+            Mechanism::Release => DEFAULT_RELEASE_STD,
+            Mechanism::Objective { .. } => DEFAULT_PERTURBATION_STD,
+        });
+        if !(linear && noise_std == 0.0) {
+            positive("noise-std", noise_std)?;
+        }
+        let unbounded = config.loss.slope_bound().is_none() && !linear;
+        if config.bound == Some(Rung::WorstCase) && unbounded || config.bound == Some(Rung::NoStep) {
+            return Err(PlanError::Bound { bound: config.bound.map_or("", Rung::tag) });
+        }
+        let plan = Self { config, noise_std };
+        if !plan.is_exact() && plan.config.law == NoiseLaw::Gaussian && plan.mu_limit().get() <= 0.0 {
+            return Err(PlanError::Unreachable { epsilon: plan.config.epsilon, delta: plan.config.delta });
+        }
+        Ok(plan)
+    }
+
+    /// The configuration as given.
+    pub fn config(&self) -> &TrainingConfig {
+        &self.config
+    }
+
+    /// ℓ.
+    pub fn loss(&self) -> &'static dyn Loss {
+        self.config.loss
+    }
+
+    /// The noise's standard deviation (or scale).
+    pub fn noise_std(&self) -> f64 {
+        self.noise_std
+    }
+
+    /// Whether removal is exact and no noise is asked for: the squared loss without noise, where ε = 0.
+    pub fn is_exact(&self) -> bool {
+        self.noise_std == 0.0
+    }
+
+    /// Whether models are perturbed at training rather than at release.
+    pub fn is_objective(&self) -> bool {
+        matches!(self.config.mechanism, Mechanism::Objective { .. })
+    }
+
+    /// The guarantee that is promised for the model's life, without the extractor's.
+    pub fn guarantee(&self) -> Guarantee {
+        if self.is_exact() {
+            return Guarantee { epsilon: 0.0, delta: 0.0 };
+        }
+        let delta = if self.config.law == NoiseLaw::Gamma { 0.0 } else { self.config.delta };
+        Guarantee { epsilon: self.config.epsilon, delta }
+    }
+
+    /// What the certificate claims: the guarantee plus what the feature extractor spent. Theorem 5.
+    pub fn claimed_guarantee(&self) -> Guarantee {
+        self.config.extractor.map_or(self.guarantee(), |extractor| self.guarantee().plus(extractor))
+    }
+
+    /// μ(ε, δ): the most that all releases together may spend under the Gaussian law.
+    pub fn mu_limit(&self) -> LowerBound {
+        gaussian::mu_limit(self.config.epsilon, self.config.delta)
+    }
+
+    /// Largest gradient residual that mechanism `objective` covers; `None` under mechanism `release`, or when removal
+    /// is exact.
+    ///
+    /// Guo et al. 2020, Theorem 3: `σε/c` (Gaussian, printed), `σ·μ(ε, δ)` (Gaussian, exact), `scale·ε` (gamma).
+    pub fn removal_budget(&self) -> Option<LowerBound> {
+        let Mechanism::Objective { budget } = self.config.mechanism else { return None };
+        if self.is_exact() {
+            return None;
+        }
+        let scale = LowerBound::new(self.noise_std);
+        let epsilon = LowerBound::new(self.config.epsilon);
+        Some(match (self.config.law, budget) {
+            (NoiseLaw::Gamma, _) => scale.times(epsilon),
+            (NoiseLaw::Gaussian, BudgetRule::Analytic) => scale.times(self.mu_limit()),
+            (NoiseLaw::Gaussian, BudgetRule::Paper) => {
+                scale.times(epsilon).over(gaussian::gaussian_tail_factor(self.config.delta))
+            }
+        })
+    }
+
+    /// The rung that certifies removals.
+    pub fn rung(&self) -> Rung {
+        self.config.bound.unwrap_or(match self.config.mechanism {
+            Mechanism::Release => Rung::Stale,
+            Mechanism::Objective { .. } => Rung::DataDependent,
+        })
+    }
+
+    /// One problem for regression and for two classes, one per class beyond.
+    pub fn problems(&self) -> Vec<Problem> {
+        let negatives = self.config.negatives.map(|fraction| NegativeSampling { fraction });
+        match self.config.n_classes {
+            None => vec![Problem::regression()],
+            Some(2) => vec![Problem::one_vs_rest(1, None)],
+            Some(n) => (0..n).map(|class| Problem::one_vs_rest(class, negatives)).collect(),
+        }
+    }
+
+    pub(crate) fn objective(&self) -> Objective<'static> {
+        Objective { loss: self.config.loss, l2_per_row: self.config.l2_per_row }
+    }
+
+    pub(crate) fn curvature_change(&self, row_norm: UpperBound) -> CurvatureChange {
+        CurvatureChange::new(self.config.loss, self.config.constants, row_norm)
+    }
+}
+
+/// A configuration that cannot be trained or promised.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A number that must be positive is not.
+    #[error("{name} must be positive and finite, got `{value}`")]
+    NotPositive {
+        /// The parameter.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// δ is not a probability strictly between 0 and 1.
+    #[error("delta must be above 0 and below 1, got `{value}`")]
+    Delta {
+        /// Its value.
+        value: f64,
+    },
+    /// ε and δ are so small that no distance at all is allowed.
+    #[error("epsilon `{epsilon}` and delta `{delta}` together allow no difference at all; raise one of them")]
+    Unreachable {
+        /// ε.
+        epsilon: f64,
+        /// δ.
+        delta: f64,
+    },
+    /// The fraction of negatives is outside (0, 1].
+    #[error("negatives must be above 0 and at most 1, got `{value}`")]
+    Negatives {
+        /// Its value.
+        value: f64,
+    },
+    /// The extractor's guarantee is not one.
+    #[error("the extractor's epsilon must be at least 0 and its delta in [0, 1), got `{epsilon}` and `{delta}`")]
+    Extractor {
+        /// ε_DP.
+        epsilon: f64,
+        /// δ_DP.
+        delta: f64,
+    },
+    /// A classification loss needs two classes or more.
+    #[error("the {loss} loss needs labels of at least 2 classes, found {found}")]
+    Classes {
+        /// The loss.
+        loss: &'static str,
+        /// Classes found.
+        found: u32,
+    },
+    /// A regression loss takes numbers.
+    #[error("the {loss} loss takes numbers as labels, not classes")]
+    NoClasses {
+        /// The loss.
+        loss: &'static str,
+    },
+    /// The bound cannot certify this loss.
+    #[error("the bound `{bound}` cannot be used here")]
+    Bound {
+        /// The bound.
+        bound: &'static str,
+    },
+}
+
+fn positive(name: &'static str, value: f64) -> Result<(), PlanError> {
+    if value > 0.0 && value.is_finite() { Ok(()) } else { Err(PlanError::NotPositive { name, value }) }
+}
+
+mod loss_tag {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::{Loss, loss};
+
+    pub(super) fn serialize<S: Serializer>(loss: &&'static dyn Loss, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(loss.tag())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static dyn Loss, D::Error> {
+        let tag = String::deserialize(deserializer)?;
+        loss::by_tag(&tag).ok_or_else(|| D::Error::custom(format!("unknown loss `{tag}`")))
+    }
+}

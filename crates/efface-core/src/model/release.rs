@@ -1,0 +1,202 @@
+//! Releasing: the only way weights leave. Fresh noise under mechanism `release`; the perturbed weights themselves under
+//! mechanism `objective`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Model, Outcome, TrainingPlan};
+use crate::accounting::{Guarantee, gaussian};
+use crate::noise::{NoiseLaw, NoiseSource};
+use crate::rounding::{LowerBound, UpperBound};
+
+/// What the releases of a model have spent so far.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReleaseAccount {
+    /// Number of releases.
+    pub n_releases: usize,
+    /// Σ r_j².
+    pub distance_squares: UpperBound,
+    /// Σ r_j.
+    pub distances: UpperBound,
+    /// Whether the noise of every release came from the operating system.
+    pub certified: bool,
+}
+
+impl Default for ReleaseAccount {
+    fn default() -> Self {
+        Self { n_releases: 0, distance_squares: UpperBound::ZERO, distances: UpperBound::ZERO, certified: true }
+    }
+}
+
+/// Published weights and what is claimed of them.
+#[derive(Clone, Debug)]
+pub struct Release {
+    /// One vector per problem.
+    pub weights: Vec<Vec<f64>>,
+    /// The claim.
+    pub claim: ReleaseClaim,
+}
+
+/// Numbers of a certificate, each rounded the safe way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReleaseClaim {
+    /// k: releases so far, this one included.
+    pub release: usize,
+    /// r: distance of the secret weights from the exactly retrained ones.
+    pub distance_bound: UpperBound,
+    /// Gradient residual behind it.
+    pub gradient_residual: UpperBound,
+    /// Scale of the noise.
+    pub noise_std: f64,
+    /// μ of this release (Gaussian law); its ε under the gamma law.
+    pub mu: UpperBound,
+    /// The same for all releases of the model together.
+    pub mu_total: UpperBound,
+    /// The largest `mu_total` that the promise allows.
+    pub mu_limit: LowerBound,
+    /// The promise for the model's life, the feature extractor's share included.
+    pub guarantee: Guarantee,
+    /// The least ε that the releases so far prove at the promised δ, the extractor's share included.
+    pub epsilon_spent: f64,
+    /// Whether the randomness behind it was unpredictable.
+    pub certified: bool,
+}
+
+/// Whether a model may leave.
+#[derive(Clone, Debug)]
+pub enum ReleaseOutcome {
+    /// It may, and here it is.
+    Published(Release),
+    /// Mechanism `release`: even settled, this release would exceed the promise.
+    BudgetExhausted {
+        /// μ (or ε) of all releases with this one.
+        mu_total: UpperBound,
+        /// What the promise allows.
+        mu_limit: LowerBound,
+    },
+    /// Mechanism `objective`: the residual exceeds the budget.
+    RetrainRequired {
+        /// The residual.
+        spent: UpperBound,
+        /// What the perturbation covers.
+        budget: LowerBound,
+    },
+}
+
+/// Settle before a release that would spend more than this fraction of the whole promise: a million releases then fit.
+const SHARE_PER_RELEASE: f64 = 1e-3;
+
+impl TrainingPlan {
+    /// Under mechanism `release`, the distance bound above which a model is settled before it is released.
+    pub fn settle_above(&self) -> f64 {
+        match self.config().law {
+            _ if self.is_exact() => 0.0,
+            NoiseLaw::Gaussian => SHARE_PER_RELEASE * self.noise_std() * self.mu_limit().get(),
+            // Under the gamma law distances add up, not their squares.
+            NoiseLaw::Gamma => SHARE_PER_RELEASE.powi(2) * self.noise_std() * self.config().epsilon,
+        }
+    }
+}
+
+impl Model {
+    /// Whether the current claim is so loose that a release should be settled first. Looks at the secret weights' claim
+    /// only, never at a released model.
+    pub fn should_settle_before_release(&self) -> bool {
+        !self.plan.is_objective() && self.claim().distance_bound.get() > self.plan.settle_above()
+    }
+
+    /// Publishes the model, if the promise allows.
+    ///
+    /// Mechanism `release`: `w̃ = ŵ + s·ξ` with fresh ξ over all problems jointly. Given the requests so far, ŵ and the
+    /// exactly retrained weights are fixed vectors at most r apart, so this release is r/s-Gaussian-DP
+    /// indistinguishable from one by retraining, and k of them `√(Σ r_j²)/s`. Under the gamma law ε = Σ r_j / scale.
+    pub fn release(&mut self, noise: &mut NoiseSource) -> ReleaseOutcome {
+        if self.plan.is_objective() { self.release_perturbed() } else { self.release_with_noise(noise) }
+    }
+
+    /// What all releases together have spent, and the most that the promise allows: μ under the Gaussian law, ε under
+    /// the gamma law. Under mechanism `objective` it is the residual over the perturbation's scale.
+    pub fn spent_and_limit(&self) -> (UpperBound, LowerBound) {
+        if self.plan.is_objective() {
+            let scale = self.plan.noise_std();
+            let Some(budget) = self.removal_budget() else { return (UpperBound::ZERO, LowerBound::new(0.0)) };
+            let spent = self.claim().gradient_residual.over(LowerBound::new(scale));
+            return (spent, budget.over(UpperBound::new(scale)));
+        }
+        self.spent_by(&self.state.account)
+    }
+
+    fn spent_by(&self, account: &ReleaseAccount) -> (UpperBound, LowerBound) {
+        let scale = LowerBound::new(self.plan.noise_std());
+        match self.plan.config().law {
+            _ if self.plan.is_exact() => (UpperBound::ZERO, LowerBound::new(0.0)),
+            NoiseLaw::Gaussian => (account.distance_squares.sqrt().over(scale), self.plan.mu_limit()),
+            NoiseLaw::Gamma => (account.distances.over(scale), LowerBound::new(self.plan.config().epsilon)),
+        }
+    }
+
+    fn release_with_noise(&mut self, noise: &mut NoiseSource) -> ReleaseOutcome {
+        let r = self.claim().distance_bound;
+        let exact = self.plan.is_exact();
+        let account = ReleaseAccount {
+            n_releases: self.state.account.n_releases + 1,
+            distance_squares: self.state.account.distance_squares + r.squared(),
+            distances: self.state.account.distances + r,
+            certified: self.state.account.certified && (exact || noise.is_certified()),
+        };
+        let (mu_total, mu_limit) = self.spent_by(&account);
+        if mu_total.get() > mu_limit.get() {
+            return ReleaseOutcome::BudgetExhausted { mu_total, mu_limit };
+        }
+        let std = self.plan.noise_std();
+        let mu = if exact { UpperBound::ZERO } else { r.over(LowerBound::new(std)) };
+        let dim = self.dim();
+        let mut weights: Vec<Vec<f64>> = self.state.fits.iter().map(|fit| fit.weights.to_vec()).collect();
+        if !exact {
+            let deviates = self.plan.config().law.sample(dim * weights.len(), std, noise);
+            for (weights, deviates) in weights.iter_mut().zip(deviates.chunks_exact(dim)) {
+                weights.iter_mut().zip(deviates).for_each(|(w, noise)| *w += noise);
+            }
+        }
+        self.state.account = account;
+        ReleaseOutcome::Published(self.published(weights, mu, mu_total, mu_limit))
+    }
+
+    fn release_perturbed(&mut self) -> ReleaseOutcome {
+        if let (Outcome::RetrainRequired, Some(budget)) = (self.outcome(), self.removal_budget()) {
+            return ReleaseOutcome::RetrainRequired { spent: self.claim().gradient_residual, budget };
+        }
+        let (mu, mu_limit) = self.spent_and_limit();
+        let weights = self.state.fits.iter().map(|fit| fit.weights.to_vec()).collect();
+        self.state.account.n_releases += 1;
+        ReleaseOutcome::Published(self.published(weights, mu, mu, mu_limit))
+    }
+
+    fn published(
+        &self,
+        weights: Vec<Vec<f64>>,
+        mu: UpperBound,
+        mu_total: UpperBound,
+        mu_limit: LowerBound,
+    ) -> Release {
+        let (current, config) = (self.claim(), self.plan.config());
+        let epsilon = match config.law {
+            _ if self.plan.is_exact() => 0.0,
+            NoiseLaw::Gaussian => gaussian::epsilon_at(mu_total, config.delta),
+            NoiseLaw::Gamma => mu_total.get(),
+        };
+        let extractor = config.extractor.unwrap_or(Guarantee { epsilon: 0.0, delta: 0.0 });
+        let claim = ReleaseClaim {
+            release: self.state.account.n_releases,
+            distance_bound: current.distance_bound,
+            gradient_residual: current.gradient_residual,
+            noise_std: self.plan.noise_std(),
+            mu,
+            mu_total,
+            mu_limit,
+            guarantee: self.plan.claimed_guarantee(),
+            epsilon_spent: Guarantee { epsilon, delta: 0.0 }.plus(extractor).epsilon,
+            certified: self.state.certified && self.state.account.certified,
+        };
+        Release { weights, claim }
+    }
+}

@@ -1,0 +1,104 @@
+//! Settling: one to three passes over the rows turn a bound into a measurement, and the model into the retrained one.
+
+use super::{Claim, Fit, Model};
+use crate::objective::Objective;
+use crate::residual::Rung;
+use crate::rows::{Point, RowStore, StoreError};
+use crate::train::{Lbfgs, polish};
+
+/// What settling did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settled {
+    /// Passes over the rows, over all problems.
+    pub passes: usize,
+    /// Hessians that had to be formed because a step on the old one gained too little.
+    pub hessians: usize,
+    /// What is claimed now.
+    pub claim: Claim,
+}
+
+/// Hessians that may be formed while settling one problem.
+const MAX_HESSIANS: usize = 10;
+
+const MAX_PASSES: usize = 5_000;
+
+impl Model {
+    /// Measures the residual and steps until it is at most `tolerance` (`None`: the plan's), or as small as rounding
+    /// allows.
+    ///
+    /// Every decision uses the secret weights and the rows only, never a released model.
+    pub fn settle(&mut self, rows: &dyn RowStore, tolerance: Option<f64>) -> Result<Settled, StoreError> {
+        let objective = self.plan.objective();
+        let tolerance = tolerance.unwrap_or(self.plan.config().gradient_tolerance);
+        // Each of K problems may leave its share: √(Σ tolerance²/K) = tolerance.
+        let share = tolerance / (self.state.fits.len() as f64).sqrt();
+        let (mut passes, mut hessians) = (0, 0);
+        for fit in &mut self.state.fits {
+            let (fit_passes, fit_hessians) = if fit.curvature.is_some() {
+                settle_on_factor(fit, &objective, rows, share)?
+            } else {
+                (settle_without_matrix(fit, &objective, rows, share)?, 0)
+            };
+            passes += fit_passes;
+            hessians += fit_hessians;
+        }
+        if hessians > 0 {
+            self.bound_design();
+        }
+        self.state.rung = Rung::Measured;
+        Ok(Settled { passes, hessians, claim: self.claim() })
+    }
+}
+
+fn settle_on_factor(
+    fit: &mut Fit,
+    objective: &Objective<'_>,
+    rows: &dyn RowStore,
+    tolerance: f64,
+) -> Result<(usize, usize), StoreError> {
+    let mut passes = 0;
+    for hessians in 0..=MAX_HESSIANS {
+        if hessians > 0 {
+            fit.anchor_here(objective, rows)?;
+        }
+        let Some(curvature) = fit.curvature.as_mut() else { break };
+        if hessians == 0 {
+            curvature.refactor(objective.ridge(fit.n_rows));
+        }
+        let perturbation = fit.perturbation.as_deref();
+        let factor = &curvature.factor;
+        let polished =
+            polish(objective, rows, &fit.problem, perturbation, factor, &mut fit.weights, tolerance, MAX_PASSES)?;
+        passes += polished.passes;
+        let converged = polished.converged;
+        fit.accept(polished.measurement);
+        if converged || hessians == MAX_HESSIANS {
+            return Ok((passes, hessians));
+        }
+    }
+    Ok((passes, MAX_HESSIANS))
+}
+
+fn settle_without_matrix(
+    fit: &mut Fit,
+    objective: &Objective<'_>,
+    rows: &dyn RowStore,
+    tolerance: f64,
+) -> Result<usize, StoreError> {
+    fit.measure(objective, rows)?;
+    let solver =
+        Lbfgs { tolerance: (0.5 * tolerance).max(0.5 * fit.gradient_error.get()), max_evaluations: MAX_PASSES };
+    let problem = fit.problem.clone();
+    let perturbation = fit.perturbation.as_deref();
+    let done = solver.run(
+        &mut fit.weights,
+        |weights| {
+            let at = objective.measure(rows, &Point { problem: &problem, weights }, perturbation)?;
+            Ok::<_, StoreError>((at.value, at.gradient))
+        },
+        |_| false,
+        |_| true,
+    )?;
+    fit.measure(objective, rows)?;
+    Ok(done.evaluations + 2)
+}

@@ -1,0 +1,257 @@
+//! Training a plan on rows.
+
+use super::{Curvature, Fit, Model, ModelState, ReleaseAccount, TrainingPlan};
+use crate::linalg::{Cholesky, TrackedMatrix, largest_eigenvalue};
+use crate::noise::NoiseSource;
+use crate::objective::Objective;
+use crate::residual::Rung;
+use crate::rounding::UpperBound;
+use crate::rows::{Point, Problem, RowStore, Sign, StoreError};
+use crate::secret::SecretVector;
+use crate::train::{Lbfgs, polish};
+
+/// A freshly trained model.
+#[derive(Debug)]
+pub struct Trained {
+    /// The model.
+    pub model: Model,
+    /// Passes over the rows, over all problems.
+    pub iterations: usize,
+}
+
+/// Where training is, for progress displays.
+#[derive(Clone, Copy, Debug)]
+pub struct Phase {
+    /// Index of the problem.
+    pub problem: usize,
+    /// Number of problems.
+    pub n_problems: usize,
+    /// Passes over the rows so far.
+    pub passes: usize,
+    /// Gradient norm of the problem now.
+    pub gradient_norm: f64,
+}
+
+/// Training could not be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// Rows could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A problem has no rows at all.
+    #[error("there are no rows to train on")]
+    NoRows,
+    /// The Hessian is not positive definite in floating point.
+    #[error("the Hessian could not be factorized: l2 `{l2_per_row}` is too small for these rows; raise it")]
+    Singular {
+        /// λ.
+        l2_per_row: f64,
+    },
+}
+
+/// L-BFGS hands over to Newton when the gradient has shrunk to this fraction of its start: the Hessian is then close
+/// to the one at the end, and Newton's steps on it gain two to three digits each.
+const HANDOVER: f64 = 1e-5;
+
+/// Passes that L-BFGS may take before Newton takes over.
+const ROUGH_PASSES: usize = 60;
+
+/// Passes that L-BFGS may take alone.
+const MAX_PASSES: usize = 20_000;
+
+/// Hessians that may be formed for one problem.
+const MAX_HESSIANS: usize = 30;
+
+impl TrainingPlan {
+    /// Trains on the rows: perturbed under mechanism `objective`, unperturbed under mechanism `release`.
+    pub fn train(
+        &self,
+        rows: &dyn RowStore,
+        noise: &mut NoiseSource,
+        report: &mut dyn FnMut(Phase),
+    ) -> Result<Trained, TrainError> {
+        let dim = rows.dim();
+        if rows.n_rows() == 0 || dim == 0 {
+            return Err(TrainError::NoRows);
+        }
+        let gram = if dim <= self.config().max_matrix_dim {
+            let mut gram = TrackedMatrix::zeros(dim);
+            rows.add_gram(Sign::Add, &mut gram)?;
+            Some(gram)
+        } else {
+            None
+        };
+        let row_norm = rows.row_norm_bound();
+        let trace = UpperBound::count(rows.n_rows()) * row_norm.squared();
+        let design_norm_squared = gram.as_ref().map_or(trace, |gram| largest_eigenvalue(gram).min(trace));
+
+        let problems = self.problems();
+        let mut trainer = Trainer {
+            plan: self,
+            rows,
+            gram: gram.as_ref(),
+            n_problems: problems.len(),
+            majorizer: None,
+            passes: 0,
+            report,
+        };
+        let mut fits = Vec::with_capacity(problems.len());
+        for (index, problem) in problems.into_iter().enumerate() {
+            let perturbation = (self.is_objective() && !self.is_exact())
+                .then(|| self.config().law.sample(dim, self.noise_std(), noise));
+            fits.push(trainer.fit(index, problem, perturbation)?);
+        }
+        let iterations = trainer.passes;
+        let state = ModelState {
+            n_rows: rows.n_rows(),
+            fits,
+            gram,
+            design_norm_squared,
+            row_norm,
+            rung: Rung::Measured,
+            certified: !self.is_objective() || self.is_exact() || noise.is_certified(),
+            account: ReleaseAccount::default(),
+        };
+        Ok(Trained { model: Model { plan: self.clone(), state }, iterations })
+    }
+}
+
+struct Trainer<'a> {
+    plan: &'a TrainingPlan,
+    rows: &'a dyn RowStore,
+    gram: Option<&'a TrackedMatrix>,
+    n_problems: usize,
+    /// Factor of (largest ℓ″)·K + ridge·I and its ridge: above every Hessian, and shared by problems of equal size.
+    majorizer: Option<(f64, Cholesky)>,
+    passes: usize,
+    report: &'a mut dyn FnMut(Phase),
+}
+
+impl Trainer<'_> {
+    fn fit(&mut self, index: usize, problem: Problem, perturbation: Option<SecretVector>) -> Result<Fit, TrainError> {
+        let dim = self.rows.dim();
+        let objective = self.plan.objective();
+        let n_rows = self.rows.count(&problem)?;
+        if n_rows == 0 {
+            return Err(TrainError::NoRows);
+        }
+        let mut fit = Fit {
+            problem,
+            n_rows,
+            weights: SecretVector::zeros(dim),
+            perturbation,
+            gradient: SecretVector::zeros(dim),
+            gradient_error: UpperBound::INFINITE,
+            curvature: None,
+        };
+        match self.gram {
+            None => self.minimise(index, &objective, &mut fit, 0.0, MAX_PASSES)?,
+            Some(gram) => {
+                let ridge = objective.ridge(n_rows);
+                self.form_majorizer(gram, ridge, &objective)?;
+                self.minimise(index, &objective, &mut fit, HANDOVER, ROUGH_PASSES)?;
+                self.finish(index, &objective, &mut fit)?;
+            }
+        }
+        Ok(fit)
+    }
+
+    fn form_majorizer(&mut self, gram: &TrackedMatrix, ridge: f64, objective: &Objective<'_>) -> Result<(), TrainError> {
+        if self.majorizer.as_ref().is_none_or(|(of, _)| *of != ridge) {
+            // c·K + ridge·I and K + (ridge/c)·I have the same direction; the factor c is put back when solving.
+            let bound = objective.loss.curvature_bound();
+            let factor = Cholesky::of(gram, ridge / bound)
+                .ok_or(TrainError::Singular { l2_per_row: objective.l2_per_row })?;
+            self.majorizer = Some((ridge, factor));
+        }
+        Ok(())
+    }
+
+    /// L-BFGS from the current weights until the gradient is a `fraction` of its start, or the plan's tolerance.
+    fn minimise(
+        &mut self,
+        index: usize,
+        objective: &Objective<'_>,
+        fit: &mut Fit,
+        fraction: f64,
+        max_evaluations: usize,
+    ) -> Result<(), TrainError> {
+        let Self { rows, majorizer, n_problems, passes, report, .. } = self;
+        let tolerance = self.plan.config().gradient_tolerance;
+        let problem = fit.problem.clone();
+        let perturbation = fit.perturbation.as_deref();
+        let start = objective.measure(*rows, &Point { problem: &problem, weights: &fit.weights }, perturbation)?;
+        let bound = objective.loss.curvature_bound();
+        // Below half its rounding error a gradient has little left to say.
+        let floor = 0.5 * start.error.get();
+        let solver = Lbfgs {
+            tolerance: (0.5 * tolerance).max(fraction * start.residual().get()).max(floor),
+            max_evaluations,
+        };
+        let done = solver.run(
+            &mut fit.weights,
+            |weights| {
+                let at = objective.measure(*rows, &Point { problem: &problem, weights }, perturbation)?;
+                Ok::<_, StoreError>((at.value, at.gradient))
+            },
+            |v| {
+                let Some((_, factor)) = majorizer.as_ref() else { return false };
+                if !v.is_empty() {
+                    factor.solve(v);
+                    v.iter_mut().for_each(|x| *x /= bound);
+                }
+                true
+            },
+            |progress| {
+                let (passes, gradient_norm) = (*passes + progress.evaluations, progress.gradient_norm);
+                report(Phase { problem: index, n_problems: *n_problems, passes, gradient_norm });
+                true
+            },
+        )?;
+        *passes += done.evaluations + 1;
+        fit.measure(objective, *rows)?;
+        Ok(())
+    }
+
+    /// Newton steps on the factor of the true Hessian, formed again while a step gains too little.
+    fn finish(&mut self, index: usize, objective: &Objective<'_>, fit: &mut Fit) -> Result<(), TrainError> {
+        for _ in 0..MAX_HESSIANS {
+            self.form_hessian(objective, fit)?;
+            let Some(curvature) = &fit.curvature else { break };
+            let polished = polish(
+                objective,
+                self.rows,
+                &fit.problem,
+                fit.perturbation.as_deref(),
+                &curvature.factor,
+                &mut fit.weights,
+                self.plan.config().gradient_tolerance,
+                MAX_PASSES,
+            )?;
+            self.passes += polished.passes;
+            let converged = polished.converged;
+            fit.accept(polished.measurement);
+            let gradient_norm = fit.residual().get();
+            let (passes, n_problems) = (self.passes, self.n_problems);
+            (self.report)(Phase { problem: index, n_problems, passes, gradient_norm });
+            if converged {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The Hessian at the current weights; for a loss of constant curvature 1 it is the Gram matrix, already at hand.
+    fn form_hessian(&self, objective: &Objective<'_>, fit: &mut Fit) -> Result<(), TrainError> {
+        let constant = objective.loss.curvature_lipschitz() == 0.0 && fit.problem.negatives.is_none();
+        let formed = match self.gram {
+            Some(gram) if constant => {
+                fit.curvature = Curvature::new(fit.weights.clone(), gram.clone(), objective.ridge(fit.n_rows));
+                fit.curvature.is_some()
+            }
+            _ => fit.anchor_here(objective, self.rows)?,
+        };
+        if formed { Ok(()) } else { Err(TrainError::Singular { l2_per_row: objective.l2_per_row }) }
+    }
+}

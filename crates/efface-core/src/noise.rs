@@ -1,0 +1,80 @@
+//! Randomness: the operating system's entropy through ChaCha20, and the two laws that noise is drawn from.
+
+use rand::rngs::SysRng;
+use rand::{Rng, RngExt, SeedableRng, TryRng};
+use rand_chacha::ChaCha20Rng;
+use rand_distr::{Distribution, Gamma, StandardNormal};
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
+
+use crate::secret::SecretVector;
+
+/// A cryptographic generator that knows whether anybody could predict it.
+pub struct NoiseSource {
+    generator: ChaCha20Rng,
+    certified: bool,
+}
+
+impl NoiseSource {
+    /// Seeded by the operating system: the only source that certificates accept.
+    pub fn from_system() -> Result<Self, NoiseError> {
+        let mut seed = [0_u8; 32];
+        SysRng.try_fill_bytes(&mut seed).map_err(|error| NoiseError(error.to_string()))?;
+        let generator = ChaCha20Rng::from_seed(seed);
+        seed.zeroize();
+        Ok(Self { generator, certified: true })
+    }
+
+    /// Seeded by a number that somebody chose: whoever knows it can take the noise off again. For tests and
+    /// demonstrations; everything drawn from it is marked as uncertified.
+    pub fn danger_fixed_seed(seed: u64) -> Self {
+        Self { generator: ChaCha20Rng::seed_from_u64(seed), certified: false }
+    }
+
+    /// Whether the seed came from the operating system.
+    pub fn is_certified(&self) -> bool {
+        self.certified
+    }
+
+    /// Fills `bytes` with random bytes, for keys and salts.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        self.generator.fill_bytes(bytes);
+    }
+
+    /// A uniform number in [0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        self.generator.random()
+    }
+}
+
+/// The operating system gave no entropy.
+#[derive(Debug, thiserror::Error)]
+#[error("the operating system's random source failed: {0}")]
+pub struct NoiseError(String);
+
+/// Law of the noise. `scale` is the standard deviation of each coordinate (Gaussian) or of the exponent (gamma).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoiseLaw {
+    /// N(0, scale²) in each coordinate. Guo et al. 2020, Theorem 3 (ii): (ε, δ).
+    Gaussian,
+    /// Density ∝ exp(−‖b‖/scale): uniform direction, norm ~ Gamma(d, scale). Theorem 3 (i): pure ε.
+    Gamma,
+}
+
+impl NoiseLaw {
+    /// One vector of `dim` numbers.
+    pub fn sample(self, dim: usize, scale: f64, source: &mut NoiseSource) -> SecretVector {
+        let mut noise: Vec<f64> = StandardNormal.sample_iter(&mut source.generator).take(dim).collect();
+        let factor = match self {
+            Self::Gaussian => scale,
+            Self::Gamma => {
+                let length = Gamma::new(dim as f64, 1.0).map_or(0.0, |law| law.sample(&mut source.generator));
+                let normal_length = noise.iter().map(|x: &f64| x * x).sum::<f64>().sqrt();
+                scale * length / normal_length
+            }
+        };
+        noise.iter_mut().for_each(|x| *x *= factor);
+        SecretVector::from(noise)
+    }
+}

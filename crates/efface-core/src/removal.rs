@@ -1,0 +1,220 @@
+//! The removal step: rows leave (or arrive), the weights follow by one Newton step, and the claim follows the weights.
+//!
+//! ```text
+//! ∇L_b(w + v; D′) = (g − Δ + S v) + (H̄ − S) v
+//! ```
+//!
+//! The first bracket is computed and becomes the new known gradient; the second is bounded by a rung of the ladder
+//! and added to the unknown part. Adding rows is the same step with the other sign of Δ.
+
+use crate::linalg::{self, TrackedMatrix, kernel};
+use crate::model::Fit;
+use crate::objective::Objective;
+use crate::residual::{self, CurvatureChange, RemovalSize, Rung, StepNorms};
+use crate::rounding::{UpperBound, norm, operations};
+use crate::rows::{Point, RowStore, Sign, StoreError, margin_error};
+
+/// Rows that leave and rows that arrive, in one step.
+#[derive(Clone, Copy, Default)]
+pub struct Change<'a> {
+    /// Rows that leave.
+    pub removed: Option<&'a dyn RowStore>,
+    /// Rows that arrive.
+    pub added: Option<&'a dyn RowStore>,
+}
+
+impl<'a> Change<'a> {
+    /// Only removals.
+    pub fn remove(rows: &'a dyn RowStore) -> Self {
+        Self { removed: Some(rows), added: None }
+    }
+
+    /// Only additions.
+    pub fn add(rows: &'a dyn RowStore) -> Self {
+        Self { removed: None, added: Some(rows) }
+    }
+
+    /// Both parts, each with its sign.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (Sign, &'a dyn RowStore)> {
+        let removed = self.removed.map(|rows| (Sign::Retract, rows));
+        removed.into_iter().chain(self.added.map(|rows| (Sign::Add, rows)))
+    }
+}
+
+/// What a step needs besides the fit itself. The Gram matrix and ‖X‖₂ already count the change.
+pub(crate) struct StepContext<'a> {
+    pub(crate) objective: Objective<'a>,
+    pub(crate) change: CurvatureChange,
+    pub(crate) rung: Rung,
+    /// `None` when there are too many features for a matrix.
+    pub(crate) gram: Option<&'a TrackedMatrix>,
+    pub(crate) design_norm_squared: UpperBound,
+    /// The rows after the change.
+    pub(crate) rows: &'a dyn RowStore,
+}
+
+/// A solver that needs more iterations than this gets a fresh factor for the next step.
+const REFACTOR_ABOVE: usize = 5;
+
+/// The solver may leave this fraction of what the curvature error is going to cost.
+const SOLVER_SHARE: f64 = 0.02;
+
+const MAX_ITERATIONS: usize = 40;
+
+/// Moves the fit to the changed rows. Returns the rung that the new claim rests on.
+pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<Rung, StoreError> {
+    let shift = removal_gradient(fit, change, context)?;
+    fit.n_rows = shift.n_rows_after;
+    // g − Δ: the gradient at the old weights over the new rows.
+    let gradient: Vec<f64> = fit.gradient.iter().zip(&shift.delta).map(|(g, delta)| g - delta).collect();
+    fit.gradient_error += shift.error + operations(1) * norm(&gradient);
+    let solver_before = norm(&fit.gradient);
+    fit.gradient = gradient.into();
+    let (Some(gram), true) = (context.gram, fit.curvature.is_some()) else { return Ok(Rung::NoStep) };
+
+    update_curvature(fit, change, context)?;
+    let Some(curvature) = fit.curvature.as_mut() else { return Ok(Rung::NoStep) };
+    let ridge = context.objective.ridge(fit.n_rows);
+    let weights_norm = norm(&fit.weights);
+    let anchor_distance = curvature.distance_from(&fit.weights);
+    let right_hand_side: Vec<f64> = fit.gradient.iter().map(|g| -g).collect();
+
+    let design = context.design_norm_squared.sqrt();
+    let solution = newton_step(curvature, context, ridge, &right_hand_side, anchor_distance, design);
+    let step = norm(&solution.step);
+    let norms = StepNorms { design, step, step_image: gram.quadratic_form(&solution.step, step).sqrt() };
+
+    let leftover = norm(&solution.leftover) + solution.leftover_error;
+    let linear = context.change.lipschitz == UpperBound::ZERO;
+    let curvature_error = match context.rung {
+        _ if linear => UpperBound::ZERO,
+        Rung::WorstCase => {
+            let slope_bound = context.objective.loss.slope_bound().unwrap_or(f64::INFINITY);
+            let size = RemovalSize {
+                n_changed: shift.n_changed,
+                n_remaining: fit.n_rows,
+                l2_per_row: context.objective.l2_per_row,
+                gradient_norm_bound: UpperBound::new(slope_bound) * context.change.row_norm,
+                weights_norm,
+                solver: solver_before + leftover + shift.error,
+                hessian_error: curvature.hessian.error(),
+            };
+            residual::worst_case(&context.change, &size)
+        }
+        Rung::StepNorm => residual::step_norm(&context.change, fit.n_rows, step),
+        Rung::DataDependent => residual::data_dependent(&context.change, &norms),
+        Rung::Stale | Rung::Measured | Rung::NoStep => residual::stale(&context.change, &norms, anchor_distance),
+        Rung::PerRow => {
+            let powers = context.rows.step_powers(&Point { problem: &fit.problem, weights: &solution.step })?;
+            residual::per_row(&context.change, design, &powers, margin_error(context.rows, &solution.step))
+        }
+    };
+
+    kernel::axpy(1.0, &solution.step, &mut fit.weights);
+    // The weights are rounded to the nearest numbers, which moves the gradient by at most ‖H‖ times that.
+    let smoothness = context.objective.smoothness(context.design_norm_squared, fit.n_rows);
+    let weight_rounding = smoothness * operations(1) * norm(&fit.weights);
+    fit.gradient = solution.leftover.iter().map(|x| -x).collect::<Vec<f64>>().into();
+    fit.gradient_error += solution.leftover_error + curvature_error + weight_rounding;
+    if solution.iterations > REFACTOR_ABOVE {
+        curvature.refactor(ridge);
+    }
+    if context.rung == Rung::Measured {
+        fit.measure(&context.objective, context.rows)?;
+    }
+    Ok(context.rung)
+}
+
+/// Norm of the step that removing these rows would take, ‖H⁻¹Δ‖: how hard they are to remove. An estimate, not a bound.
+pub(crate) fn step_size(fit: &Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<f64, StoreError> {
+    let shift = removal_gradient(fit, change, context)?;
+    let mut step = shift.delta;
+    if let Some(curvature) = &fit.curvature {
+        curvature.factor.solve(&mut step);
+    }
+    Ok(kernel::dot(&step, &step).sqrt())
+}
+
+/// Δ and what comes with it.
+struct Shift {
+    /// Δ = (m − p) λ w + Σ_removed ∇ℓ − Σ_added ∇ℓ.
+    delta: Vec<f64>,
+    /// Distance of `delta` from the exact one.
+    error: UpperBound,
+    n_changed: usize,
+    n_rows_after: usize,
+}
+
+fn removal_gradient(fit: &Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<Shift, StoreError> {
+    let objective = &context.objective;
+    let weights_norm = norm(&fit.weights);
+    let mut shift = Shift {
+        delta: vec![0.0; fit.weights.len()],
+        error: UpperBound::ZERO,
+        n_changed: 0,
+        n_rows_after: fit.n_rows,
+    };
+    let mut size = UpperBound::ZERO;
+    for (sign, rows) in change.parts() {
+        let point = Point { problem: &fit.problem, weights: &fit.weights };
+        let sum = rows.gradients(objective.loss, &[point])?.swap_remove(0);
+        let depth = kernel::dot_depth(rows.dim());
+        shift.error += sum.rounding(objective.loss, rows.row_norm_bound(), weights_norm, depth);
+        shift.n_changed += sum.n_rows;
+        shift.n_rows_after = match sign {
+            Sign::Retract => shift.n_rows_after.saturating_sub(sum.n_rows),
+            Sign::Add => shift.n_rows_after + sum.n_rows,
+        };
+        let ridge = objective.ridge(sum.n_rows);
+        size += norm(&sum.gradient) + UpperBound::new(ridge) * weights_norm;
+        kernel::axpy(-sign.factor(), &sum.gradient, &mut shift.delta);
+        kernel::axpy(-sign.factor() * ridge, &fit.weights, &mut shift.delta);
+    }
+    shift.error += operations(6) * size;
+    Ok(shift)
+}
+
+/// Brings the Hessian to the changed rows: retracted and added at the old anchor, or formed anew where the rung asks.
+fn update_curvature(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<(), StoreError> {
+    if context.rung.needs_fresh_hessian() {
+        fit.anchor_here(&context.objective, context.rows)?;
+        return Ok(());
+    }
+    if let Some(curvature) = fit.curvature.as_mut() {
+        for (sign, rows) in change.parts() {
+            let point = Point { problem: &fit.problem, weights: &curvature.anchor };
+            rows.add_curvature(context.objective.loss, &point, sign, &mut curvature.hessian)?;
+        }
+    }
+    Ok(())
+}
+
+/// Solves `S v = Δ − g` until what is left is small beside what the curvature error will cost, or within rounding.
+fn newton_step(
+    curvature: &mut crate::model::Curvature,
+    context: &StepContext<'_>,
+    ridge: f64,
+    right_hand_side: &[f64],
+    anchor_distance: UpperBound,
+    design: UpperBound,
+) -> linalg::Solution {
+    let change = &context.change;
+    let bound = context.objective.loss.curvature_bound();
+    let scale = (change.lipschitz * change.row_norm * design).get();
+    let rounding = operations(curvature.hessian.dim() + 3) * (curvature.hessian.trace() + UpperBound::new(ridge));
+    let floor = (rounding + curvature.hessian.error()).get();
+    let done = |v: &[f64], leftover: f64| {
+        // vᵀ(S − ridge)v ≤ (largest ℓ″)·‖Xv‖²: an estimate of ‖Xv‖ from below that costs no product.
+        let square = kernel::dot(v, v);
+        let image_square = (kernel::dot(v, right_hand_side) - ridge * square).max(0.0) / bound;
+        let cost = scale * (anchor_distance.get() + 0.5 * square.sqrt()) * image_square.sqrt();
+        leftover <= (SOLVER_SHARE * cost).max(floor * square.sqrt())
+    };
+    let solution =
+        linalg::solve(&curvature.hessian, ridge, &curvature.factor, right_hand_side, MAX_ITERATIONS, done);
+    if solution.converged {
+        return solution;
+    }
+    curvature.refactor(ridge);
+    linalg::solve(&curvature.hessian, ridge, &curvature.factor, right_hand_side, MAX_ITERATIONS, done)
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("per_row.md")]
+
+use super::CurvatureChange;
+use crate::rounding::UpperBound;
+use crate::statistic::StepPowers;
+
+/// Upper bound on the gradient left by the curvature error of one Newton step, from every remaining row's own margin.
+///
+/// ```text
+/// ‖(H̄ − S) v‖ ≤ κ γ ‖X‖₂ √(Σ_i t_i⁴)      t = X v, κ = ½ (as printed: 1), X = remaining rows
+/// ```
+///
+/// One pass over the rows, no Hessian. `margin_error` bounds the rounding error of each computed t_i. Rounded up.
+pub fn per_row(
+    change: &CurvatureChange,
+    design: UpperBound,
+    powers: &StepPowers,
+    margin_error: UpperBound,
+) -> UpperBound {
+    change.mean_position * change.lipschitz * design * powers.root_of_fourth_powers(margin_error)
+}

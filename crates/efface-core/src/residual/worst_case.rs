@@ -1,0 +1,41 @@
+#![doc = include_str!("worst_case.md")]
+
+use super::CurvatureChange;
+use crate::rounding::{LowerBound, UpperBound};
+
+/// What the worst case knows of a removal.
+#[derive(Clone, Copy, Debug)]
+pub struct RemovalSize {
+    /// Rows that change, m.
+    pub n_changed: usize,
+    /// Rows that remain, n − m.
+    pub n_remaining: usize,
+    /// λ.
+    pub l2_per_row: f64,
+    /// C: bound on the norm of one row's gradient.
+    pub gradient_norm_bound: UpperBound,
+    /// ‖w‖ before the step, measured.
+    pub weights_norm: UpperBound,
+    /// What the solver had to remove besides the rows' gradients, and what it left: ‖g‖ + ‖leftover‖.
+    pub solver: UpperBound,
+    /// ‖S − exact Hessian‖: how far rounding can lower the smallest eigenvalue of S.
+    pub hessian_error: UpperBound,
+}
+
+/// Upper bound on the gradient left by the curvature error of one Newton step, from sizes alone.
+///
+/// ```text
+/// κ γ R³ (n−m) ‖v‖²      with ‖v‖ ≤ (m (λ‖w‖ + C) + ‖g‖ + ‖leftover‖) / (λ (n−m)),   κ = ½ (as printed: 1)
+/// ```
+///
+/// Guo et al. 2020, Theorems 1 and 4 with the erratum: `2C` is replaced by the measured `λ‖w‖ + C`. With ‖w‖ ≤ C/λ,
+/// g = 0 and R = κ = 1 it is the printed `4 γ C² m² / (λ² (n−m))`. Rounded up.
+pub fn worst_case(change: &CurvatureChange, removal: &RemovalSize) -> UpperBound {
+    let lambda = UpperBound::new(removal.l2_per_row);
+    let per_row = lambda * removal.weights_norm + removal.gradient_norm_bound;
+    let right_hand_side = UpperBound::count(removal.n_changed) * per_row + removal.solver;
+    let least_curvature = LowerBound::new(removal.l2_per_row)
+        .times(LowerBound::new(removal.n_remaining as f64))
+        .minus(removal.hessian_error);
+    super::step_norm(change, removal.n_remaining, right_hand_side.over(least_curvature))
+}

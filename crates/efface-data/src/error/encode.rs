@@ -1,0 +1,141 @@
+//! Errors of turning a table into rows of a model: labels and scaling.
+
+use std::path::PathBuf;
+
+use crate::labels::MAX_CLASSES;
+use crate::place::Place;
+
+/// Labels do not suit the model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabelError {
+    /// A label that the model has not been trained on.
+    #[error("{place}: label `{value}` is not one of {classes}")]
+    UnknownClass {
+        /// Where.
+        place: Place,
+        /// The label.
+        value: String,
+        /// The classes there are.
+        classes: String,
+    },
+    /// All labels are the same.
+    #[error("{}: all {n_rows} labels are `{class}`; classification needs two classes or more", file.display())]
+    OneClass {
+        /// The file.
+        file: PathBuf,
+        /// The only class.
+        class: String,
+        /// Number of labels.
+        n_rows: usize,
+    },
+    /// More classes than can be meant.
+    #[error("{place}: label `{value}` would be class {}, at most {MAX_CLASSES} are allowed", MAX_CLASSES + 1)]
+    TooManyClasses {
+        /// Where the limit was crossed.
+        place: Place,
+        /// The label there.
+        value: String,
+    },
+    /// A fraction, or an integer beyond 2⁵³, where a class is expected.
+    #[error("{place}: numeric class labels must be integers of at most 2^53, got `{value}`")]
+    NotAnInteger {
+        /// Where.
+        place: Place,
+        /// The label.
+        value: String,
+    },
+    /// Not a finite number where one is expected.
+    #[error("{place}: labels must be finite numbers, got `{value}`")]
+    NotANumber {
+        /// Where.
+        place: Place,
+        /// The label.
+        value: String,
+    },
+    /// NaN or infinity where a class is expected.
+    #[error("{place}: class labels cannot be NaN or infinite, got `{value}`")]
+    NotFinite {
+        /// Where.
+        place: Place,
+        /// The label.
+        value: String,
+    },
+    /// An empty text.
+    #[error("{place}: empty label")]
+    Empty {
+        /// Where.
+        place: Place,
+    },
+}
+
+/// A text is not a way to scale rows.
+#[derive(Debug, thiserror::Error)]
+#[error("scale must be `unit`, `none` or `clip:R` with a positive and finite R, got `{text}`")]
+pub struct ParseScaleError {
+    /// The text.
+    pub text: String,
+}
+
+/// One row cannot be scaled.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScaleError {
+    /// A value is NaN or infinite.
+    #[error("features must be finite, got `{value}`")]
+    NotFinite {
+        /// Index of the feature.
+        feature: usize,
+        /// The value.
+        value: f64,
+    },
+    /// The row is longer than the bound allows.
+    #[error("row norm is {norm:.9}, the limit is {limit}")]
+    NormTooLarge {
+        /// Its norm, rounded up.
+        norm: f64,
+        /// The limit.
+        limit: f64,
+    },
+}
+
+/// A table does not suit the model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// A label does not.
+    #[error(transparent)]
+    Label(#[from] LabelError),
+    /// Labels are needed and the table has none.
+    #[error("{}: no labels", file.display())]
+    NoLabels {
+        /// The file.
+        file: PathBuf,
+    },
+    /// A feature of the model is not in the table.
+    #[error("{}: no feature `{feature}`; there are {known}", file.display())]
+    MissingFeature {
+        /// The file.
+        file: PathBuf,
+        /// The model's feature.
+        feature: String,
+        /// The table's features.
+        known: String,
+    },
+    /// The table has a feature that the model does not know.
+    #[error("{}: feature `{feature}` is unknown to the model", file.display())]
+    UnexpectedFeature {
+        /// The file.
+        file: PathBuf,
+        /// The table's feature.
+        feature: String,
+    },
+    /// A row cannot be scaled.
+    #[error("{place}: {source}")]
+    Scale {
+        /// Where.
+        place: Place,
+        /// Why.
+        source: ScaleError,
+    },
+}

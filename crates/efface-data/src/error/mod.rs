@@ -1,0 +1,9 @@
+//! What can go wrong, one enum per operation. Messages name file, row, column, value and limit.
+
+mod encode;
+mod read;
+mod store;
+
+pub use encode::{EncodeError, LabelError, ParseScaleError, ScaleError};
+pub use read::ReadError;
+pub use store::{AppendError, LookupError, RowsFileError};

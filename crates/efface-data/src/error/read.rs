@@ -1,0 +1,187 @@
+//! Errors of reading a table.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::id::RowId;
+use crate::place::Place;
+
+/// A table could not be read, or is not fit to be one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The file's name ends in nothing that can be read.
+    #[error("{}: unknown kind of file; supported are .csv, .npy, .csv.gz, .npy.gz", file.display())]
+    UnknownExtension {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The operating system refused, or a compressed file is damaged.
+    #[error("{}: {source}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// A column that was asked for is not there.
+    #[error("{}: no column `{column}`; there are {known}", file.display())]
+    MissingColumn {
+        /// The file.
+        file: PathBuf,
+        /// The column asked for.
+        column: String,
+        /// The columns of the file.
+        known: String,
+    },
+    /// Two columns have the same name.
+    #[error("{}: two columns are called `{column}`", file.display())]
+    DuplicateColumn {
+        /// The file.
+        file: PathBuf,
+        /// Their name.
+        column: String,
+    },
+    /// A column was asked for in two roles, or twice in one.
+    #[error("{}: column `{column}` cannot be both {first} and {second}", file.display())]
+    ColumnUsedTwice {
+        /// The file.
+        file: PathBuf,
+        /// The column.
+        column: String,
+        /// Its first role.
+        first: &'static str,
+        /// Its second role.
+        second: &'static str,
+    },
+    /// A column without a name would have become a feature.
+    #[error("{}: column {number} has no name in the header line", file.display())]
+    UnnamedColumn {
+        /// The file.
+        file: PathBuf,
+        /// Which column, from 1.
+        number: usize,
+    },
+    /// No column is left to be a feature.
+    #[error("{}: no feature columns", file.display())]
+    NoFeatures {
+        /// The file.
+        file: PathBuf,
+    },
+    /// There is not a single row.
+    #[error("{}: no rows", file.display())]
+    Empty {
+        /// The file.
+        file: PathBuf,
+    },
+    /// A line has more or fewer cells than the header.
+    #[error("{place}: {found} cells, the header has {expected}")]
+    LineLength {
+        /// Where.
+        place: Place,
+        /// Cells of the line.
+        found: usize,
+        /// Cells of the header.
+        expected: usize,
+    },
+    /// A cell that must hold something is empty.
+    #[error("{place}: empty cell")]
+    EmptyCell {
+        /// Where.
+        place: Place,
+    },
+    /// A feature is not a number.
+    #[error("{place}: features must be numbers, got `{value}`")]
+    NotANumber {
+        /// Where.
+        place: Place,
+        /// What stands there.
+        value: String,
+    },
+    /// A feature is NaN or infinite.
+    #[error("{place}: features must be finite, got `{value}`")]
+    NotFinite {
+        /// Where.
+        place: Place,
+        /// What stands there.
+        value: String,
+    },
+    /// A text is not valid UTF-8 or Unicode.
+    #[error("{}: {what} is not valid Unicode", file.display())]
+    NotUnicode {
+        /// The file.
+        file: PathBuf,
+        /// Which text.
+        what: String,
+    },
+    /// Two rows have the same id.
+    #[error("{place}: row id `{id}` is already that of {}", first.row)]
+    DuplicateId {
+        /// The second row of that id.
+        place: Place,
+        /// The id.
+        id: RowId,
+        /// The first row of that id.
+        first: Place,
+    },
+    /// Labels, ids or subjects are not one per row.
+    #[error("{}: {found} {what}, but there are {expected} rows", file.display())]
+    LengthMismatch {
+        /// The file they come from.
+        file: PathBuf,
+        /// What is counted.
+        what: &'static str,
+        /// How many there are.
+        found: u64,
+        /// Number of rows.
+        expected: u64,
+    },
+    /// The file is not an NPY file, or its header is damaged.
+    #[error("{}: not a readable .npy file: {reason}", file.display())]
+    NotNpy {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The array's element type cannot be read in this role.
+    #[error("{}: element type `{found}` cannot be read as {role}; supported are {supported}", file.display())]
+    UnsupportedType {
+        /// The file.
+        file: PathBuf,
+        /// NumPy's name of the type.
+        found: String,
+        /// What it should have been.
+        role: &'static str,
+        /// What can be read.
+        supported: &'static str,
+    },
+    /// The array has the wrong number of axes or columns.
+    #[error("{}: shape is {found}, expected {expected}", file.display())]
+    Shape {
+        /// The file.
+        file: PathBuf,
+        /// The shape in the header.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// The header announces more data than the file holds.
+    #[error("{}: truncated: {found} bytes of data, the header announces {expected}", file.display())]
+    Truncated {
+        /// The file.
+        file: PathBuf,
+        /// Bytes the header announces.
+        expected: u128,
+        /// Bytes that can be there at most.
+        found: u64,
+    },
+    /// The file goes on after the data that its header announces.
+    #[error("{}: data goes on after the {expected} bytes that the header announces", file.display())]
+    TrailingData {
+        /// The file.
+        file: PathBuf,
+        /// Bytes the header announces.
+        expected: u64,
+    },
+}

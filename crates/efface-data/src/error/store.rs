@@ -1,0 +1,167 @@
+//! Errors of keeping rows: adding, finding, and their file.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::id::{IdKind, RowId};
+use crate::values::Precision;
+
+/// Rows cannot be added to a store. Nothing has been added.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AppendError {
+    /// A row of that id is in the store.
+    #[error("row id `{id}` is already present")]
+    AlreadyPresent {
+        /// The id.
+        id: RowId,
+    },
+    /// A row of that id has been removed; ids are not used again.
+    #[error("row id `{id}` has been removed and cannot be used again")]
+    WasRemoved {
+        /// The id.
+        id: RowId,
+    },
+    /// Two of the rows have the same id.
+    #[error("row id `{id}` is given twice")]
+    Repeated {
+        /// The id.
+        id: RowId,
+    },
+    /// The rows have another number of features.
+    #[error("rows have {found} model features, the store has {expected}")]
+    Dimension {
+        /// Features of the rows.
+        found: usize,
+        /// Features of the store.
+        expected: usize,
+    },
+    /// The rows were encoded in another precision.
+    #[error("rows are encoded as {found}, the store keeps {expected}")]
+    Precision {
+        /// Precision of the rows.
+        found: Precision,
+        /// Precision of the store.
+        expected: Precision,
+    },
+    /// The rows may be longer than the store promises.
+    #[error("row norms are bounded by {found}, the store promises {limit}")]
+    NormBound {
+        /// Bound of the rows.
+        found: f64,
+        /// Bound of the store.
+        limit: f64,
+    },
+}
+
+/// Rows cannot be found. Nothing has been changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LookupError {
+    /// There never was such an id.
+    #[error("unknown {kind} id `{id}`")]
+    Unknown {
+        /// Row or subject.
+        kind: IdKind,
+        /// The id.
+        id: RowId,
+    },
+    /// The row, or the last row of the subject, has been removed.
+    #[error("{kind} id `{id}` has already been removed")]
+    AlreadyRemoved {
+        /// Row or subject.
+        kind: IdKind,
+        /// The id.
+        id: RowId,
+    },
+    /// One request names an id twice.
+    #[error("{kind} id `{id}` is given twice")]
+    Repeated {
+        /// Row or subject.
+        kind: IdKind,
+        /// The id.
+        id: RowId,
+    },
+    /// No row is present at that position, or it is given twice.
+    #[error("no row to take at position {position}; positions run to {len} and each can be given once")]
+    NotPresent {
+        /// The position.
+        position: usize,
+        /// Number of positions, those of removed rows included.
+        len: usize,
+    },
+}
+
+/// The file of rows cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RowsFileError {
+    /// The operating system refused.
+    #[error("{}: {source}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// The first bytes are not those of a file of rows, or the header is damaged.
+    #[error("{}: not a file of rows: {reason}", file.display())]
+    BadHeader {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Written by a version that this one does not know.
+    #[error("{}: version {found} of the rows format is unknown; this program reads version {known}", file.display())]
+    UnknownVersion {
+        /// The file.
+        file: PathBuf,
+        /// Version of the file.
+        found: u32,
+        /// The version that is known.
+        known: u32,
+    },
+    /// File and store disagree about the shape of a row.
+    #[error("{}: rows of {found_dim} values in {found}, expected {expected_dim} in {expected}", file.display())]
+    Shape {
+        /// The file.
+        file: PathBuf,
+        /// Values per row in the file.
+        found_dim: usize,
+        /// Precision in the file.
+        found: Precision,
+        /// Values per row in the store.
+        expected_dim: usize,
+        /// Precision in the store.
+        expected: Precision,
+    },
+    /// The file ends before the rows it must hold.
+    #[error("{}: truncated: {found} bytes, {expected} needed for {n_records} rows", file.display())]
+    Truncated {
+        /// The file.
+        file: PathBuf,
+        /// Its size.
+        found: u64,
+        /// The size it must have at least.
+        expected: u128,
+        /// Number of rows.
+        n_records: usize,
+    },
+    /// A record does not have the checksum it was written with.
+    #[error("{}: checksum of the row at position {position} does not match", file.display())]
+    Checksum {
+        /// The file.
+        file: PathBuf,
+        /// The row's position.
+        position: usize,
+    },
+    /// The index that came with the file is not one entry per row, or names an id twice.
+    #[error("{}: index of rows does not fit: {reason}", file.display())]
+    Index {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+}

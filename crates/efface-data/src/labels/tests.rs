@@ -1,0 +1,109 @@
+//! Labels of every accepted kind, and each kind of mistake.
+
+use super::*;
+use crate::place::Origin;
+
+fn texts(labels: &[&str]) -> Labels {
+    let values = RawLabels::Text(labels.iter().map(ToString::to_string).collect());
+    let lines = (2..).take(labels.len()).collect();
+    Labels::new(values, Origin::with_lines("t.csv", lines), Some("y".into()))
+}
+
+fn numbers(labels: &[f64]) -> Labels {
+    Labels::new(RawLabels::Numbers(labels.to_vec()), Origin::new("y.npy"), None)
+}
+
+fn classes(labels: &Labels) -> Vec<String> {
+    LabelCodec::for_classification(labels).expect("valid").classes().to_vec()
+}
+
+fn refusal(labels: &Labels) -> String {
+    LabelCodec::for_classification(labels).expect_err("must be refused").to_string()
+}
+
+#[test]
+fn classes_are_found_in_every_accepted_kind_of_labels() {
+    assert_eq!(classes(&numbers(&[1.0, -1.0, 1.0])), ["-1", "1"]);
+    assert_eq!(classes(&numbers(&[0.0, 1.0, -0.0])), ["0", "1"]);
+    assert_eq!(classes(&numbers(&[10.0, 9.0, 2.0])), ["2", "9", "10"]);
+    assert_eq!(classes(&texts(&["10", "9.0", "2", "9"])), ["2", "9", "10"]);
+    assert_eq!(classes(&texts(&["True", "False", "true"])), ["false", "true"]);
+    assert_eq!(classes(&texts(&["dog", "cat", "10", "9"])), ["10", "9", "cat", "dog"]);
+}
+
+#[test]
+fn labels_become_indices_whatever_their_spelling() {
+    let codec = LabelCodec::for_classification(&texts(&["1", "0"])).expect("valid");
+    assert_eq!(codec.encode(&texts(&["0", "1.0", "01"])).expect("known"), [0.0, 1.0, 1.0]);
+    assert_eq!(codec.encode(&numbers(&[1.0, 0.0])).expect("known"), [1.0, 0.0]);
+    assert_eq!(codec.decode(1), Some("1"));
+    assert_eq!(codec.decode(2), None);
+    let codec = LabelCodec::for_classification(&texts(&["True", "False"])).expect("valid");
+    assert_eq!(codec.encode(&texts(&["true", "FALSE"])).expect("known"), [1.0, 0.0]);
+}
+
+#[test]
+fn an_exact_name_wins_over_its_canonical_spelling() {
+    let labels = texts(&["1", "1.0", "a"]);
+    let codec = LabelCodec::for_classification(&labels).expect("valid");
+    assert_eq!(codec.classes(), ["1", "1.0", "a"]);
+    assert_eq!(codec.encode(&labels).expect("known"), [0.0, 1.0, 2.0]);
+}
+
+#[test]
+fn an_unknown_label_is_named_with_the_classes_there_are() {
+    let codec = LabelCodec::Classes(vec!["cat".into(), "dog".into()]);
+    let error = codec.encode(&texts(&["cat", "cow"])).expect_err("unknown");
+    assert_eq!(error.to_string(), "t.csv, line 3, column `y`: label `cow` is not one of `cat`, `dog`");
+    let error = codec.encode(&numbers(&[0.5])).expect_err("unknown");
+    assert_eq!(error.to_string(), "y.npy, row 0: label `0.5` is not one of `cat`, `dog`");
+}
+
+#[test]
+fn labels_that_are_no_classes_are_refused() {
+    assert_eq!(refusal(&texts(&["a", "a"])), "t.csv: all 2 labels are `a`; classification needs two classes or more");
+    let text = "t.csv, line 3, column `y`: numeric class labels must be integers of at most 2^53, got `0.5`";
+    assert_eq!(refusal(&texts(&["1", "0.5"])), text);
+    let text = "y.npy, row 1: numeric class labels must be integers of at most 2^53, got `100000000000000000000`";
+    assert_eq!(refusal(&numbers(&[1.0, 1e20])), text);
+    let text = "t.csv, line 4, column `y`: class labels cannot be NaN or infinite, got `nan`";
+    assert_eq!(refusal(&texts(&["1", "0", "nan"])), text);
+    assert_eq!(refusal(&numbers(&[f64::NAN])), "y.npy, row 0: class labels cannot be NaN or infinite, got `NaN`");
+    assert_eq!(refusal(&texts(&["a", ""])), "t.csv, line 3, column `y`: empty label");
+}
+
+#[test]
+fn more_than_a_thousand_classes_are_refused_and_a_thousand_are_not() {
+    let many: Vec<f64> = (0..=1000).map(f64::from).collect();
+    assert_eq!(classes(&numbers(&many[..1000])).len(), 1000);
+    assert_eq!(refusal(&numbers(&many)), "y.npy, row 1000: label `1000` would be class 1001, at most 1000 are allowed");
+    let names: Vec<String> = (0..=1000).map(|i| format!("c{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(classes(&texts(&names[..1000])).len(), 1000);
+    let text = "t.csv, line 1002, column `y`: label `c1000` would be class 1001, at most 1000 are allowed";
+    assert_eq!(refusal(&texts(&names)), text);
+    // Measurements that were meant for regression are named as such, not counted.
+    let measured: Vec<String> = (0..3000).map(|i| format!("{}.25", i)).collect();
+    let measured: Vec<&str> = measured.iter().map(String::as_str).collect();
+    assert!(refusal(&texts(&measured)).contains("must be integers"));
+}
+
+#[test]
+fn regression_takes_finite_numbers_only() {
+    let codec = LabelCodec::Numeric;
+    assert_eq!(codec.encode(&texts(&["1.5", "-2e3"])).expect("numbers"), [1.5, -2000.0]);
+    assert_eq!(codec.encode(&numbers(&[0.25])).expect("numbers"), [0.25]);
+    for label in ["nan", "inf", "cat", ""] {
+        let error = codec.encode(&texts(&["1", label])).expect_err("no number");
+        let text = format!("t.csv, line 3, column `y`: labels must be finite numbers, got `{label}`");
+        assert_eq!(error.to_string(), text);
+    }
+}
+
+#[test]
+fn a_codec_survives_json() {
+    for codec in [LabelCodec::Numeric, LabelCodec::Classes(vec!["0".into(), "1".into()])] {
+        let json = serde_json::to_string(&codec).expect("serializable");
+        assert_eq!(serde_json::from_str::<LabelCodec>(&json).expect("readable"), codec, "{json}");
+    }
+}

@@ -1,0 +1,39 @@
+//! Where rows live: readers, row-local scaling, row and subject ids, rows in memory and on disk.
+//!
+//! ```text
+//! file ──read_table──▶ Table ──encode_table──▶ EncodedRows ──append──▶ MemoryRows ◀──▶ RowsFile
+//!        (checked)              (scaled, labelled)                     (sums over rows)  (purged in place)
+//! ```
+//!
+//! Each arrow checks what the next one relies on: a [`Table`] has finite features and unique ids, [`EncodedRows`] have
+//! norms within the bound and known labels, [`MemoryRows`] have ids that are neither present twice nor removed.
+
+mod columns;
+mod encode;
+mod error;
+mod id;
+mod labels;
+mod memory;
+mod place;
+mod read;
+mod removed;
+mod rows_file;
+mod scale;
+mod table;
+mod values;
+
+pub use columns::Columns;
+pub use encode::{EncodedRows, FeatureOrder, encode_table};
+pub use error::{
+    AppendError, EncodeError, LabelError, LookupError, ParseScaleError, ReadError, RowsFileError, ScaleError,
+};
+pub use id::{IdKind, RowId};
+pub use labels::{LabelCodec, MAX_CLASSES};
+pub use memory::MemoryRows;
+pub use place::{Origin, Place, RowNumber};
+pub use read::read_table;
+pub use removed::RemovedIds;
+pub use rows_file::RowsFile;
+pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
+pub use table::{Labels, RawLabels, Table, TableParts};
+pub use values::{FeatureValues, Precision};

@@ -1,0 +1,145 @@
+//! Comma-separated text with a header line. Features are numbers, everything else is text.
+
+use std::io::Read;
+use std::path::Path;
+
+use csv::{ByteRecord, ErrorKind, ReaderBuilder};
+
+use super::lines::LineCounter;
+use super::{BUFFER_BYTES, Input};
+use crate::columns::{Columns, Roles};
+use crate::error::ReadError;
+use crate::id::RowId;
+use crate::place::{Origin, Place, RowNumber};
+use crate::table::{Labels, RawLabels, Table, TableParts};
+use crate::values::FeatureValues;
+
+/// Reads a table; cells are trimmed, blank lines skipped.
+pub(super) fn read(path: &Path, input: Input, columns: &Columns) -> Result<Table, ReadError> {
+    let mut reader =
+        ReaderBuilder::new().flexible(true).buffer_capacity(BUFFER_BYTES).from_reader(LineCounter::new(input));
+    let failed = |error: csv::Error| match error.into_kind() {
+        ErrorKind::Io(source) => ReadError::Io { file: path.into(), source },
+        other => ReadError::Io { file: path.into(), source: std::io::Error::other(format!("{other:?}")) },
+    };
+    let header = header_names(reader.byte_headers().map_err(failed)?, path)?;
+    if header.is_empty() {
+        return Err(ReadError::Empty { file: path.into() });
+    }
+    let roles = columns.resolve(&header, path)?;
+    let mut rows = Rows::new(path, &header, &roles);
+    let mut record = ByteRecord::new();
+    while reader.read_byte_record(&mut record).map_err(failed)? {
+        let end = reader.position().byte();
+        rows.push(&record, first_line(reader.get_mut(), &record, end))?;
+    }
+    rows.into_table()
+}
+
+fn header_names(header: &ByteRecord, path: &Path) -> Result<Vec<String>, ReadError> {
+    let name = |(index, bytes): (usize, &[u8])| match std::str::from_utf8(bytes) {
+        Ok(name) => Ok(name.trim().to_owned()),
+        Err(_) => Err(ReadError::NotUnicode { file: path.into(), what: format!("the name of column {}", index + 1) }),
+    };
+    header.iter().enumerate().map(name).collect()
+}
+
+/// The line on which a record begins, once the parser has read it up to `end`.
+fn first_line<R: Read>(lines: &mut LineCounter<R>, record: &ByteRecord, end: u64) -> u64 {
+    // The byte before `end` ends the record: `\n`, the `\r` of `\r\n`, or its last byte.
+    let last_line = lines.line_of(end.saturating_sub(1));
+    let inside_quotes = record.as_slice().iter().filter(|byte| **byte == b'\n').count() as u64;
+    last_line.saturating_sub(inside_quotes).max(1)
+}
+
+/// The columns of a table as they fill up.
+struct Rows<'a> {
+    path: &'a Path,
+    header: &'a [String],
+    roles: &'a Roles,
+    lines: Vec<u64>,
+    features: Vec<f64>,
+    labels: Vec<String>,
+    ids: Vec<RowId>,
+    subjects: Vec<RowId>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(path: &'a Path, header: &'a [String], roles: &'a Roles) -> Self {
+        let (lines, features, labels) = (Vec::new(), Vec::new(), Vec::new());
+        Self { path, header, roles, lines, features, labels, ids: Vec::new(), subjects: Vec::new() }
+    }
+
+    fn push(&mut self, record: &ByteRecord, line: u64) -> Result<(), ReadError> {
+        if record.len() != self.header.len() {
+            let place = Place { file: self.path.into(), row: RowNumber::Line(line), column: None };
+            return Err(ReadError::LineLength { place, found: record.len(), expected: self.header.len() });
+        }
+        self.lines.push(line);
+        for &column in &self.roles.features {
+            let value = self.number(record, column, line)?;
+            self.features.push(value);
+        }
+        if let Some(column) = self.roles.label {
+            let label = self.text(record, column, line)?.to_owned();
+            self.labels.push(label);
+        }
+        if let Some(column) = self.roles.id {
+            let id = RowId::parse(self.text(record, column, line)?);
+            self.ids.push(id);
+        }
+        if let Some(column) = self.roles.subject {
+            let subject = RowId::parse(self.text(record, column, line)?);
+            self.subjects.push(subject);
+        }
+        Ok(())
+    }
+
+    fn number(&self, record: &ByteRecord, column: usize, line: u64) -> Result<f64, ReadError> {
+        let cell = record[column].trim_ascii();
+        match std::str::from_utf8(cell).ok().and_then(|cell| cell.parse::<f64>().ok()) {
+            Some(value) if value.is_finite() => Ok(value),
+            parsed => {
+                let place = self.place(column, line);
+                let value = String::from_utf8_lossy(cell).into_owned();
+                Err(match parsed {
+                    Some(_) => ReadError::NotFinite { place, value },
+                    None if cell.is_empty() => ReadError::EmptyCell { place },
+                    None => ReadError::NotANumber { place, value },
+                })
+            }
+        }
+    }
+
+    fn text<'r>(&self, record: &'r ByteRecord, column: usize, line: u64) -> Result<&'r str, ReadError> {
+        match std::str::from_utf8(&record[column]).map(str::trim) {
+            Ok("") => Err(ReadError::EmptyCell { place: self.place(column, line) }),
+            Ok(text) => Ok(text),
+            Err(_) => {
+                let what = format!("line {line}, column `{}`", self.header[column]);
+                Err(ReadError::NotUnicode { file: self.path.into(), what })
+            }
+        }
+    }
+
+    fn place(&self, column: usize, line: u64) -> Place {
+        let column = Some(self.header[column].clone());
+        Place { file: self.path.into(), row: RowNumber::Line(line), column }
+    }
+
+    fn into_table(self) -> Result<Table, ReadError> {
+        let origin = Origin::with_lines(self.path, self.lines);
+        let labels = self
+            .roles
+            .label
+            .map(|column| Labels::new(RawLabels::Text(self.labels), origin.clone(), Some(self.header[column].clone())));
+        Table::new(TableParts {
+            feature_names: self.roles.features.iter().map(|column| self.header[*column].clone()).collect(),
+            features: FeatureValues::F64(self.features),
+            labels,
+            ids: self.roles.id.map(|_| self.ids),
+            subjects: self.roles.subject.map(|_| self.subjects),
+            origin,
+        })
+    }
+}

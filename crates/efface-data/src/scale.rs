@@ -1,0 +1,195 @@
+//! Row-local scaling: each row is brought to norm at most 1 by looking at that row alone.
+//!
+//! Nothing is fitted on the data, so that removing one row changes no other. The norm is checked after rounding to the
+//! precision in which the row is stored, and the check is rounded up: a stored row never has a larger norm than
+//! [`RowTransform::row_norm_bound`] says.
+
+use std::fmt;
+use std::str::FromStr;
+
+use efface_core::rounding::{self, UpperBound};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ParseScaleError, ScaleError};
+
+/// How much longer than 1 a scaled row may be: covers rounding to single precision.
+pub const NORM_TOLERANCE: f64 = 1e-6;
+
+/// Largest norm of a scaled row, its intercept aside.
+const NORM_LIMIT: f64 = 1.0 + NORM_TOLERANCE;
+
+/// How a row is brought to norm at most 1. Written `unit`, `clip:R`, `none`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Scale {
+    /// Divided by its own norm; a row of zeros stays one.
+    Unit,
+    /// Divided by the radius, and shortened to norm 1 if it is still longer.
+    Clip {
+        /// R > 0: rows up to this norm keep their relative length.
+        radius: f64,
+    },
+    /// Taken as it is; a row longer than 1 is an error.
+    None,
+}
+
+impl Scale {
+    /// Clipping at a radius, which must be positive and finite.
+    pub fn clip(radius: f64) -> Result<Self, ParseScaleError> {
+        if radius > 0.0 && radius.is_finite() {
+            Ok(Self::Clip { radius })
+        } else {
+            Err(ParseScaleError { text: format!("clip:{radius}") })
+        }
+    }
+
+    /// Scales a row of finite numbers in place.
+    fn apply(self, row: &mut [f64]) {
+        match self {
+            Self::None => {}
+            Self::Unit => match Length::of(row) {
+                Length::Zero => {}
+                Length::Plain(norm) => divide(row, norm),
+                Length::Extreme { largest, relative_norm } => {
+                    divide(row, largest);
+                    divide(row, relative_norm);
+                }
+            },
+            Self::Clip { radius } => {
+                let norm = match Length::of(row) {
+                    Length::Zero => return,
+                    Length::Plain(norm) => norm,
+                    // Infinite when the norm is beyond the range of doubles, and then beyond the radius too.
+                    Length::Extreme { largest, relative_norm } => largest * relative_norm,
+                };
+                if norm <= radius { divide(row, radius) } else { Self::Unit.apply(row) }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unit => f.write_str("unit"),
+            Self::Clip { radius } => write!(f, "clip:{radius}"),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
+impl FromStr for Scale {
+    type Err = ParseScaleError;
+
+    fn from_str(text: &str) -> Result<Self, ParseScaleError> {
+        match text {
+            "unit" => Ok(Self::Unit),
+            "none" => Ok(Self::None),
+            _ => text
+                .strip_prefix("clip:")
+                .and_then(|radius| Self::clip(radius.parse().ok()?).ok())
+                .ok_or_else(|| ParseScaleError { text: text.to_owned() }),
+        }
+    }
+}
+
+impl From<Scale> for String {
+    fn from(scale: Scale) -> Self {
+        scale.to_string()
+    }
+}
+
+impl TryFrom<String> for Scale {
+    type Error = ParseScaleError;
+
+    fn try_from(text: String) -> Result<Self, ParseScaleError> {
+        text.parse()
+    }
+}
+
+/// From a row of the table to a row of the model: scaled, and a constant 1 appended last for the intercept.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RowTransform {
+    /// How features are scaled.
+    pub scale: Scale,
+    /// Whether the model has an intercept.
+    pub intercept: bool,
+}
+
+impl RowTransform {
+    /// Number of values of a model row that is made of `n_features` features.
+    pub fn model_dim(&self, n_features: usize) -> usize {
+        n_features + usize::from(self.intercept)
+    }
+
+    /// R: no model row that passed the check has a larger norm.
+    ///
+    /// ```text
+    /// R = √((1 + 10⁻⁶)² + [1 with an intercept])
+    /// ```
+    pub fn row_norm_bound(&self) -> UpperBound {
+        let features = UpperBound::new(NORM_LIMIT);
+        if self.intercept { (features.squared() + UpperBound::new(1.0)).sqrt() } else { features }
+    }
+
+    /// Scales the features of one row in place; the intercept's constant is not among them.
+    pub(crate) fn scale_features(&self, row: &mut [f64]) -> Result<(), ScaleError> {
+        if let Some((feature, value)) = row.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+            return Err(ScaleError::NotFinite { feature, value: *value });
+        }
+        self.scale.apply(row);
+        Ok(())
+    }
+
+    /// Checks the features of one row once they are scaled and rounded.
+    pub(crate) fn check_norm(row: &[f64]) -> Result<(), ScaleError> {
+        let norm = rounding::norm(row).get();
+        if norm <= NORM_LIMIT { Ok(()) } else { Err(ScaleError::NormTooLarge { norm, limit: NORM_LIMIT }) }
+    }
+}
+
+/// The norm of a row, such that no square over- or underflows.
+enum Length {
+    Zero,
+    Plain(f64),
+    /// The norm is the product of both.
+    Extreme {
+        largest: f64,
+        relative_norm: f64,
+    },
+}
+
+impl Length {
+    fn of(row: &[f64]) -> Self {
+        // A sum of squares in this range has lost nothing that matters to under- or overflow.
+        const SAFE: std::ops::Range<f64> = 1e-200..1e200;
+        let squares = sum_of_squares(row, |x| x);
+        if SAFE.contains(&squares) {
+            return Self::Plain(squares.sqrt());
+        }
+        let largest = row.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+        if largest == 0.0 {
+            return Self::Zero;
+        }
+        Self::Extreme { largest, relative_norm: sum_of_squares(row, |x| x / largest).sqrt() }
+    }
+}
+
+/// `Σ in_units(x)²`, in a fixed order that the compiler can vectorize.
+fn sum_of_squares(row: &[f64], in_units: impl Fn(f64) -> f64) -> f64 {
+    const LANES: usize = 8;
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    let square = |x: &f64| in_units(*x) * in_units(*x);
+    let mut sums = [0.0; LANES];
+    for chunk in chunks {
+        sums.iter_mut().zip(chunk).for_each(|(sum, x)| *sum += square(x));
+    }
+    sums.iter().sum::<f64>() + rest.iter().map(square).sum::<f64>()
+}
+
+fn divide(row: &mut [f64], divisor: f64) {
+    row.iter_mut().for_each(|x| *x /= divisor);
+}
+
+#[cfg(test)]
+mod tests;

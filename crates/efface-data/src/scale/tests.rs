@@ -1,0 +1,118 @@
+//! Scaling keeps direction, bounds the norm and looks at one row only, whatever the size of its numbers.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn scaled(scale: Scale, row: &[f64]) -> Vec<f64> {
+    let mut row = row.to_vec();
+    RowTransform { scale, intercept: false }.scale_features(&mut row).expect("finite");
+    row
+}
+
+fn norm(row: &[f64]) -> f64 {
+    let largest = row.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+    if largest == 0.0 { 0.0 } else { largest * row.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt() }
+}
+
+#[test]
+fn scales_are_spelled_as_on_the_command_line() {
+    for text in ["unit", "none", "clip:2.5", "clip:0.001"] {
+        let scale: Scale = text.parse().expect("valid");
+        assert_eq!(scale.to_string(), text);
+        let json = serde_json::to_string(&scale).expect("serializable");
+        assert_eq!(json, format!("\"{text}\""));
+        assert_eq!(serde_json::from_str::<Scale>(&json).expect("readable"), scale);
+    }
+    for text in ["", "Unit", "clip", "clip:", "clip:0", "clip:-1", "clip:nan", "clip:inf", "clip:x", "l2"] {
+        let error = text.parse::<Scale>().expect_err("must be refused").to_string();
+        assert!(error.ends_with(&format!("got `{text}`")), "{error}");
+    }
+    assert!(serde_json::from_str::<Scale>("\"clip:-3\"").is_err());
+}
+
+#[test]
+fn numbers_of_any_size_are_scaled_to_unit_norm() {
+    for size in [1e200, 1e308, f64::MAX, 1e-200, 1e-308, 5e-324] {
+        for row in [vec![size], vec![size, -size, size], vec![size, 0.0, size / 2.0]] {
+            let unit = scaled(Scale::Unit, &row);
+            assert!((norm(&unit) - 1.0).abs() < 1e-12, "{row:?} became {unit:?}");
+        }
+    }
+    assert_eq!(scaled(Scale::Unit, &[0.0, -0.0, 0.0]), [0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn clipping_divides_by_the_radius_and_shortens_what_is_longer() {
+    let clip = Scale::clip(10.0).expect("valid");
+    assert_eq!(scaled(clip, &[3.0, 4.0]), [0.3, 0.4]);
+    assert_eq!(scaled(clip, &[30.0, 40.0]), [0.6, 0.8]);
+    assert_eq!(scaled(clip, &[0.0, 0.0]), [0.0, 0.0]);
+    assert!((norm(&scaled(clip, &[f64::MAX, f64::MAX])) - 1.0).abs() < 1e-12);
+    let tiny = Scale::clip(1e-300).expect("valid");
+    assert!((norm(&scaled(tiny, &[1e10, 1e10])) - 1.0).abs() < 1e-12);
+    let huge = Scale::clip(1e300).expect("valid");
+    assert!((norm(&scaled(huge, &[1e300, 0.0])) - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn the_norm_limit_is_one_and_a_millionth() {
+    assert!(RowTransform::check_norm(&[0.6, 0.8]).is_ok());
+    assert!(RowTransform::check_norm(&[1.000_000_9]).is_ok());
+    let error = RowTransform::check_norm(&[1.1]).expect_err("too long").to_string();
+    assert!(error.starts_with("row norm is 1.1") && error.ends_with("the limit is 1.000001"), "{error}");
+    assert!(RowTransform::check_norm(&[f64::NAN]).is_err());
+    assert!(RowTransform::check_norm(&[1e300]).is_err());
+}
+
+#[test]
+fn the_bound_covers_the_intercept() {
+    let bound = |intercept| RowTransform { scale: Scale::Unit, intercept }.row_norm_bound().get();
+    assert_eq!(bound(false), 1.000_001);
+    assert!(bound(true) >= (1.000_001_f64.powi(2) + 1.0).sqrt() && bound(true) < 1.414_215);
+}
+
+#[test]
+fn what_is_not_finite_is_named() {
+    let mut row = [1.0, f64::INFINITY];
+    let error = RowTransform { scale: Scale::Unit, intercept: true }.scale_features(&mut row);
+    assert_eq!(error, Err(ScaleError::NotFinite { feature: 1, value: f64::INFINITY }));
+}
+
+fn any_row() -> impl Strategy<Value = Vec<f64>> {
+    // Exponents over the whole range of doubles, zeros and subnormal numbers included.
+    prop::collection::vec(any::<f64>().prop_filter("finite", |x| x.is_finite()), 1..70)
+}
+
+proptest! {
+    #[test]
+    fn scaled_rows_pass_the_check_after_rounding(row in any_row(), radius in 1e-3..1e3_f64) {
+        for scale in [Scale::Unit, Scale::Clip { radius }] {
+            let double = scaled(scale, &row);
+            prop_assert!(RowTransform::check_norm(&double).is_ok());
+            let single: Vec<f64> = double.iter().map(|x| f64::from(*x as f32)).collect();
+            prop_assert!(RowTransform::check_norm(&single).is_ok());
+        }
+    }
+
+    #[test]
+    fn unit_rows_keep_their_direction(row in any_row()) {
+        let unit = scaled(Scale::Unit, &row);
+        let largest = row.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+        if largest > 0.0 {
+            prop_assert!((norm(&unit) - 1.0).abs() < 1e-12);
+            let relative: Vec<f64> = row.iter().map(|x| x / largest).collect();
+            let length = norm(&relative);
+            for (x, expected) in unit.iter().zip(&relative) {
+                prop_assert!((x - expected / length).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn clipping_never_lengthens_a_row_relative_to_another(a in any_row(), radius in 1e-3..1e3_f64) {
+        let clip = Scale::Clip { radius };
+        let half: Vec<f64> = a.iter().map(|x| x / 2.0).collect();
+        prop_assert!(norm(&scaled(clip, &half)) <= norm(&scaled(clip, &a)) * (1.0 + 1e-12));
+    }
+}

@@ -1,0 +1,261 @@
+//! Feature values, row-major, in single or double precision.
+//!
+//! One type serves the table that was read, the encoded rows and the rows in memory, so that values move from one to
+//! the next without a copy where precision and shape allow it.
+
+use std::fmt;
+use std::ops::Range;
+
+use efface_core::rows::Features;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
+
+/// Precision in which feature values are stored. Sums are always taken in double precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// 4 bytes per value.
+    F32,
+    /// 8 bytes per value.
+    F64,
+}
+
+impl Precision {
+    /// Bytes of one value.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        })
+    }
+}
+
+/// Values of many rows, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FeatureValues {
+    /// Single precision.
+    F32(Vec<f32>),
+    /// Double precision.
+    F64(Vec<f64>),
+}
+
+impl FeatureValues {
+    /// No values yet.
+    pub fn empty(precision: Precision) -> Self {
+        Self::with_capacity(precision, 0)
+    }
+
+    /// No values yet, with room for `capacity` of them.
+    pub fn with_capacity(precision: Precision, capacity: usize) -> Self {
+        match precision {
+            Precision::F32 => Self::F32(Vec::with_capacity(capacity)),
+            Precision::F64 => Self::F64(Vec::with_capacity(capacity)),
+        }
+    }
+
+    /// The precision.
+    pub fn precision(&self) -> Precision {
+        match self {
+            Self::F32(_) => Precision::F32,
+            Self::F64(_) => Precision::F64,
+        }
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A run of values, as the sums over rows take them.
+    ///
+    /// # Panics
+    ///
+    /// When the range ends beyond [`len`](Self::len).
+    pub fn slice(&self, range: Range<usize>) -> Features<'_> {
+        match self {
+            Self::F32(values) => Features::F32(&values[range]),
+            Self::F64(values) => Features::F64(&values[range]),
+        }
+    }
+
+    /// Index of the first value that is NaN or infinite, with that value.
+    pub(crate) fn first_not_finite(&self) -> Option<(usize, f64)> {
+        // Whole chunks are tested without a branch; only a chunk that fails is searched.
+        const CHUNK: usize = 1024;
+        match self {
+            Self::F32(values) => values.chunks(CHUNK).enumerate().find_map(|(chunk, values)| {
+                let all_finite = values.iter().fold(true, |finite, x| finite & x.is_finite());
+                let within = (!all_finite).then(|| values.iter().position(|x| !x.is_finite())).flatten()?;
+                Some((chunk * CHUNK + within, f64::from(values[within])))
+            }),
+            Self::F64(values) => values.chunks(CHUNK).enumerate().find_map(|(chunk, values)| {
+                let all_finite = values.iter().fold(true, |finite, x| finite & x.is_finite());
+                let within = (!all_finite).then(|| values.iter().position(|x| !x.is_finite())).flatten()?;
+                Some((chunk * CHUNK + within, values[within]))
+            }),
+        }
+    }
+
+    /// Copies values from `start` on until `into` is full, as doubles.
+    pub(crate) fn read(&self, start: usize, into: &mut [f64]) {
+        let end = start + into.len();
+        match self {
+            Self::F32(values) => into.iter_mut().zip(&values[start..end]).for_each(|(to, from)| *to = f64::from(*from)),
+            Self::F64(values) => into.copy_from_slice(&values[start..end]),
+        }
+    }
+
+    /// Rounds `from` to the stored precision, in place, and writes it from `start` on.
+    pub(crate) fn write_rounded(&mut self, start: usize, from: &mut [f64]) {
+        let end = start + from.len();
+        match self {
+            Self::F32(values) => {
+                for (to, from) in values[start..end].iter_mut().zip(from) {
+                    *to = *from as f32;
+                    *from = f64::from(*to);
+                }
+            }
+            Self::F64(values) => values[start..end].copy_from_slice(from),
+        }
+    }
+
+    /// Sets the number of values; new ones are zero. Room is reserved exactly.
+    pub(crate) fn resize(&mut self, len: usize) {
+        match self {
+            Self::F32(values) => resize(values, len),
+            Self::F64(values) => resize(values, len),
+        }
+    }
+
+    /// Moves the rows of a table of width `from` apart to width `to` ≥ `from`; the new columns hold what is left there.
+    pub(crate) fn spread_rows(&mut self, n_rows: usize, from: usize, to: usize) {
+        self.resize(n_rows * to);
+        // From the last row back, so that no row is overwritten before it has moved.
+        for row in (0..n_rows).rev() {
+            let (source, target) = (row * from..(row + 1) * from, row * to);
+            match self {
+                Self::F32(values) => values.copy_within(source, target),
+                Self::F64(values) => values.copy_within(source, target),
+            }
+        }
+    }
+
+    /// Appends a run of another's values. Both must have the same precision; otherwise values are converted.
+    pub(crate) fn extend_from(&mut self, other: &Self, range: Range<usize>) {
+        match (self, other) {
+            (Self::F32(to), Self::F32(from)) => extend_zeroizing(to, &from[range]),
+            (Self::F64(to), Self::F64(from)) => extend_zeroizing(to, &from[range]),
+            (Self::F32(to), Self::F64(from)) => to.extend(from[range].iter().map(|x| *x as f32)),
+            (Self::F64(to), Self::F32(from)) => to.extend(from[range].iter().map(|x| f64::from(*x))),
+        }
+    }
+
+    /// Appends the little-endian bytes of a run of values to `bytes`.
+    pub(crate) fn write_le_bytes(&self, range: Range<usize>, bytes: &mut Vec<u8>) {
+        match self {
+            Self::F32(values) => values[range].iter().for_each(|value| bytes.extend(value.to_le_bytes())),
+            Self::F64(values) => values[range].iter().for_each(|value| bytes.extend(value.to_le_bytes())),
+        }
+    }
+
+    /// Appends values from their little-endian bytes, a whole number of them.
+    pub(crate) fn extend_from_le_bytes(&mut self, bytes: &[u8]) {
+        match self {
+            Self::F32(values) => values.extend(bytes.as_chunks().0.iter().map(|value| f32::from_le_bytes(*value))),
+            Self::F64(values) => values.extend(bytes.as_chunks().0.iter().map(|value| f64::from_le_bytes(*value))),
+        }
+    }
+
+    /// Overwrites a run of values with zeros, in a way the compiler may not leave out.
+    pub(crate) fn zeroize_range(&mut self, range: Range<usize>) {
+        match self {
+            Self::F32(values) => values[range].zeroize(),
+            Self::F64(values) => values[range].zeroize(),
+        }
+    }
+
+    /// Bytes held in memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        match self {
+            Self::F32(values) => values.capacity() * size_of::<f32>(),
+            Self::F64(values) => values.capacity() * size_of::<f64>(),
+        }
+    }
+}
+
+impl Zeroize for FeatureValues {
+    fn zeroize(&mut self) {
+        match self {
+            Self::F32(values) => values.zeroize(),
+            Self::F64(values) => values.zeroize(),
+        }
+    }
+}
+
+/// Appends to a vector; memory it outgrows is zeroed before it is given back.
+pub(crate) fn extend_zeroizing<T: Copy + Zeroize>(vector: &mut Vec<T>, values: &[T]) {
+    let needed = vector.len() + values.len();
+    if needed > vector.capacity() {
+        // The first fill is exact, so that a table takes no more memory than its values; later ones leave some room.
+        let mut larger = Vec::with_capacity(needed + vector.len() / 8);
+        larger.extend_from_slice(vector);
+        vector.zeroize();
+        *vector = larger;
+    }
+    vector.extend_from_slice(values);
+}
+
+fn resize<T: Copy + Default>(values: &mut Vec<T>, len: usize) {
+    values.reserve_exact(len.saturating_sub(values.len()));
+    values.resize(len, T::default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_spread_without_losing_a_value() {
+        let mut values = FeatureValues::F32(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        values.spread_rows(3, 2, 3);
+        let mut row = [0.0; 3];
+        for (i, expected) in [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]].iter().enumerate() {
+            values.read(3 * i, &mut row);
+            assert_eq!(&row[..2], expected);
+        }
+    }
+
+    #[test]
+    fn the_first_value_that_is_not_finite_is_found_in_any_chunk() {
+        let mut values = vec![0.5_f64; 5000];
+        assert_eq!(FeatureValues::F64(values.clone()).first_not_finite(), None);
+        values[4097] = f64::NEG_INFINITY;
+        values[4999] = f64::NAN;
+        assert_eq!(FeatureValues::F64(values).first_not_finite(), Some((4097, f64::NEG_INFINITY)));
+    }
+
+    #[test]
+    fn writing_rounds_what_was_written() {
+        let mut values = FeatureValues::F32(vec![0.0; 2]);
+        let mut row = [0.1, 0.2];
+        values.write_rounded(0, &mut row);
+        assert_eq!(row, [f64::from(0.1_f32), f64::from(0.2_f32)]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Reading CSV: what is accepted, and what each mistake is called.
+
+use std::io::Write;
+
+use efface_data::{Columns, FeatureValues, RawLabels, RowId, Table, read_table};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::samples::{file, without_folder};
+
+fn columns() -> Columns {
+    Columns {
+        label: Some("y".into()),
+        id: Some("id".into()),
+        subject: Some("who".into()),
+        ignore: vec!["note".into()],
+        ..Columns::default()
+    }
+}
+
+fn read(text: impl AsRef<[u8]>, columns: &Columns) -> Result<Table, String> {
+    let (folder, path) = file("t.csv", text.as_ref());
+    read_table(&path, columns).map_err(|error| without_folder(&error.to_string(), folder.path()))
+}
+
+fn refusal(text: impl AsRef<[u8]>) -> String {
+    read(text, &columns()).expect_err("must be refused")
+}
+
+const GOOD: &str = "id,who,a,note,b,y\n7,anna,1,x,2.5,no\n007,anna, -1e-3 ,,4,yes\n\"8\",\"bob, jr\",0,x,0,no\n";
+
+#[test]
+fn a_table_is_read_with_its_labels_ids_and_subjects() {
+    let table = read(GOOD, &columns()).expect("valid");
+    assert_eq!(table.feature_names(), ["a", "b"]);
+    assert_eq!(table.features(), &FeatureValues::F64(vec![1.0, 2.5, -1e-3, 4.0, 0.0, 0.0]));
+    assert_eq!(table.ids(), [RowId::Integer(7), RowId::Text("007".into()), RowId::Integer(8)]);
+    assert_eq!(table.subjects().expect("subjects"), ["anna", "anna", "bob, jr"].map(RowId::parse));
+    let labels = table.labels().expect("labels");
+    assert_eq!(labels.values, RawLabels::Text(["no", "yes", "no"].map(String::from).to_vec()));
+    assert!(labels.place(1).to_string().ends_with("t.csv, line 3, column `y`"));
+}
+
+#[test]
+fn features_can_be_named_and_everything_else_left_out() {
+    let named = Columns { features: Some(vec!["b".into(), "a".into()]), ..Columns::default() };
+    let table = read(GOOD, &named).expect("valid");
+    assert_eq!(table.features(), &FeatureValues::F64(vec![2.5, 1.0, 4.0, -1e-3, 0.0, 0.0]));
+    assert_eq!(table.ids(), [0, 1, 2].map(RowId::Integer));
+    assert!(table.labels().is_none() && table.subjects().is_none());
+}
+
+#[test]
+fn a_gzipped_table_reads_the_same() {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(GOOD.as_bytes()).expect("in memory");
+    let bytes = encoder.finish().expect("in memory");
+    let (_folder, path) = file("t.csv.gz", &bytes);
+    let table = read_table(&path, &columns()).expect("valid");
+    assert_eq!(table.features(), read(GOOD, &columns()).expect("valid").features());
+    let (_folder, path) = file("t.csv.gz", &bytes[..bytes.len() - 20]);
+    assert!(read_table(&path, &columns()).is_err());
+}
+
+#[test]
+fn lines_are_counted_as_an_editor_counts_them() {
+    let bad_line = |text: &str| read(text, &Columns::default()).expect_err("must be refused");
+    assert_eq!(bad_line("a,b\n1,2\n3,x\n"), "t.csv, line 3, column `b`: features must be numbers, got `x`");
+    assert_eq!(bad_line("a,b\r\n1,2\r\n3,x\r\n"), "t.csv, line 3, column `b`: features must be numbers, got `x`");
+    assert_eq!(bad_line("a,b\r\n1,2\r\n3,x"), "t.csv, line 3, column `b`: features must be numbers, got `x`");
+    assert_eq!(bad_line("\u{feff}a,b\n\n1,2\n\n\n3,x"), "t.csv, line 6, column `b`: features must be numbers, got `x`");
+    let named = Columns { ignore: vec!["t".into()], ..Columns::default() };
+    let quoted = read("t,a\n\"1\n2\n3\",4\n\"x\ny\",z\n", &named).expect_err("must be refused");
+    assert_eq!(quoted, "t.csv, line 5, column `a`: features must be numbers, got `z`");
+}
+
+#[test]
+fn each_mistake_is_named_with_its_place_and_value() {
+    let header = "id,who,a,note,b,y\n";
+    let with = |line: &str| refusal(format!("{header}1,anna,1,,2,no\n{line}\n"));
+    assert_eq!(with("2,bob,,,2,no"), "t.csv, line 3, column `a`: empty cell");
+    assert_eq!(with("2,bob,1,,2;5,no"), "t.csv, line 3, column `b`: features must be numbers, got `2;5`");
+    assert_eq!(with("2,bob,1,,NaN,no"), "t.csv, line 3, column `b`: features must be finite, got `NaN`");
+    assert_eq!(with("2,bob,-inf,,1,no"), "t.csv, line 3, column `a`: features must be finite, got `-inf`");
+    assert_eq!(with("2,bob,1e999,,1,no"), "t.csv, line 3, column `a`: features must be finite, got `1e999`");
+    assert_eq!(with("2,bob,1"), "t.csv, line 3: 3 cells, the header has 6");
+    assert_eq!(with("2,bob,1,,2,no,5"), "t.csv, line 3: 7 cells, the header has 6");
+    assert_eq!(with("1,bob,1,,2,no"), "t.csv, line 3: row id `1` is already that of line 2");
+    assert_eq!(with(",bob,1,,2,no"), "t.csv, line 3, column `id`: empty cell");
+    assert_eq!(with("2, ,1,,2,no"), "t.csv, line 3, column `who`: empty cell");
+    assert_eq!(with("2,bob,1,,2,"), "t.csv, line 3, column `y`: empty cell");
+    let latin = [header.as_bytes(), b"1,Andr\xe9,1,,2,no\n"].concat();
+    assert_eq!(refusal(latin), "t.csv: line 2, column `who` is not valid Unicode");
+}
+
+#[test]
+fn empty_files_and_missing_columns_are_refused() {
+    assert_eq!(refusal(""), "t.csv: no rows");
+    assert_eq!(refusal("id,who,a,note,b,y\n"), "t.csv: no rows");
+    assert_eq!(refusal("id,who,a\n1,anna,2\n"), "t.csv: no column `y`; there are `id`, `who`, `a`");
+    assert_eq!(refusal("id,who,y\n1,anna,no\n"), "t.csv: no feature columns");
+    assert_eq!(refusal("id,who,y,a,a\n1,anna,no,1,1\n"), "t.csv: two columns are called `a`");
+}
+
+#[test]
+fn files_that_are_missing_or_of_another_kind_are_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let message = |name: &str| {
+        let error = read_table(folder.path().join(name), &Columns::default()).expect_err("must be refused");
+        without_folder(&error.to_string(), folder.path())
+    };
+    assert!(message("absent.csv").starts_with("absent.csv: No such file"));
+    let text = "t.parquet: unknown kind of file; supported are .csv, .npy, .csv.gz, .npy.gz";
+    assert_eq!(message("t.parquet"), text);
+}

@@ -1,0 +1,243 @@
+//! Changing the rows: remove, add, correct. Each is one step of the model and one commit.
+
+use std::path::Path;
+use std::time::Instant;
+
+use efface_core::model::Outcome;
+use efface_core::removal::Change;
+use efface_core::rows::RowStore;
+use efface_data::{EncodedRows, FeatureOrder, MemoryRows, RowId, RowsFile, encode_table, read_table};
+use serde::{Deserialize, Serialize};
+
+use crate::directory::ROWS;
+use crate::error::EngineError;
+use crate::model_directory::ModelDirectory;
+
+/// Which rows to remove.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Selection {
+    /// Rows by their ids.
+    Ids(Vec<RowId>),
+    /// All rows of these subjects.
+    Subjects(Vec<RowId>),
+}
+
+/// What a change led to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChangeReport {
+    /// Rows now.
+    pub n_rows: usize,
+    /// Rows that left or came; a corrected row counts once.
+    pub n_changed: usize,
+    /// Upper bound of the gradient left behind.
+    pub gradient_residual: f64,
+    /// Upper bound of the distance to the retrained weights.
+    pub distance_bound: f64,
+    /// What the bounds rest on.
+    pub rung: String,
+    /// Whether the model still stands.
+    pub outcome: OutcomeTag,
+    /// Largest residual that the perturbation covers (mechanism `objective`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
+    /// Residual so far (mechanism `objective`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<f64>,
+    /// Time of the step alone.
+    pub step_seconds: f64,
+    /// Time of the whole call, durable write included.
+    pub seconds: f64,
+    /// Whether this is the answer to an earlier request of the same id, and nothing was done now.
+    pub repeated: bool,
+}
+
+/// Whether a model still stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutcomeTag {
+    /// It does.
+    Done,
+    /// Train again.
+    RetrainRequired,
+}
+
+impl From<Outcome> for OutcomeTag {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::Done,
+            Outcome::RetrainRequired => Self::RetrainRequired,
+        }
+    }
+}
+
+/// A request that was answered: asked again, it gets the same answer. What was asked is kept as a hash only.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct PastRequest {
+    fingerprint: String,
+    report: ChangeReport,
+}
+
+impl ModelDirectory {
+    /// Removes rows: the weights follow, the claim is updated, the rows are purged from the directory.
+    pub fn remove(&mut self, selection: &Selection, request_id: Option<&str>) -> Result<ChangeReport, EngineError> {
+        let fingerprint = self.fingerprint(selection);
+        if let Some(past) = request_id.and_then(|id| self.index.requests.get(id)) {
+            if past.fingerprint != fingerprint {
+                return Err(EngineError::RequestReused { request_id: request_id.unwrap_or_default().into() });
+            }
+            return Ok(ChangeReport { repeated: true, ..past.report.clone() });
+        }
+        let start = Instant::now();
+        let positions = match selection {
+            Selection::Ids(ids) => self.rows.positions_of(ids)?,
+            Selection::Subjects(subjects) => self.rows.positions_of_subjects(subjects)?,
+        };
+        if positions.is_empty() {
+            return Err(EngineError::NothingNamed);
+        }
+        let batch = self.rows.batch(&positions)?;
+        self.check_enough_remain(&batch, None)?;
+        self.transaction(|this| {
+            this.rows.remove(&positions)?;
+            this.forget(&positions);
+            this.index.n_removed += positions.len();
+            let step = Instant::now();
+            let changed = this.model.change(&Change::remove(&batch), &this.rows)?;
+            let mut report = this.report(changed.outcome, positions.len(), step.elapsed().as_secs_f64());
+            report.seconds = start.elapsed().as_secs_f64();
+            if let Some(id) = request_id {
+                this.index.requests.insert(id.into(), PastRequest { fingerprint, report: report.clone() });
+            }
+            this.commit()?;
+            this.purge()?;
+            report.seconds = start.elapsed().as_secs_f64();
+            Ok(report)
+        })
+    }
+
+    /// Adds the rows of a file, read in the way the model's own rows were read.
+    pub fn add(&mut self, data: &Path, label: Option<&str>) -> Result<ChangeReport, EngineError> {
+        let start = Instant::now();
+        let encoded = self.read_rows(data, label)?;
+        self.rows.check_append(&encoded)?;
+        let n_added = encoded.n_rows();
+        self.transaction(|this| {
+            let positions = this.append(encoded)?;
+            let batch = this.rows.batch(&positions)?;
+            let step = Instant::now();
+            let changed = this.model.change(&Change::add(&batch), &this.rows)?;
+            let mut report = this.report(changed.outcome, n_added, step.elapsed().as_secs_f64());
+            this.commit()?;
+            report.seconds = start.elapsed().as_secs_f64();
+            Ok(report)
+        })
+    }
+
+    /// Replaces rows by the rows of the same ids in a file: one removal and one addition in one step.
+    pub fn correct(&mut self, data: &Path, label: Option<&str>) -> Result<ChangeReport, EngineError> {
+        let start = Instant::now();
+        let encoded = self.read_rows(data, label)?;
+        let old = self.rows.positions_of(encoded.ids())?;
+        let removed = self.rows.batch(&old)?;
+        self.check_enough_remain(&removed, Some(&encoded))?;
+        let n_changed = encoded.n_rows();
+        self.transaction(|this| {
+            this.rows.remove_to_replace(&old)?;
+            this.forget(&old);
+            let positions = this.append(encoded)?;
+            let added = this.rows.batch(&positions)?;
+            let step = Instant::now();
+            let change = Change { removed: Some(&removed), added: Some(&added) };
+            let changed = this.model.change(&change, &this.rows)?;
+            let mut report = this.report(changed.outcome, n_changed, step.elapsed().as_secs_f64());
+            this.commit()?;
+            this.purge()?;
+            report.seconds = start.elapsed().as_secs_f64();
+            Ok(report)
+        })
+    }
+
+    fn read_rows(&self, data: &Path, label: Option<&str>) -> Result<EncodedRows, EngineError> {
+        let mut columns = self.settings.columns_for(true);
+        if let Some(label) = label {
+            columns.label = Some(label.into());
+        }
+        let table = read_table(data, &columns)?;
+        let order = FeatureOrder::Named(&self.settings.features);
+        let Self { settings, .. } = self;
+        Ok(encode_table(table, &settings.transform, Some(&settings.codec), order, settings.precision)?)
+    }
+
+    /// Appends rows in memory and in the file of rows, where they count only after the commit.
+    fn append(&mut self, encoded: EncodedRows) -> Result<Vec<usize>, EngineError> {
+        let positions = self.rows.append(encoded)?;
+        let mut file = RowsFile::open(self.path.join(ROWS))?;
+        file.append(&self.rows, positions.clone())?;
+        file.sync()?;
+        for position in positions.clone() {
+            self.index.ids.push(self.rows.id(position).cloned());
+            self.index.subjects.push(self.rows.subject(position).cloned());
+        }
+        Ok(positions.collect())
+    }
+
+    fn forget(&mut self, positions: &[usize]) {
+        for &position in positions {
+            self.index.ids[position] = None;
+            self.index.subjects[position] = None;
+        }
+        self.index.pending_purge.extend(positions);
+    }
+
+    /// Refuses a removal that would leave no row, or none of a class, counting the rows that come in the same step.
+    fn check_enough_remain(&self, batch: &MemoryRows, coming: Option<&EncodedRows>) -> Result<(), EngineError> {
+        let (n_removed, n_rows) = (batch.n_rows(), self.rows.n_rows());
+        if n_removed >= n_rows && coming.is_none() {
+            return Err(EngineError::LastRow { n_removed, n_rows });
+        }
+        let classes = self.settings.codec.classes();
+        let leaving = batch.class_counts(classes.len());
+        let present = self.rows.class_counts(classes.len());
+        for (index, class) in classes.iter().enumerate() {
+            let arriving = coming.map_or(0, |rows| rows.labels().iter().filter(|label| **label == index as f64).count());
+            let (n_removed, n_rows) = (leaving[index], present[index]);
+            if n_removed > 0 && n_removed >= n_rows + arriving {
+                return Err(EngineError::LastOfClass { class: class.clone(), n_removed, n_rows });
+            }
+        }
+        Ok(())
+    }
+
+    fn report(&self, outcome: Outcome, n_changed: usize, step_seconds: f64) -> ChangeReport {
+        let claim = self.model.claim();
+        let budget = self.model.removal_budget();
+        ChangeReport {
+            n_rows: self.rows.n_rows(),
+            n_changed,
+            gradient_residual: claim.gradient_residual.get(),
+            distance_bound: claim.distance_bound.get(),
+            rung: claim.rung.tag().into(),
+            outcome: outcome.into(),
+            budget: budget.map(|budget| budget.get()),
+            spent: budget.map(|_| claim.gradient_residual.get()),
+            step_seconds,
+            seconds: step_seconds,
+            repeated: false,
+        }
+    }
+
+    /// A keyed hash of what a request asks for: the same for the same request, and no id in clear.
+    fn fingerprint(&self, selection: &Selection) -> String {
+        use std::fmt::Write;
+
+        use sha2::{Digest, Sha256};
+
+        let text = serde_json::to_vec(selection).expect("ids are numbers or strings");
+        let digest = Sha256::new().chain_update(self.settings.salt).chain_update(text).finalize();
+        digest.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+}

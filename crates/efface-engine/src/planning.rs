@@ -1,0 +1,295 @@
+//! Answers before training: which noise, how many instant removals between settles, and what that costs in accuracy.
+//!
+//! From sizes alone it gives what holds for any data (the worst case) and what to expect of evenly spread rows. From a
+//! sample of rows it trains, removes and measures. A plan made on removable rows is a choice fitted on them, which no
+//! certificate covers: use a public sample.
+
+use efface_core::accounting::gaussian;
+use efface_core::model::{Model, TrainingConfig, TrainingPlan};
+use efface_core::noise::{NoiseLaw, NoiseSource};
+use efface_core::predict;
+use efface_core::removal::Change;
+use efface_core::residual::{CurvatureChange, RemovalSize, worst_case};
+use efface_core::rounding::UpperBound;
+use efface_core::rows::RowStore;
+use efface_data::{FeatureOrder, LabelCodec, MemoryRows, RemovedIds, RowTransform, Table, encode_table};
+use serde::Serialize;
+
+use crate::error::EngineError;
+
+/// What a plan is asked for.
+#[derive(Clone, Debug)]
+pub struct PlanRequest {
+    /// Loss, λ, ε, δ. A given noise is the only one that is looked at; otherwise a range is.
+    pub config: TrainingConfig,
+}
+
+/// What to expect.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanReport {
+    /// `sizes` or `rows`.
+    pub basis: &'static str,
+    /// Rows.
+    pub n_rows: usize,
+    /// Features.
+    pub dim: usize,
+    /// λ.
+    pub l2: f64,
+    /// ε.
+    pub epsilon: f64,
+    /// δ.
+    pub delta: f64,
+    /// μ(ε, δ): what all releases together may spend.
+    pub mu_limit: f64,
+    /// One line per noise level.
+    pub rows: Vec<PlanRow>,
+    /// The largest noise that costs no accuracy worth mentioning, when that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recommended_noise_std: Option<f64>,
+    /// Accuracy (or root mean squared error) on held-out rows without noise, when that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score_without_noise: Option<f64>,
+}
+
+/// What to expect at one noise level.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanRow {
+    /// Scale of the noise.
+    pub noise_std: f64,
+    /// Distance at which a release is settled first.
+    pub settle_above_distance: f64,
+    /// Instant removals that fit between settles whatever the data.
+    pub guaranteed_removals: u64,
+    /// Instant removals to expect: for evenly spread rows (`sizes`), or as measured (`rows`).
+    pub expected_removals: u64,
+    /// Whether `expected_removals` is only how far the measurement went.
+    pub at_least: bool,
+    /// Standard deviation that a score of a row of norm 1 gets.
+    pub score_std: f64,
+    /// Accuracy (or root mean squared error) with this noise, mean of draws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// What the noise costs of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score_loss: Option<f64>,
+}
+
+/// Noise levels looked at when none is given.
+const NOISE_LEVELS: [f64; 7] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0];
+
+/// Loss of accuracy that is not worth mentioning.
+const NEGLIGIBLE: f64 = 1e-3;
+
+/// Removals that a plan from rows makes at most.
+const TRIED_REMOVALS: usize = 100;
+
+/// Draws of the noise per level.
+const DRAWS: u64 = 20;
+
+/// What sizes alone tell.
+pub fn plan_from_sizes(request: &PlanRequest, n_rows: usize, dim: usize) -> Result<PlanReport, EngineError> {
+    let levels = levels(request, |std| {
+        let plan = plan_with(request, std)?;
+        let limit = plan.settle_above();
+        Ok(PlanRow {
+            noise_std: std,
+            settle_above_distance: limit,
+            guaranteed_removals: guaranteed(&plan, n_rows, limit),
+            expected_removals: expected(&plan, n_rows, dim, limit),
+            at_least: false,
+            score_std: std,
+            score: None,
+            score_loss: None,
+        })
+    })?;
+    Ok(report(request, "sizes", n_rows, dim, levels))
+}
+
+/// What a sample of rows tells: four fifths are trained on, one fifth is held out.
+pub fn plan_from_rows(
+    request: &PlanRequest,
+    table: Table,
+    transform: &RowTransform,
+) -> Result<PlanReport, EngineError> {
+    let mut request = request.clone();
+    let codec = match table.labels() {
+        Some(labels) if request.config.loss.is_classification() => LabelCodec::for_classification(labels)?,
+        _ => LabelCodec::Numeric,
+    };
+    request.config.n_classes = request.config.loss.is_classification().then_some(codec.classes().len() as u32);
+    let plan = TrainingPlan::new(request.config.clone())?;
+    let precision = table.features().precision();
+    let encoded = encode_table(table, transform, Some(&codec), FeatureOrder::AsRead, precision)?;
+    let mut all = MemoryRows::new(
+        encoded.dim(),
+        precision,
+        transform.row_norm_bound(),
+        [0; 32],
+        RemovedIds::new([0; 32]),
+    );
+    all.append(encoded)?;
+    let (held_out, kept): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|i| i % 5 == 4);
+    let (mut rows, test) = (all.batch(&kept)?, all.batch(if held_out.is_empty() { &kept } else { &held_out })?);
+    let (n_rows, dim) = (rows.n_rows(), rows.dim());
+
+    let model = plan.train(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?.model;
+    let weights: Vec<Vec<f64>> = model.state().fits.iter().map(|fit| fit.weights.to_vec()).collect();
+    let plain = score(&test, &weights, &codec)?;
+    let distances = removal_distances(model, &mut rows)?;
+    let levels = levels(&request, |std| {
+        let plan = plan_with(&request, std)?;
+        let limit = plan.settle_above();
+        let fitting = distances.iter().take_while(|distance| **distance <= limit).count();
+        let noisy = noisy_score(&test, &weights, &codec, &plan, std)?;
+        let loss = if codec.classes().is_empty() { noisy - plain } else { plain - noisy };
+        Ok(PlanRow {
+            noise_std: std,
+            settle_above_distance: limit,
+            guaranteed_removals: guaranteed(&plan, n_rows, limit),
+            expected_removals: fitting as u64,
+            at_least: fitting == distances.len(),
+            score_std: std,
+            score: Some(noisy),
+            score_loss: Some(loss),
+        })
+    })?;
+    let negligible = if codec.classes().is_empty() { NEGLIGIBLE * plain } else { NEGLIGIBLE };
+    let best = levels.iter().filter(|row| row.score_loss.is_some_and(|loss| loss <= negligible));
+    let recommended_noise_std = best.map(|row| row.noise_std).max_by(f64::total_cmp);
+    let report = report(&request, "rows", n_rows, dim, levels);
+    Ok(PlanReport { recommended_noise_std, score_without_noise: Some(plain), ..report })
+}
+
+fn levels(
+    request: &PlanRequest,
+    level: impl Fn(f64) -> Result<PlanRow, EngineError>,
+) -> Result<Vec<PlanRow>, EngineError> {
+    match request.config.noise_std {
+        Some(std) => Ok(vec![level(std)?]),
+        None => NOISE_LEVELS.iter().map(|std| level(*std)).collect(),
+    }
+}
+
+fn plan_with(request: &PlanRequest, noise_std: f64) -> Result<TrainingPlan, EngineError> {
+    let mut config = TrainingConfig { noise_std: Some(noise_std), ..request.config.clone() };
+    if config.loss.is_classification() && config.n_classes.is_none() {
+        config.n_classes = Some(2);
+    }
+    Ok(TrainingPlan::new(config)?)
+}
+
+fn report(request: &PlanRequest, basis: &'static str, n_rows: usize, dim: usize, rows: Vec<PlanRow>) -> PlanReport {
+    let config = &request.config;
+    let mu_limit = match config.law {
+        NoiseLaw::Gaussian => gaussian::mu_limit(config.epsilon, config.delta).get(),
+        NoiseLaw::Gamma => config.epsilon,
+    };
+    PlanReport {
+        basis,
+        n_rows,
+        dim,
+        l2: config.l2_per_row,
+        epsilon: config.epsilon,
+        delta: config.delta,
+        mu_limit,
+        rows,
+        recommended_noise_std: None,
+        score_without_noise: None,
+    }
+}
+
+/// Single removals that fit whatever the data: the worst-case rung with ‖w‖ ≤ C/λ, and norms added up.
+fn guaranteed(plan: &TrainingPlan, n_rows: usize, limit: f64) -> u64 {
+    let config = plan.config();
+    if config.loss.curvature_lipschitz() == 0.0 {
+        return n_rows.saturating_sub(1) as u64;
+    }
+    let row_norm = UpperBound::new(1.0);
+    let gradient_norm_bound = UpperBound::new(config.loss.slope_bound().unwrap_or(f64::INFINITY));
+    let size = RemovalSize {
+        n_changed: 1,
+        n_remaining: n_rows.saturating_sub(1).max(1),
+        l2_per_row: config.l2_per_row,
+        gradient_norm_bound,
+        weights_norm: UpperBound::new(gradient_norm_bound.get() / config.l2_per_row),
+        solver: UpperBound::ZERO,
+        hessian_error: UpperBound::ZERO,
+    };
+    let residual = worst_case(&CurvatureChange::new(config.loss, config.constants, row_norm), &size).get();
+    let distance = residual / (config.l2_per_row * size.n_remaining as f64);
+    (limit / distance).floor().min(n_rows as f64) as u64
+}
+
+/// Single removals to expect for rows spread evenly over all directions, with the stale rung.
+///
+/// ```text
+/// ‖v‖ ≈ ½ / (n (ā/d + λ)),  ‖X‖ ≈ √(n/d) + 1,  ‖Xv‖ ≈ √(n/d) ‖v‖,  ‖w − w₀‖ after k ≈ √k ‖v‖
+/// distance after k ≈ γ ‖X‖ ‖Xv‖ ‖v‖ Σ_{j<k} (√j + ½) / (λ n)
+/// ```
+///
+/// with slopes of ½ and curvatures ā of ⅛. An estimate for orientation, right within an order of magnitude.
+fn expected(plan: &TrainingPlan, n_rows: usize, dim: usize, limit: f64) -> u64 {
+    let config = plan.config();
+    let gamma = config.loss.curvature_lipschitz();
+    let (n, d) = (n_rows as f64, dim as f64);
+    if gamma == 0.0 {
+        return n_rows.saturating_sub(1) as u64;
+    }
+    let step = 0.5 / (n * (0.125 / d + config.l2_per_row));
+    let spread = (n / d).sqrt();
+    let unit = gamma * (spread + 1.0) * spread * step * step / (config.l2_per_row * n);
+    let (mut total, mut k) = (0.0, 0_u64);
+    while k < n_rows as u64 && total + unit * ((k as f64).sqrt() + 0.5) <= limit {
+        total += unit * ((k as f64).sqrt() + 0.5);
+        k += 1;
+    }
+    k
+}
+
+/// Distance bounds after 1, 2, … instant removals of single rows, evenly picked.
+fn removal_distances(mut model: Model, rows: &mut MemoryRows) -> Result<Vec<f64>, EngineError> {
+    let tried = TRIED_REMOVALS.min(rows.n_rows() / 2);
+    let mut distances = Vec::with_capacity(tried);
+    for i in 0..tried {
+        let position = i * rows.len() / tried;
+        let batch = rows.batch(&[position])?;
+        rows.remove(&[position])?;
+        let changed = model.change(&Change::remove(&batch), rows)?;
+        distances.push(changed.claim.distance_bound.get());
+    }
+    Ok(distances)
+}
+
+fn noisy_score(
+    test: &MemoryRows,
+    weights: &[Vec<f64>],
+    codec: &LabelCodec,
+    plan: &TrainingPlan,
+    std: f64,
+) -> Result<f64, EngineError> {
+    let dim = test.dim();
+    let mut total = 0.0;
+    for draw in 0..DRAWS {
+        // Nothing leaves the process: the same draws for every plan make plans comparable.
+        let mut source = NoiseSource::danger_fixed_seed(draw);
+        let noise = plan.config().law.sample(dim * weights.len(), std, &mut source);
+        let noisy: Vec<Vec<f64>> = weights
+            .iter()
+            .zip(noise.chunks_exact(dim))
+            .map(|(weights, noise)| weights.iter().zip(noise).map(|(w, noise)| w + noise).collect())
+            .collect();
+        total += score(test, &noisy, codec)?;
+    }
+    Ok(total / DRAWS as f64)
+}
+
+/// Accuracy, or root mean squared error for regression.
+fn score(rows: &MemoryRows, weights: &[Vec<f64>], codec: &LabelCodec) -> Result<f64, EngineError> {
+    let margins = predict::margins(rows, weights)?;
+    let labels: Vec<f64> = (0..rows.len()).map(|i| rows.label(i).unwrap_or(f64::NAN)).collect();
+    Ok(if codec.classes().is_empty() {
+        predict::root_mean_squared_error(&margins, &labels)
+    } else {
+        predict::accuracy(&margins, &labels)
+    })
+}

@@ -1,0 +1,210 @@
+//! A published model: plain JSON that any language can use, and predictions with it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use efface_core::loss;
+use efface_core::model::Release;
+use efface_core::predict;
+use efface_core::rows::RowStore;
+use efface_data::{
+    Columns, FeatureOrder, LabelCodec, MemoryRows, RemovedIds, RowId, RowTransform, Scale, Table, encode_table,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::directory::RELEASES;
+use crate::error::EngineError;
+use crate::releases::MODEL_FILE;
+use crate::settings::Settings;
+
+/// What is published. `score = weights · scaled row + intercept`; the class is `classes[score > 0]` for two classes and
+/// the one of the largest score beyond; without classes the score is the prediction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PublishedModel {
+    format: String,
+    /// k.
+    pub release: usize,
+    /// Tag of the loss.
+    pub loss: String,
+    /// Names of the classes; empty for regression.
+    pub classes: Vec<String>,
+    /// Names of the features, in the order of the weights.
+    pub features: Vec<String>,
+    /// How a row is scaled before it is multiplied.
+    pub scale: Scale,
+    /// Whether the model has an intercept (otherwise it is 0).
+    pub has_intercept: bool,
+    intercept: PerProblem<f64>,
+    weights: PerProblem<Vec<f64>>,
+}
+
+/// One value, or one per class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum PerProblem<T> {
+    One(T),
+    Each(Vec<T>),
+}
+
+/// A prediction for one row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prediction {
+    /// Id of the row.
+    pub id: RowId,
+    /// Class, or the number itself for regression.
+    pub prediction: String,
+    /// Probability of that class; none for regression.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
+}
+
+/// How good predictions are on labelled rows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// Fraction of right classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
+    /// Root of the mean squared error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rmse: Option<f64>,
+    /// Rows.
+    pub n_rows: usize,
+}
+
+const FORMAT: &str = "efface-model-1";
+
+impl PublishedModel {
+    pub(crate) fn new(settings: &Settings, release: &Release) -> Self {
+        let has_intercept = settings.transform.intercept;
+        let n_features = settings.features.len();
+        let split = |weights: &Vec<f64>| {
+            let intercept = if has_intercept { weights[n_features] } else { 0.0 };
+            (intercept, weights[..n_features].to_vec())
+        };
+        let (mut intercept, mut weights): (Vec<f64>, Vec<Vec<f64>>) = release.weights.iter().map(split).unzip();
+        let one = weights.len() == 1;
+        Self {
+            format: FORMAT.into(),
+            release: release.claim.release,
+            loss: settings.config.loss.tag().into(),
+            classes: settings.codec.classes().to_vec(),
+            features: settings.features.clone(),
+            scale: settings.transform.scale,
+            has_intercept,
+            intercept: if one { PerProblem::One(intercept.swap_remove(0)) } else { PerProblem::Each(intercept) },
+            weights: if one { PerProblem::One(weights.swap_remove(0)) } else { PerProblem::Each(weights) },
+        }
+    }
+
+    /// Reads a published model: the file itself, the folder of a release, or a model directory (its latest release).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, EngineError> {
+        let file = find(path.as_ref())?;
+        let bad = |reason: String| EngineError::BadPublished { path: file.clone(), reason };
+        let text = fs::read(&file).map_err(EngineError::io(&file))?;
+        let model: Self =
+            serde_json::from_slice(&text).map_err(|error| bad(format!("not a published model: {error}")))?;
+        if model.format != FORMAT {
+            return Err(bad(format!("format `{}` is unknown; this program reads `{FORMAT}`", model.format)));
+        }
+        let problems = model.problems();
+        let expected = if model.classes.len() > 2 { model.classes.len() } else { 1 };
+        let known = loss::by_tag(&model.loss).is_some();
+        let finite = problems.iter().flatten().all(|w| w.is_finite());
+        let fits = problems.iter().all(|weights| weights.len() == model.transform().model_dim(model.features.len()));
+        if !(known && finite && fits && problems.len() == expected) {
+            return Err(bad("its weights, features and classes do not fit each other".into()));
+        }
+        Ok(model)
+    }
+
+    /// Which columns of a table the model reads.
+    pub fn columns(&self, label: Option<String>, id: Option<String>) -> Columns {
+        Columns { features: Some(self.features.clone()), label, id, ..Columns::default() }
+    }
+
+    /// Predictions for the rows of a table.
+    pub fn predict(&self, table: Table) -> Result<Vec<Prediction>, EngineError> {
+        let ids = table.ids().to_vec();
+        let scores = self.scores(table)?.0;
+        Ok(ids.into_iter().enumerate().map(|(i, id)| self.prediction(id, i, &scores)).collect())
+    }
+
+    /// Accuracy (classes) or root mean squared error (regression) on the rows of a labelled table.
+    pub fn evaluate(&self, table: Table) -> Result<Evaluation, EngineError> {
+        let codec =
+            if self.classes.is_empty() { LabelCodec::Numeric } else { LabelCodec::Classes(self.classes.clone()) };
+        let labels = match table.labels() {
+            Some(labels) => codec.encode(labels)?,
+            None => return Err(efface_data::EncodeError::NoLabels { file: table.origin().file().into() }.into()),
+        };
+        let (scores, n_rows) = self.scores(table)?;
+        Ok(if self.classes.is_empty() {
+            Evaluation { accuracy: None, rmse: Some(predict::root_mean_squared_error(&scores, &labels)), n_rows }
+        } else {
+            Evaluation { accuracy: Some(predict::accuracy(&scores, &labels)), rmse: None, n_rows }
+        })
+    }
+
+    fn scores(&self, table: Table) -> Result<(Vec<Vec<f64>>, usize), EngineError> {
+        let transform = self.transform();
+        let precision = table.features().precision();
+        let encoded = encode_table(table, &transform, None, FeatureOrder::Named(&self.features), precision)?;
+        let removed = RemovedIds::new([0; 32]);
+        let mut rows = MemoryRows::new(encoded.dim(), precision, transform.row_norm_bound(), [0; 32], removed);
+        rows.append(encoded)?;
+        Ok((predict::margins(&rows, &self.problems())?, rows.n_rows()))
+    }
+
+    fn prediction(&self, id: RowId, row: usize, scores: &[Vec<f64>]) -> Prediction {
+        if self.classes.is_empty() {
+            return Prediction { id, prediction: scores[0][row].to_string(), probability: None };
+        }
+        let sigmoid = |score: f64| 1.0 / (1.0 + (-score).exp());
+        let class = predict::predicted_class(scores, row);
+        let probability = match scores {
+            [score] => sigmoid(if class == 1 { score[row] } else { -score[row] }),
+            _ => sigmoid(scores[class][row]) / scores.iter().map(|score| sigmoid(score[row])).sum::<f64>(),
+        };
+        Prediction { id, prediction: self.classes[class].clone(), probability: Some(probability) }
+    }
+
+    fn transform(&self) -> RowTransform {
+        RowTransform { scale: self.scale, intercept: self.has_intercept }
+    }
+
+    /// Weights per problem, the intercept last where there is one.
+    fn problems(&self) -> Vec<Vec<f64>> {
+        let weights = match &self.weights {
+            PerProblem::One(weights) => std::slice::from_ref(weights),
+            PerProblem::Each(each) => each,
+        };
+        let intercepts = match &self.intercept {
+            PerProblem::One(intercept) => std::slice::from_ref(intercept),
+            PerProblem::Each(each) => each,
+        };
+        let mut problems = weights.to_vec();
+        if self.has_intercept {
+            problems.iter_mut().zip(intercepts).for_each(|(weights, intercept)| weights.push(*intercept));
+        }
+        problems
+    }
+}
+
+fn find(path: &Path) -> Result<PathBuf, EngineError> {
+    if !path.is_dir() {
+        return Ok(path.into());
+    }
+    if path.join(MODEL_FILE).is_file() {
+        return Ok(path.join(MODEL_FILE));
+    }
+    let releases = path.join(RELEASES);
+    if !releases.is_dir() {
+        return Err(EngineError::NotAModel { path: path.into() });
+    }
+    let entries = fs::read_dir(&releases).map_err(EngineError::io(&releases))?;
+    let latest = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<usize>().ok()).max();
+    match latest {
+        Some(latest) => Ok(releases.join(latest.to_string()).join(MODEL_FILE)),
+        None => Err(EngineError::NoRelease { path: path.into() }),
+    }
+}

@@ -1,0 +1,31 @@
+//! What was decided at training and does not change afterwards.
+
+use efface_core::model::TrainingConfig;
+use efface_data::{Columns, LabelCodec, Precision, RowTransform};
+use serde::{Deserialize, Serialize};
+
+/// The fixed part of a model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Settings {
+    /// What is trained and promised.
+    pub config: TrainingConfig,
+    /// Names of the features, in the model's order, without the intercept.
+    pub features: Vec<String>,
+    /// The roles of columns when the model was trained; rows added later are read in the same way.
+    pub columns: Columns,
+    /// How rows are scaled.
+    pub transform: RowTransform,
+    /// How labels become numbers.
+    pub codec: LabelCodec,
+    /// Precision in which rows are kept.
+    pub precision: Precision,
+    /// Salt of the rule that picks negatives. Public.
+    pub salt: [u8; 32],
+}
+
+impl Settings {
+    /// Number of classes; 0 for regression.
+    pub fn n_classes(&self) -> usize {
+        self.codec.classes().len()
+    }
+}

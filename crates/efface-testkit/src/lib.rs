@@ -1,0 +1,31 @@
+//! The independent truth that the other crates are tested against.
+//!
+//! Nothing here depends on the engine: objectives, derivatives and minimizers are written a second time, slowly and in
+//! double-double arithmetic, on plain slices. Slow and right is the point; do not use any of it outside tests.
+//!
+//! - [`reference`](mod@reference): the objective, its gradient, Hessian and minimizer to about 1e-26.
+//! - [`problems`]: seeded random problems of several shapes.
+//! - [`one_dimension`]: the published removal algorithm in one dimension, with its true δ.
+//! - [`statistics`] and [`special`]: Kolmogorov–Smirnov tests and the distribution functions they need.
+//! - [`hockey_stick`](mod@hockey_stick): the true δ between two laws on the line, and the Gaussian trade-off.
+//! - [`golden`]: tables made with 60-digit arithmetic.
+
+pub mod dense;
+pub mod double;
+mod double_functions;
+pub mod golden;
+pub mod hockey_stick;
+pub mod one_dimension;
+pub mod problems;
+pub mod reference;
+pub mod reference_loss;
+pub mod special;
+pub mod statistics;
+
+pub use dense::design_norm;
+pub use double::DoubleDouble;
+pub use one_dimension::{PublishedDelta, PublishedMethod, RemovalStep};
+pub use problems::{RandomProblem, Shape, random_problem};
+pub use reference::{Reference, distance_to, removal_gradient};
+pub use reference_loss::ReferenceLoss;
+pub use statistics::{kolmogorov_smirnov, ks_threshold};
