@@ -1,2 +1,47 @@
-//! efface-cli
-fn main() {}
+//! The command line of Efface: parse, call the engine, show.
+//!
+//! Exit codes: 0 done, 1 a negative answer (retraining required, budget exhausted), 2 an error.
+
+mod args;
+mod commands;
+mod demo;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use efface_engine::EngineError;
+
+use crate::args::{Cli, Command};
+use crate::output::{Answer, Output};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output::new(cli.json);
+    match run(cli, &output) {
+        Ok(Answer::Done) => ExitCode::SUCCESS,
+        Ok(Answer::Negative) => ExitCode::from(1),
+        Err(error) => {
+            output.error(&format!("{error:#}"), error.downcast_ref::<EngineError>().and_then(EngineError::hint));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {
+    match cli.command {
+        Command::Demo(args) => demo::run(&args, output),
+        Command::Train(args) => commands::train::run(*args, output),
+        Command::Remove(args) => commands::change::remove(&args, output),
+        Command::Add(args) => commands::change::add(&args, output),
+        Command::Correct(args) => commands::change::correct(&args, output),
+        Command::Settle(args) => commands::settle::settle(&args, output),
+        Command::Retrain(args) => commands::settle::retrain(&args, output),
+        Command::Release(args) => commands::release::run(&args, output),
+        Command::Status(args) => commands::status::run(&args, output),
+        Command::Predict(args) => commands::predict::predict(&args, output),
+        Command::Evaluate(args) => commands::predict::evaluate(args, output),
+        Command::Plan(args) => commands::plan::run(args, output),
+    }
+}

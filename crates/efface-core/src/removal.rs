@@ -148,12 +148,8 @@ struct Shift {
 fn removal_gradient(fit: &Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<Shift, StoreError> {
     let objective = &context.objective;
     let weights_norm = norm(&fit.weights);
-    let mut shift = Shift {
-        delta: vec![0.0; fit.weights.len()],
-        error: UpperBound::ZERO,
-        n_changed: 0,
-        n_rows_after: fit.n_rows,
-    };
+    let mut shift =
+        Shift { delta: vec![0.0; fit.weights.len()], error: UpperBound::ZERO, n_changed: 0, n_rows_after: fit.n_rows };
     let mut size = UpperBound::ZERO;
     for (sign, rows) in change.parts() {
         let point = Point { problem: &fit.problem, weights: &fit.weights };
@@ -210,8 +206,7 @@ fn newton_step(
         let cost = scale * (anchor_distance.get() + 0.5 * square.sqrt()) * image_square.sqrt();
         leftover <= (SOLVER_SHARE * cost).max(floor * square.sqrt())
     };
-    let solution =
-        linalg::solve(&curvature.hessian, ridge, &curvature.factor, right_hand_side, MAX_ITERATIONS, done);
+    let solution = linalg::solve(&curvature.hessian, ridge, &curvature.factor, right_hand_side, MAX_ITERATIONS, done);
     if solution.converged {
         return solution;
     }

@@ -157,7 +157,7 @@ fn refuse_too_many(n_classes: usize, distinct: &[(&str, usize)], labels: &Labels
 }
 
 /// A number as a class.
-fn integer_class(number: f64, place: impl Fn() -> Place, value: impl ToString) -> Result<i64, LabelError> {
+fn integer_class(number: f64, place: impl Fn() -> Place, value: &impl ToString) -> Result<i64, LabelError> {
     as_integer(number).ok_or_else(|| {
         let (place, value) = (place(), value.to_string());
         if number.is_finite() {

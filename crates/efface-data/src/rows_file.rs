@@ -52,9 +52,13 @@ pub struct RowsFile {
 }
 
 impl RowsFile {
-    /// Makes a new file without rows, readable by its owner only. A file that exists is an error.
+    /// Makes a new file without rows, readable by its owner only. A file that exists is an error. `dim` is 1 to 2³² − 1.
     pub fn create(path: impl AsRef<Path>, dim: usize, precision: Precision) -> Result<Self, RowsFileError> {
         let path = path.as_ref();
+        if !(1..=MAX_DIM).contains(&dim) {
+            let reason = "the number of values per row is out of range";
+            return Err(RowsFileError::BadHeader { file: path.into(), reason });
+        }
         let failed = |source| RowsFileError::Io { file: path.into(), source };
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
@@ -91,7 +95,8 @@ impl RowsFile {
             8 => Precision::F64,
             _ => return Err(bad("values have neither 4 nor 8 bytes")),
         };
-        let dim = usize::try_from(header.dim).map_err(|_| bad("rows are longer than memory"))?;
+        let dim = usize::try_from(header.dim).ok().filter(|dim| (1..=MAX_DIM).contains(dim));
+        let dim = dim.ok_or_else(|| bad("the number of values per row is out of range"))?;
         Ok(Self { file, path: path.into(), dim, precision })
     }
 
@@ -134,9 +139,8 @@ impl RowsFile {
     /// Overwrites the records at these positions with zeros, and returns once that is on the disk. Purging what is
     /// purged already changes nothing.
     pub fn purge(&mut self, positions: &[usize]) -> Result<(), RowsFileError> {
-        if let Some(last) = positions.iter().max() {
-            self.check_size(last.saturating_add(1))?;
-        }
+        let Some(last) = positions.iter().max() else { return self.sync() };
+        self.check_size(last.saturating_add(1))?;
         let zeros = vec![0; self.record_bytes()];
         for position in positions {
             let start = self.offset(*position);
@@ -300,6 +304,8 @@ const MAGIC: &[u8; 8] = b"EFFROWS\0";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 64;
 const CHECKSUM_AT: usize = HEADER_BYTES - CHECKSUM_BYTES;
+/// Most values per row: sizes computed from it stay far below overflow.
+const MAX_DIM: usize = u32::MAX as usize;
 const LABEL_BYTES: usize = 8;
 const CHECKSUM_BYTES: usize = 4;
 /// Bytes read or written at a time.

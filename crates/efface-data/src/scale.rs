@@ -188,7 +188,9 @@ fn sum_of_squares(row: &[f64], in_units: impl Fn(f64) -> f64) -> f64 {
 }
 
 fn divide(row: &mut [f64], divisor: f64) {
-    row.iter_mut().for_each(|x| *x /= divisor);
+    for x in row {
+        *x /= divisor;
+    }
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl Table {
         }
         let n_rows = features.len() / feature_names.len();
 
-        let label_file = labels.as_ref().map(|labels| labels.origin().file()).unwrap_or(origin.file());
+        let label_file = labels.as_ref().map_or(origin.file(), |labels| labels.origin().file());
         let counts = [
             ("labels", labels.as_ref().map(|labels| labels.values.len()), label_file),
             ("row ids", ids.as_ref().map(Vec::len), origin.file()),
@@ -191,7 +191,7 @@ fn refuse_duplicates(ids: &[RowId], origin: &Origin) -> Result<(), ReadError> {
     let mut seen = HashMap::with_capacity(ids.len());
     for (row, id) in ids.iter().enumerate() {
         if let Some(first) = seen.insert(id, row) {
-            let (place, first) = (origin.place(row, None), origin.place(first, None));
+            let (place, first) = (origin.place(row, None), origin.place(first, None).row);
             return Err(ReadError::DuplicateId { place, id: id.clone(), first });
         }
     }

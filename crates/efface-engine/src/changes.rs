@@ -200,7 +200,8 @@ impl ModelDirectory {
         let leaving = batch.class_counts(classes.len());
         let present = self.rows.class_counts(classes.len());
         for (index, class) in classes.iter().enumerate() {
-            let arriving = coming.map_or(0, |rows| rows.labels().iter().filter(|label| **label == index as f64).count());
+            let arriving =
+                coming.map_or(0, |rows| rows.labels().iter().filter(|label| **label == index as f64).count());
             let (n_removed, n_rows) = (leaving[index], present[index]);
             if n_removed > 0 && n_removed >= n_rows + arriving {
                 return Err(EngineError::LastOfClass { class: class.clone(), n_removed, n_rows });

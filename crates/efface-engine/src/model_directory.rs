@@ -198,12 +198,7 @@ fn empty_rows(settings: &Settings, dim: usize, removed: RemovedIds) -> MemoryRow
     MemoryRows::new(dim, *precision, transform.row_norm_bound(), *salt, removed)
 }
 
-fn write_new(
-    aside: &Path,
-    settings: &Settings,
-    model: &Model,
-    rows: &MemoryRows,
-) -> Result<(), EngineError> {
+fn write_new(aside: &Path, settings: &Settings, model: &Model, rows: &MemoryRows) -> Result<(), EngineError> {
     directory::make_private_directory(aside)?;
     directory::make_private_directory(&aside.join(RELEASES))?;
     let mut file = RowsFile::create(aside.join(ROWS), rows.dim(), settings.precision)?;

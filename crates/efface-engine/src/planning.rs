@@ -120,13 +120,8 @@ pub fn plan_from_rows(
     let plan = TrainingPlan::new(request.config.clone())?;
     let precision = table.features().precision();
     let encoded = encode_table(table, transform, Some(&codec), FeatureOrder::AsRead, precision)?;
-    let mut all = MemoryRows::new(
-        encoded.dim(),
-        precision,
-        transform.row_norm_bound(),
-        [0; 32],
-        RemovedIds::new([0; 32]),
-    );
+    let mut all =
+        MemoryRows::new(encoded.dim(), precision, transform.row_norm_bound(), [0; 32], RemovedIds::new([0; 32]));
     all.append(encoded)?;
     let (held_out, kept): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|i| i % 5 == 4);
     let (mut rows, test) = (all.batch(&kept)?, all.batch(if held_out.is_empty() { &kept } else { &held_out })?);

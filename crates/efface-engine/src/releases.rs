@@ -75,11 +75,8 @@ impl ModelDirectory {
             return Err(EngineError::Exists { path: out.into() });
         }
         self.transaction(|this| {
-            let settle_passes = if this.model.should_settle_before_release() {
-                this.model.settle(&this.rows, None)?.passes
-            } else {
-                0
-            };
+            let settle_passes =
+                if this.model.should_settle_before_release() { this.model.settle(&this.rows, None)?.passes } else { 0 };
             let release = match this.model.release(noise) {
                 ReleaseOutcome::Published(release) => release,
                 ReleaseOutcome::RetrainRequired { spent, budget } => {

@@ -74,4 +74,3 @@ pub const ALL: [&dyn Loss; 2] = [&Logistic, &Squared];
 pub fn by_tag(tag: &str) -> Option<&'static dyn Loss> {
     ALL.into_iter().find(|loss| loss.tag() == tag)
 }
-

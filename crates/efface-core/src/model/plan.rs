@@ -118,7 +118,8 @@ impl TrainingPlan {
             return Err(PlanError::Negatives { value: fraction });
         }
         if let Some(extractor) = config.extractor {
-            let fine = extractor.epsilon >= 0.0 && extractor.epsilon.is_finite() && (0.0..1.0).contains(&extractor.delta);
+            let fine =
+                extractor.epsilon >= 0.0 && extractor.epsilon.is_finite() && (0.0..1.0).contains(&extractor.delta);
             if !fine {
                 return Err(PlanError::Extractor { epsilon: extractor.epsilon, delta: extractor.delta });
             }

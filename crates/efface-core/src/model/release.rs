@@ -171,13 +171,7 @@ impl Model {
         ReleaseOutcome::Published(self.published(weights, mu, mu, mu_limit))
     }
 
-    fn published(
-        &self,
-        weights: Vec<Vec<f64>>,
-        mu: UpperBound,
-        mu_total: UpperBound,
-        mu_limit: LowerBound,
-    ) -> Release {
+    fn published(&self, weights: Vec<Vec<f64>>, mu: UpperBound, mu_total: UpperBound, mu_limit: LowerBound) -> Release {
         let (current, config) = (self.claim(), self.plan.config());
         let epsilon = match config.law {
             _ if self.plan.is_exact() => 0.0,

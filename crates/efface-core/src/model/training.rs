@@ -157,12 +157,17 @@ impl Trainer<'_> {
         Ok(fit)
     }
 
-    fn form_majorizer(&mut self, gram: &TrackedMatrix, ridge: f64, objective: &Objective<'_>) -> Result<(), TrainError> {
+    fn form_majorizer(
+        &mut self,
+        gram: &TrackedMatrix,
+        ridge: f64,
+        objective: &Objective<'_>,
+    ) -> Result<(), TrainError> {
         if self.majorizer.as_ref().is_none_or(|(of, _)| *of != ridge) {
             // c·K + ridge·I and K + (ridge/c)·I have the same direction; the factor c is put back when solving.
             let bound = objective.loss.curvature_bound();
-            let factor = Cholesky::of(gram, ridge / bound)
-                .ok_or(TrainError::Singular { l2_per_row: objective.l2_per_row })?;
+            let factor =
+                Cholesky::of(gram, ridge / bound).ok_or(TrainError::Singular { l2_per_row: objective.l2_per_row })?;
             self.majorizer = Some((ridge, factor));
         }
         Ok(())
@@ -185,10 +190,8 @@ impl Trainer<'_> {
         let bound = objective.loss.curvature_bound();
         // Below half its rounding error a gradient has little left to say.
         let floor = 0.5 * start.error.get();
-        let solver = Lbfgs {
-            tolerance: (0.5 * tolerance).max(fraction * start.residual().get()).max(floor),
-            max_evaluations,
-        };
+        let solver =
+            Lbfgs { tolerance: (0.5 * tolerance).max(fraction * start.residual().get()).max(floor), max_evaluations };
         let done = solver.run(
             &mut fit.weights,
             |weights| {

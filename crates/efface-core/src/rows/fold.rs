@@ -217,7 +217,8 @@ impl GramRun {
     fn sum_size<S: RowStore + ?Sized>(&self, store: &S, weighting: Weighting<'_>, depth: usize) -> SumSize {
         let square = store.row_norm_bound().squared();
         let n = UpperBound::count(self.n_rows);
-        let weights = UpperBound::new(self.weight_size) * UpperBound::new(1.000_001) + n * UpperBound::new(f64::MIN_POSITIVE);
+        let weights =
+            UpperBound::new(self.weight_size) * UpperBound::new(1.000_001) + n * UpperBound::new(f64::MIN_POSITIVE);
         let weight_error = match weighting {
             Weighting::One => UpperBound::ZERO,
             Weighting::Curvature { loss, point } => {

@@ -48,7 +48,9 @@ impl Problem {
         match self.target {
             TargetRule::Value => Some(label),
             TargetRule::OneVsRest { positive } if label == f64::from(positive) => Some(1.0),
-            TargetRule::OneVsRest { positive } => self.negatives.is_none_or(|s| s.keeps(positive, selector)).then_some(-1.0),
+            TargetRule::OneVsRest { positive } => {
+                self.negatives.is_none_or(|s| s.keeps(positive, selector)).then_some(-1.0)
+            }
         }
     }
 }

@@ -46,10 +46,12 @@ impl Lbfgs {
         let (mut value, mut gradient) = evaluate(weights)?;
         let mut history: VecDeque<Pair> = VecDeque::with_capacity(MEMORY);
         let mut progress = Progress { evaluations: 1, gradient_norm: norm(&gradient) };
-        while progress.gradient_norm > self.tolerance && progress.evaluations < self.max_evaluations && report(progress) {
+        while progress.gradient_norm > self.tolerance && progress.evaluations < self.max_evaluations && report(progress)
+        {
             let direction = direction(&gradient, &history, &precondition);
             let slope = kernel::dot(&direction, &gradient);
-            let mut length = if history.is_empty() && !precondition(&mut []) { 1.0 / progress.gradient_norm } else { 1.0 };
+            let mut length =
+                if history.is_empty() && !precondition(&mut []) { 1.0 / progress.gradient_norm } else { 1.0 };
             let accepted = loop {
                 let mut trial = weights.to_vec();
                 kernel::axpy(length, &direction, &mut trial);
@@ -106,7 +108,9 @@ fn direction(gradient: &[f64], history: &VecDeque<Pair>, precondition: impl Fn(&
         kernel::axpy(-factor, &pair.change, &mut direction);
         factors.push(factor);
     }
-    if !precondition(&mut direction) && let Some(last) = history.back() {
+    if !precondition(&mut direction)
+        && let Some(last) = history.back()
+    {
         let scale = last.product / kernel::dot(&last.change, &last.change);
         direction.iter_mut().for_each(|x| *x *= scale);
     }

@@ -72,7 +72,8 @@ pub(crate) fn polish(
         let slow = norm(&next.gradient).get() > SLOW * size;
         measurement = next;
         if slow {
-            let converged = measurement.residual().get() <= tolerance || norm(&measurement.gradient) <= measurement.error;
+            let converged =
+                measurement.residual().get() <= tolerance || norm(&measurement.gradient) <= measurement.error;
             return Ok(Polished { measurement, passes, converged });
         }
     }

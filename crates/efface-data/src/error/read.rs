@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::id::RowId;
-use crate::place::Place;
+use crate::place::{Place, RowNumber};
 
 /// A table could not be read, or is not fit to be one.
 #[derive(Debug, thiserror::Error)]
@@ -115,14 +115,14 @@ pub enum ReadError {
         what: String,
     },
     /// Two rows have the same id.
-    #[error("{place}: row id `{id}` is already that of {}", first.row)]
+    #[error("{place}: row id `{id}` is already that of {first}")]
     DuplicateId {
         /// The second row of that id.
         place: Place,
         /// The id.
         id: RowId,
         /// The first row of that id.
-        first: Place,
+        first: RowNumber,
     },
     /// Labels, ids or subjects are not one per row.
     #[error("{}: {found} {what}, but there are {expected} rows", file.display())]

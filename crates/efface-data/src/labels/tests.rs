@@ -83,7 +83,7 @@ fn more_than_a_thousand_classes_are_refused_and_a_thousand_are_not() {
     let text = "t.csv, line 1002, column `y`: label `c1000` would be class 1001, at most 1000 are allowed";
     assert_eq!(refusal(&texts(&names)), text);
     // Measurements that were meant for regression are named as such, not counted.
-    let measured: Vec<String> = (0..3000).map(|i| format!("{}.25", i)).collect();
+    let measured: Vec<String> = (0..3000).map(|i| format!("{i}.25")).collect();
     let measured: Vec<&str> = measured.iter().map(String::as_str).collect();
     assert!(refusal(&texts(&measured)).contains("must be integers"));
 }

@@ -48,7 +48,7 @@ fn header_names(header: &ByteRecord, path: &Path) -> Result<Vec<String>, ReadErr
 fn first_line<R: Read>(lines: &mut LineCounter<R>, record: &ByteRecord, end: u64) -> u64 {
     // The byte before `end` ends the record: `\n`, the `\r` of `\r\n`, or its last byte.
     let last_line = lines.line_of(end.saturating_sub(1));
-    let inside_quotes = record.as_slice().iter().filter(|byte| **byte == b'\n').count() as u64;
+    let inside_quotes = record.as_slice().split(|byte| *byte == b'\n').count() as u64 - 1;
     last_line.saturating_sub(inside_quotes).max(1)
 }
 
@@ -127,7 +127,8 @@ impl<'a> Rows<'a> {
         Place { file: self.path.into(), row: RowNumber::Line(line), column }
     }
 
-    fn into_table(self) -> Result<Table, ReadError> {
+    fn into_table(mut self) -> Result<Table, ReadError> {
+        self.features.shrink_to_fit();
         let origin = Origin::with_lines(self.path, self.lines);
         let labels = self
             .roles

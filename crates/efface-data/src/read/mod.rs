@@ -47,16 +47,17 @@ enum Kind {
 
 impl Kind {
     fn of(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
-        if name.ends_with(".csv") {
-            Some(Self::Csv)
-        } else if name.ends_with(".npy") {
-            Some(Self::Npy)
-        } else {
-            None
+        let inner = if is_gzipped(path) { Path::new(path.file_stem()?) } else { path };
+        match inner.extension()?.to_ascii_lowercase().to_str()? {
+            "csv" => Some(Self::Csv),
+            "npy" => Some(Self::Npy),
+            _ => None,
         }
     }
+}
+
+fn is_gzipped(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
 
 /// The bytes of a file, decompressed if its name ends in `.gz`.
@@ -73,8 +74,7 @@ impl Input {
         let failed = |source| ReadError::Io { file: path.into(), source };
         let file = File::open(path).map_err(failed)?;
         let file_bytes = file.metadata().map_err(failed)?.len();
-        let compressed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
-        Ok(if compressed {
+        Ok(if is_gzipped(path) {
             let reader = MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, file));
             Self { reader: Box::new(reader), max_bytes: file_bytes.saturating_mul(MAX_DEFLATE_RATIO), bytes_read: 0 }
         } else {

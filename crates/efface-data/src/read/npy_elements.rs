@@ -172,7 +172,9 @@ fn decode<T, const N: usize>(
         input.read_exact(&mut buffer[..n_bytes])?;
         let (elements, _) = buffer[..n_bytes].as_chunks_mut::<N>();
         if swap {
-            elements.iter_mut().for_each(|element| element.reverse());
+            for element in elements.iter_mut() {
+                element.reverse();
+            }
         }
         decoded.extend(elements.iter().map(|element| convert(*element)));
     }

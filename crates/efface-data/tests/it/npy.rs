@@ -28,13 +28,13 @@ fn folder(x: &[u8], y: Option<&[u8]>) -> TempDir {
     folder
 }
 
-fn path(folder: &Path, name: &str) -> Option<String> {
-    Some(folder.join(name).display().to_string())
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).display().to_string()
 }
 
 fn read(x: &[u8], y: Option<&[u8]>) -> Result<Table, String> {
     let folder = folder(x, y);
-    let label = y.and_then(|_| path(folder.path(), "y.npy"));
+    let label = y.map(|_| path(folder.path(), "y.npy"));
     let columns = Columns { label, ..Columns::default() };
     let table = read_table(folder.path().join("x.npy"), &columns);
     table.map_err(|error| without_folder(&error.to_string(), folder.path()))
@@ -117,8 +117,11 @@ fn labels_ids_and_subjects_come_from_arrays_of_their_own() {
     assert_eq!(labels(&npy("<U3", false, "(2,)", &unicode)), texts(["ja", "né"]));
 
     let folder = folder(&x, Some(&npy("<i4", false, "(2,)", &bytes(&[7_i32.to_le_bytes(), 9_i32.to_le_bytes()]))));
-    let columns =
-        Columns { id: path(folder.path(), "y.npy"), subject: path(folder.path(), "y.npy"), ..Columns::default() };
+    let columns = Columns {
+        id: Some(path(folder.path(), "y.npy")),
+        subject: Some(path(folder.path(), "y.npy")),
+        ..Columns::default()
+    };
     let table = read_table(folder.path().join("x.npy"), &columns).expect("valid");
     assert_eq!(table.ids(), [7, 9].map(RowId::Integer));
     assert_eq!(table.subjects().expect("subjects"), [7, 9].map(RowId::Integer));

@@ -193,4 +193,5 @@ fn a_new_file_is_for_its_owner_only_and_never_overwrites_another() {
         assert_eq!(std::fs::metadata(&path).expect("readable").permissions().mode() & 0o777, 0o600);
     }
     assert!(matches!(RowsFile::create(&path, 1, Precision::F32), Err(RowsFileError::Io { .. })));
+    assert!(matches!(RowsFile::create(&path, 0, Precision::F32), Err(RowsFileError::BadHeader { .. })));
 }

@@ -2,7 +2,7 @@
 
 use efface_core::linalg::TrackedMatrix;
 use efface_core::loss::Logistic;
-use efface_core::rows::{NegativeSampling, Point, Problem, RowStore, Sign};
+use efface_core::rows::{BLOCK_ROWS, Features, NegativeSampling, Point, Problem, RowBlock, RowStore, Sign};
 use efface_core::statistic::GradientSum;
 use efface_data::{AppendError, IdKind, LookupError, MemoryRows, Precision, RowId};
 
@@ -68,11 +68,18 @@ fn after_a_removal_sums_are_those_of_the_remaining_rows() {
     assert_close(&a.0.gradient, &b.0.gradient, 1e-11);
     assert_close(&a.1, &b.1, 1e-11);
     assert!(whole.row(255).is_none() && whole.label(255).is_none() && whole.id(255).is_none());
-    let mut blocks = 0;
+    let mut absent = Vec::new();
     for block in 0..whole.n_blocks() {
-        whole.visit_block(block, &mut |rows| blocks += rows.labels.len()).expect("in range");
+        let look = &mut |rows: &RowBlock<'_>| {
+            let Features::F64(values) = rows.features else { unreachable!("stored in double precision") };
+            for (i, row) in values.chunks_exact(whole.dim()).enumerate().filter(|(i, _)| !rows.present[*i]) {
+                assert!(row.iter().all(|x| *x == 0.0) && rows.labels[i] == 0.0 && rows.selectors[i] == 0);
+                absent.push(block * BLOCK_ROWS + i);
+            }
+        };
+        whole.visit_block(block, look).expect("in range");
     }
-    assert_eq!(blocks, 1200);
+    assert_eq!(absent, gone);
     assert!(whole.visit_block(whole.n_blocks(), &mut |_| ()).is_err());
 }
 

@@ -1,0 +1,86 @@
+//! `efface remove`, `efface add`, `efface correct`
+
+use std::path::Path;
+
+use anyhow::Context;
+use efface_data::RowId;
+use efface_engine::{ChangeReport, ModelDirectory, OutcomeTag, Selection, SettleReport};
+use serde::Serialize;
+
+use super::settle::settle_lines;
+use crate::args::{AddArgs, RemoveArgs, WhichArgs};
+use crate::output::{Answer, Output, bound, duration};
+
+pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answer> {
+    let selection = selection(&args.which)?;
+    let mut model = ModelDirectory::open(&args.model)?;
+    let report = model.remove(&selection, args.request_id.as_deref())?;
+    let settled = if args.settle { Some(model.settle(None)?) } else { None };
+    show(&args.model, "removed", &report, settled, output)
+}
+
+pub(crate) fn add(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
+    let report = ModelDirectory::open(&args.model)?.add(&args.data, args.label.as_deref())?;
+    show(&args.model, "added", &report, None, output)
+}
+
+pub(crate) fn correct(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
+    let report = ModelDirectory::open(&args.model)?.correct(&args.data, args.label.as_deref())?;
+    show(&args.model, "corrected", &report, None, output)
+}
+
+fn selection(which: &WhichArgs) -> anyhow::Result<Selection> {
+    let parse = |ids: &[String]| ids.iter().map(|id| RowId::parse(id)).collect();
+    if !which.subject.is_empty() {
+        return Ok(Selection::Subjects(parse(&which.subject)));
+    }
+    match &which.ids {
+        None => Ok(Selection::Ids(parse(&which.id))),
+        Some(file) => {
+            let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            Ok(Selection::Ids(lines.map(RowId::parse).collect()))
+        }
+    }
+}
+
+/// A change and, where it was asked for, the settling after it. The settled values are the current ones.
+#[derive(Serialize)]
+struct ChangeAndSettle<'a> {
+    #[serde(flatten)]
+    change: &'a ChangeReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settled: Option<&'a SettleReport>,
+}
+
+fn show(
+    model: &Path,
+    done: &str,
+    report: &ChangeReport,
+    settled: Option<SettleReport>,
+    output: &Output,
+) -> anyhow::Result<Answer> {
+    let rows = if report.n_changed == 1 { "row" } else { "rows" };
+    let sentence = if report.repeated {
+        format!("{done} {} {rows} earlier, by the same request; nothing was done now", report.n_changed)
+    } else {
+        let (step, all) = (duration(report.step_seconds), duration(report.seconds));
+        format!("{done} {} {rows} in {step} (durable after {all})", report.n_changed)
+    };
+    let mut lines = vec![
+        ("rows now", report.n_rows.to_string()),
+        ("gradient left, at most", bound(report.gradient_residual)),
+        ("distance to the retrained weights, at most", bound(report.distance_bound)),
+        ("certified by", format!("the {} bound", report.rung)),
+    ];
+    if let (Some(budget), Some(spent)) = (report.budget, report.spent) {
+        lines.push(("budget", format!("{} of {} spent", bound(spent), crate::output::number(budget))));
+    }
+    lines.extend(settled.iter().flat_map(settle_lines));
+    output.show(&ChangeAndSettle { change: report, settled: settled.as_ref() }, &sentence, &lines)?;
+    if report.outcome == OutcomeTag::RetrainRequired {
+        output.say(&format!("retraining required: the budget is spent. next: efface retrain {}", model.display()));
+        return Ok(Answer::Negative);
+    }
+    Ok(Answer::Done)
+}

@@ -1,0 +1,25 @@
+//! One file per user action: typed arguments, one call of the engine, one answer.
+
+pub(crate) mod change;
+pub(crate) mod plan;
+pub(crate) mod predict;
+pub(crate) mod release;
+pub(crate) mod settle;
+pub(crate) mod status;
+pub(crate) mod train;
+
+use efface_core::noise::NoiseSource;
+
+use crate::args::SeedArgs;
+use crate::output::Output;
+
+/// The operating system's randomness, or a fixed seed with a warning.
+fn noise(seed: &SeedArgs, output: &Output) -> anyhow::Result<NoiseSource> {
+    Ok(match seed.danger_fixed_seed {
+        None => NoiseSource::from_system()?,
+        Some(seed) => {
+            output.warn("a fixed seed: whoever knows it can take the noise off, and nothing is certified");
+            NoiseSource::danger_fixed_seed(seed)
+        }
+    })
+}

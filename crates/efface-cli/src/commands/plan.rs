@@ -1,0 +1,79 @@
+//! `efface plan`
+
+use comfy_table::Table;
+use comfy_table::presets::NOTHING;
+use efface_data::{Columns, read_table};
+use efface_engine::{EngineError, PlanReport, PlanRequest, plan_from_rows, plan_from_sizes};
+
+use crate::args::PlanArgs;
+use crate::output::{Answer, Output, number};
+
+pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
+    let request = PlanRequest { config: args.promise.config() };
+    let report = match (args.data, args.rows.zip(args.dim)) {
+        (Some(data), _) => {
+            let columns =
+                Columns { features: args.features, label: args.label, ignore: args.ignore, ..Columns::default() };
+            let table = read_table(data, &columns).map_err(EngineError::from)?;
+            plan_from_rows(&request, table, &args.shape.transform())?
+        }
+        (None, Some((rows, dim))) => plan_from_sizes(&request, rows, dim)?,
+        (None, None) => anyhow::bail!("give a sample of the data, or --rows and --dim"),
+    };
+    let sentence = format!(
+        "{} rows, {} features, λ = {}, (ε, δ) = ({}, {})",
+        report.n_rows,
+        report.dim,
+        number(report.l2),
+        number(report.epsilon),
+        number(report.delta),
+    );
+    output.show(&report, &sentence, &[("all releases together may spend (μ)", number(report.mu_limit))])?;
+    explain(&report, output);
+    Ok(Answer::Done)
+}
+
+fn explain(report: &PlanReport, output: &Output) {
+    let measured = report.basis == "rows";
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    let mut header = vec!["  noise-std", "removals between settles", "whatever the data"];
+    if measured {
+        header.extend(["score with noise", "loss"]);
+    } else {
+        header.push("noise of a score");
+    }
+    table.set_header(header);
+    for row in &report.rows {
+        let more = if row.at_least { "at least " } else { "" };
+        let mut cells = vec![
+            format!("  {}", number(row.noise_std)),
+            format!("{more}{}", row.expected_removals),
+            row.guaranteed_removals.to_string(),
+        ];
+        match (row.score, row.score_loss) {
+            (Some(score), Some(loss)) => cells.extend([format!("{score:.4}"), format!("{loss:+.4}")]),
+            _ => cells.push(number(row.score_std)),
+        }
+        table.add_row(cells);
+    }
+    output.say(&table.to_string());
+    if let Some(score) = report.score_without_noise {
+        output.say(&format!("  score without noise: {score:.4}"));
+    }
+    match report.recommended_noise_std {
+        Some(std) => output.say(&format!("recommended: --noise-std {}", number(std))),
+        None if measured => output.say("every noise level looked at costs accuracy: give a smaller --noise-std"),
+        None => {
+            output.say("a score moves by the noise of a row of norm 1: keep it well below typical scores (about 1)")
+        }
+    }
+    output.say(
+        "After more removals than that a release settles first: one to three passes over the rows, no retraining.",
+    );
+    if measured {
+        output.say(
+            "A noise level chosen on rows that may be removed is outside every certificate: plan on a public sample.",
+        );
+    }
+}

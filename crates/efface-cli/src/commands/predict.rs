@@ -1,0 +1,73 @@
+//! `efface predict`, `efface evaluate`
+
+use std::io::{BufWriter, Write};
+
+use anyhow::Context;
+use efface_data::read_table;
+use efface_engine::{EngineError, Prediction, PublishedModel};
+use serde::Serialize;
+
+use crate::args::{EvaluateArgs, PredictArgs};
+use crate::output::{Answer, Output, number};
+
+/// Predictions as one JSON object.
+#[derive(Serialize)]
+struct Predictions<'a> {
+    n_rows: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predictions: Option<&'a [Prediction]>,
+}
+
+pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Answer> {
+    let model = PublishedModel::open(&args.model)?;
+    let columns = model.columns(None, args.id.clone());
+    let table = read_table(&args.data, &columns).map_err(EngineError::from)?;
+    let predictions = model.predict(table)?;
+    let n_rows = predictions.len();
+    if let Some(out) = &args.out {
+        let place = || out.display().to_string();
+        let mut file = BufWriter::new(std::fs::File::create(out).with_context(place)?);
+        write_csv(&predictions, &mut file).and_then(|()| file.flush()).with_context(place)?;
+        let answer = Predictions { n_rows, out: Some(place()), predictions: None };
+        output.show(&answer, &format!("wrote {n_rows} predictions to {}", place()), &[])?;
+    } else if output.is_text() {
+        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        write_csv(&predictions, &mut stdout).and_then(|()| stdout.flush()).context("stdout")?;
+    } else {
+        output.show(&Predictions { n_rows, out: None, predictions: Some(&predictions) }, "", &[])?;
+    }
+    Ok(Answer::Done)
+}
+
+pub(crate) fn evaluate(args: EvaluateArgs, output: &Output) -> anyhow::Result<Answer> {
+    let model = PublishedModel::open(&args.model)?;
+    let columns = model.columns(Some(args.label), None);
+    let table = read_table(&args.data, &columns).map_err(EngineError::from)?;
+    let evaluation = model.evaluate(table)?;
+    let (name, value) = match (evaluation.accuracy, evaluation.rmse) {
+        (Some(accuracy), _) => ("accuracy", format!("{:.2} %", 100.0 * accuracy)),
+        (None, rmse) => ("root mean squared error", number(rmse.unwrap_or(f64::NAN))),
+    };
+    output.show(&evaluation, &format!("evaluated on {} rows", evaluation.n_rows), &[(name, value)])?;
+    Ok(Answer::Done)
+}
+
+fn write_csv(predictions: &[Prediction], out: &mut impl Write) -> std::io::Result<()> {
+    let with_probability = predictions.first().is_some_and(|first| first.probability.is_some());
+    writeln!(out, "{}", if with_probability { "id,prediction,probability" } else { "id,prediction" })?;
+    for Prediction { id, prediction, probability } in predictions {
+        write!(out, "{},{}", quoted(&id.to_string()), quoted(prediction))?;
+        match probability {
+            Some(probability) => writeln!(out, ",{probability}")?,
+            None => writeln!(out)?,
+        }
+    }
+    Ok(())
+}
+
+/// A CSV field, quoted where it must be.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.into() }
+}

@@ -1,0 +1,50 @@
+//! `efface release`
+
+use efface_engine::{ModelDirectory, ReleaseAnswer};
+
+use super::noise;
+use crate::args::ReleaseArgs;
+use crate::output::{Answer, Output, bound, duration, number};
+
+pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer> {
+    let mut model = ModelDirectory::open(&args.model)?;
+    let mut noise = noise(&args.seed, output)?;
+    let answer = model.release(&mut noise, args.out.as_deref())?;
+    match &answer {
+        ReleaseAnswer::Published(report) => {
+            let promise = format!("({}, {})", number(report.epsilon), number(report.delta));
+            let settled = match report.settle_passes {
+                0 => "not needed".into(),
+                passes => format!("{passes} passes"),
+            };
+            output.show(
+                &answer,
+                &format!("published release {} in {}", report.release, duration(report.seconds)),
+                &[
+                    ("promised for the model's life (ε, δ)", promise),
+                    ("proved so far: ε at that δ", bound(report.epsilon_spent)),
+                    ("distance to the retrained weights, at most", bound(report.distance_bound)),
+                    ("noise added to every weight", number(report.noise_std)),
+                    ("settled first", settled),
+                    ("model", report.model.display().to_string()),
+                    ("certificate", report.certificate.display().to_string()),
+                ],
+            )?;
+            if !report.certified {
+                output.warn("this release is NOT certified: its noise came from a fixed seed");
+            }
+            Ok(Answer::Done)
+        }
+        ReleaseAnswer::Refused { outcome, spent, budget } => {
+            let sentence = format!("not published: {outcome}");
+            let lines = [("spent", bound(*spent)), ("allowed", number(*budget))];
+            output.show(&answer, &sentence, &lines)?;
+            let next = match *outcome {
+                "retrain-required" => format!("next: efface retrain {}", args.model.display()),
+                _ => "the noise is too small for this promise: train again with a larger --noise-std".into(),
+            };
+            output.say(&next);
+            Ok(Answer::Negative)
+        }
+    }
+}

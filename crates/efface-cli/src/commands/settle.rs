@@ -1,0 +1,38 @@
+//! `efface settle`, `efface retrain`
+
+use efface_engine::{ModelDirectory, SettleReport};
+
+use super::noise;
+use crate::args::{RetrainArgs, SettleArgs};
+use crate::output::{Answer, Output, bound, duration};
+use crate::progress::TrainingProgress;
+
+pub(crate) fn settle(args: &SettleArgs, output: &Output) -> anyhow::Result<Answer> {
+    let report = ModelDirectory::open(&args.model)?.settle(args.tolerance)?;
+    output.show(&report, &format!("settled in {}", duration(report.seconds)), &settle_lines(&report))?;
+    Ok(Answer::Done)
+}
+
+pub(crate) fn retrain(args: &RetrainArgs, output: &Output) -> anyhow::Result<Answer> {
+    let mut model = ModelDirectory::open(&args.model)?;
+    let mut noise = noise(&args.seed, output)?;
+    let mut progress = TrainingProgress::new(output.is_text());
+    let report = model.retrain(&mut noise, &mut |phase| progress.update(phase))?;
+    drop(progress);
+    let sentence = format!("trained again on {} rows in {}", report.n_rows, duration(report.seconds));
+    let lines = [
+        ("gradient left, at most", bound(report.gradient_residual)),
+        ("distance to the exact weights, at most", bound(report.distance_bound)),
+        ("passes over the rows", report.iterations.to_string()),
+    ];
+    output.show(&report, &sentence, &lines)?;
+    Ok(Answer::Done)
+}
+
+pub(super) fn settle_lines(report: &SettleReport) -> Vec<(&'static str, String)> {
+    vec![
+        ("passes over the rows", report.passes.to_string()),
+        ("gradient left after settling, at most", bound(report.gradient_residual)),
+        ("distance after settling, at most", bound(report.distance_bound)),
+    ]
+}

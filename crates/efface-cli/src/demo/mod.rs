@@ -1,0 +1,83 @@
+//! `efface demo`: the whole story on hand-written digits, in one process and one report.
+
+mod charts;
+mod digits;
+mod history;
+mod report;
+mod scenario;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use crate::args::DemoArgs;
+use crate::output::{Answer, Output, bound, duration};
+use scenario::Scenario;
+
+/// The figures of a demo, for machines.
+#[derive(Serialize)]
+struct DemoAnswer {
+    n_rows: usize,
+    dim: usize,
+    n_removed: usize,
+    distance_promised: f64,
+    distance_measured: f64,
+    epsilon: f64,
+    delta: f64,
+    epsilon_spent: f64,
+    accuracy_before: f64,
+    accuracy_released: f64,
+    accuracy_retrained: f64,
+    train_seconds: f64,
+    remove_seconds: f64,
+    settle_seconds: f64,
+    retrain_seconds: f64,
+    report: String,
+}
+
+pub(crate) fn run(args: &DemoArgs, output: &Output) -> anyhow::Result<Answer> {
+    output.say("training ten one-vs-rest models on 1,438 hand-written digits, then removing one subject's ten rows …");
+    let report = Scenario::prepare()?.play()?;
+    let place = args.out.display().to_string();
+    std::fs::write(&args.out, report::render(&report)).with_context(|| place.clone())?;
+    let (seconds, settled) = (&report.seconds, &report.at_release);
+    let answer = DemoAnswer {
+        n_rows: report.model.n_rows,
+        dim: report.model.dim,
+        n_removed: report.subject.rows.len(),
+        distance_promised: settled.distance.promised,
+        distance_measured: settled.distance.measured,
+        epsilon: report.model.epsilon,
+        delta: report.model.delta,
+        epsilon_spent: settled.epsilon.promised,
+        accuracy_before: report.accuracy.before,
+        accuracy_released: report.accuracy.released,
+        accuracy_retrained: report.accuracy.retrained,
+        train_seconds: seconds.train,
+        remove_seconds: seconds.remove,
+        settle_seconds: seconds.settle,
+        retrain_seconds: seconds.retrain,
+        report: place.clone(),
+    };
+    let percent = |accuracy: f64| format!("{:.1} %", 100.0 * accuracy);
+    output.show(
+        &answer,
+        &format!(
+            "removed subject {} ({} rows) in {}",
+            report.subject.number,
+            answer.n_removed,
+            duration(seconds.remove)
+        ),
+        &[
+            ("retraining from scratch takes", duration(seconds.retrain)),
+            ("promised: distance to the retrained model, at most", bound(answer.distance_promised)),
+            ("measured: distance to the retrained model", format!("{:.2e}", answer.distance_measured)),
+            ("promised for the model's life (ε, δ)", format!("({}, {:e})", answer.epsilon, answer.delta)),
+            ("proved by this release: ε at that δ", bound(answer.epsilon_spent)),
+            ("accuracy before the removal", percent(answer.accuracy_before)),
+            ("accuracy of the release", percent(answer.accuracy_released)),
+            ("accuracy of the retrained model", percent(answer.accuracy_retrained)),
+            ("report", place),
+        ],
+    )?;
+    Ok(Answer::Done)
+}

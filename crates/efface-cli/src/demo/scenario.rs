@@ -1,0 +1,212 @@
+//! What the demo does: train, remove one subject, settle, release, and compare with a model retrained from scratch.
+
+use std::time::Instant;
+
+use efface_core::accounting::gaussian;
+use efface_core::loss;
+use efface_core::model::{Claim, Model, ReleaseOutcome, TrainingConfig, TrainingPlan};
+use efface_core::noise::NoiseSource;
+use efface_core::predict;
+use efface_core::removal::Change;
+use efface_core::rounding::UpperBound;
+use efface_core::rows::RowStore;
+use efface_data::{
+    FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, Precision, RawLabels, RemovedIds, RowId,
+    RowTransform, Scale, Table, TableParts, encode_table,
+};
+
+use super::digits::Digits;
+use super::history;
+use super::report::{Accuracy, Check, Digit, ModelFacts, Pair, RankedDigit, Report, StageSeconds, Subject};
+
+/// λ of the demo.
+const L2: f64 = 1e-3;
+
+/// Rows dealt to each subject.
+pub(super) const ROWS_PER_SUBJECT: usize = 10;
+
+/// The subject that asks to be forgotten.
+const SUBJECT: usize = 17;
+
+/// Pictures shown of the hardest and of the easiest rows.
+const RANKED: usize = 10;
+
+/// Rows to train on, rows to test on, and what to promise.
+pub(super) struct Scenario {
+    digits: Digits,
+    pub(super) plan: TrainingPlan,
+    pub(super) rows: MemoryRows,
+    test: MemoryRows,
+    test_labels: Vec<f64>,
+}
+
+impl Scenario {
+    /// Every fifth digit is held out; the others are dealt to numbered subjects, ten rows each.
+    pub(super) fn prepare() -> anyhow::Result<Self> {
+        let digits = Digits::embedded();
+        let (held_out, kept): (Vec<usize>, Vec<usize>) = (0..digits.n_images()).partition(|i| i % 5 == 4);
+        let plan = TrainingPlan::new(TrainingConfig::new(&loss::Logistic, L2, Some(10)))?;
+        let rows = rows_of(&digits, &kept)?;
+        let test = rows_of(&digits, &held_out)?;
+        let test_labels = (0..test.len()).map(|i| test.label(i).unwrap_or(f64::NAN)).collect();
+        Ok(Self { digits, plan, rows, test, test_labels })
+    }
+
+    pub(super) fn play(mut self) -> anyhow::Result<Report> {
+        let mut noise = NoiseSource::from_system()?;
+        let (trained, train) = timed(|| self.train(&mut noise))?;
+        let ranked = self.ranked(&trained)?;
+        let before = self.accuracy(&weights(&trained))?;
+        let (residuals, accuracy_history) = history::play(&self, &trained, &mut noise)?;
+        let n_rows = self.rows.n_rows();
+
+        let mut model = trained;
+        let positions = self.rows.positions_of_subjects(&[RowId::Integer(SUBJECT as i64)])?;
+        let subject_rows = self.digits_at(&positions);
+        let (after_claim, remove) = timed(|| {
+            let batch = self.rows.batch(&positions)?;
+            self.rows.remove(&positions)?;
+            Ok(model.change(&Change::remove(&batch), &self.rows)?.claim)
+        })?;
+        let (retrained, retrain) = timed(|| self.train(&mut noise))?;
+        let after_removal = self.check(&model, &after_claim, &retrained)?;
+        let after = self.accuracy(&weights(&model))?;
+
+        let (settled, settle) = timed(|| Ok(model.settle(&self.rows, None)?))?;
+        let mut at_release = self.check(&model, &settled.claim, &retrained)?;
+        let (released, release) = timed(|| match model.release(&mut noise) {
+            ReleaseOutcome::Published(release) => Ok(release),
+            refused => anyhow::bail!("the demo's own release was refused: {refused:?}"),
+        })?;
+        at_release.mu.promised = released.claim.mu_total.get();
+        at_release.epsilon.promised = released.claim.epsilon_spent;
+
+        let accuracy = Accuracy {
+            n_held_out: self.test.n_rows(),
+            before,
+            after,
+            retrained: self.accuracy(&weights(&retrained))?,
+            released: self.accuracy(&released.weights)?,
+        };
+        let n_subjects = n_rows.div_ceil(ROWS_PER_SUBJECT);
+        let guarantee = self.plan.guarantee();
+        Ok(Report {
+            software: concat!("efface ", env!("CARGO_PKG_VERSION")).into(),
+            model: ModelFacts {
+                n_rows,
+                dim: self.rows.dim(),
+                n_classes: 10,
+                l2_per_row: L2,
+                epsilon: guarantee.epsilon,
+                delta: guarantee.delta,
+                noise_std: self.plan.noise_std(),
+                threads: std::thread::available_parallelism().map_or(1, usize::from),
+                preprocessing: "each image was divided by its own norm, and a constant was added for the intercept."
+                    .into(),
+                danger_fixed_seed: !released.claim.certified,
+            },
+            seconds: StageSeconds { train, remove, settle, release, retrain },
+            subject: Subject { number: SUBJECT, n_subjects, rows: subject_rows },
+            after_removal,
+            at_release,
+            retrained_distance_bound: retrained.claim().distance_bound.get(),
+            accuracy,
+            residuals,
+            accuracy_history,
+            hardest: ranked.iter().take(RANKED).copied().collect(),
+            easiest: ranked.iter().rev().take(RANKED).copied().collect(),
+        })
+    }
+
+    /// Trains from scratch on the rows that are present.
+    pub(super) fn train(&self, noise: &mut NoiseSource) -> anyhow::Result<Model> {
+        Ok(self.plan.train(&self.rows, noise, &mut |_| {})?.model)
+    }
+
+    /// Fraction of held-out rows that these weights classify rightly.
+    pub(super) fn accuracy(&self, weights: &[Vec<f64>]) -> anyhow::Result<f64> {
+        Ok(predict::accuracy(&predict::margins(&self.test, weights)?, &self.test_labels))
+    }
+
+    /// Promises of a claim beside what comparing with the retrained model gives.
+    fn check(&self, model: &Model, claim: &Claim, retrained: &Model) -> anyhow::Result<Check> {
+        let (std, delta) = (self.plan.noise_std(), self.plan.guarantee().delta);
+        let distance = Pair { promised: claim.distance_bound.get(), measured: distance(model, retrained) };
+        let mu = Pair { promised: (distance.promised / std).next_up(), measured: distance.measured / std };
+        let epsilon = |mu: f64| gaussian::epsilon_at(UpperBound::new(mu), delta);
+        Ok(Check {
+            rung: claim.rung.tag().into(),
+            residual: Pair { promised: claim.gradient_residual.get(), measured: true_residual(model, &self.rows)? },
+            distance,
+            epsilon: Pair { promised: epsilon(mu.promised), measured: epsilon(mu.measured) },
+            mu,
+        })
+    }
+
+    /// All rows with the length of the step that removing each alone would take, longest first.
+    fn ranked(&self, model: &Model) -> anyhow::Result<Vec<RankedDigit>> {
+        let positions: Vec<usize> = (0..self.rows.len()).collect();
+        let mut ranked = Vec::with_capacity(positions.len());
+        for (digit, position) in self.digits_at(&positions).into_iter().zip(positions) {
+            let step_norm = model.influence(&self.rows.batch(&[position])?)?;
+            ranked.push(RankedDigit { digit, step_norm });
+        }
+        ranked.sort_by(|a, b| b.step_norm.total_cmp(&a.step_norm));
+        Ok(ranked)
+    }
+
+    fn digits_at(&self, positions: &[usize]) -> Vec<Digit> {
+        let ids = positions.iter().filter_map(|position| match self.rows.id(*position) {
+            Some(RowId::Integer(id)) => usize::try_from(*id).ok(),
+            _ => None,
+        });
+        ids.map(|i| Digit { row_id: i, label: self.digits.label(i), image: *self.digits.image(i) }).collect()
+    }
+}
+
+/// Norm of the gradient as measured, without the allowance for rounding that a claim adds.
+pub(super) fn true_residual(model: &Model, rows: &MemoryRows) -> anyhow::Result<f64> {
+    let mut measured = model.clone();
+    measured.settle(rows, Some(f64::MAX))?;
+    let squares = measured.state().fits.iter().flat_map(|fit| fit.gradient.iter()).map(|g| g * g);
+    Ok(squares.sum::<f64>().sqrt())
+}
+
+/// The secret weights of a model, one vector per class. They do not leave the demo.
+pub(super) fn weights(model: &Model) -> Vec<Vec<f64>> {
+    model.state().fits.iter().map(|fit| fit.weights.to_vec()).collect()
+}
+
+fn distance(model: &Model, other: &Model) -> f64 {
+    let (ours, theirs) = (weights(model), weights(other));
+    let squares = ours.iter().flatten().zip(theirs.iter().flatten()).map(|(a, b)| (a - b).powi(2));
+    squares.sum::<f64>().sqrt()
+}
+
+fn timed<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<(T, f64)> {
+    let start = Instant::now();
+    let done = work()?;
+    Ok((done, start.elapsed().as_secs_f64()))
+}
+
+/// The images at `indices`, as rows of norm 1 with an intercept; ids are the places in the data set.
+fn rows_of(digits: &Digits, indices: &[usize]) -> anyhow::Result<MemoryRows> {
+    let values = indices.iter().flat_map(|i| digits.image(*i)).map(|pixel| f32::from(*pixel)).collect();
+    let labels = indices.iter().map(|i| f64::from(digits.label(*i))).collect();
+    let origin = Origin::new("the embedded digits");
+    let table = Table::new(TableParts {
+        feature_names: (0..64).map(|pixel| format!("pixel{pixel}")).collect(),
+        features: FeatureValues::F32(values),
+        labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),
+        ids: Some(indices.iter().map(|i| RowId::Integer(*i as i64)).collect()),
+        subjects: Some((0..indices.len()).map(|k| RowId::Integer((k / ROWS_PER_SUBJECT) as i64)).collect()),
+        origin,
+    })?;
+    let transform = RowTransform { scale: Scale::Unit, intercept: true };
+    let codec = LabelCodec::Classes((0..10).map(|digit| digit.to_string()).collect());
+    let encoded = encode_table(table, &transform, Some(&codec), FeatureOrder::AsRead, Precision::F32)?;
+    let removed = RemovedIds::new([0; 32]);
+    let mut rows = MemoryRows::new(encoded.dim(), Precision::F32, transform.row_norm_bound(), [0; 32], removed);
+    rows.append(encoded)?;
+    Ok(rows)
+}

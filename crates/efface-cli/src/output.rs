@@ -1,0 +1,105 @@
+//! Showing: one JSON object on stdout for machines, or text on stderr for people.
+
+use std::io::Write;
+
+use comfy_table::Table;
+use comfy_table::presets::NOTHING;
+use serde::Serialize;
+
+/// What a command answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// It is done.
+    Done,
+    /// Retraining is required, or a budget is exhausted.
+    Negative,
+}
+
+/// Where answers go.
+pub(crate) struct Output {
+    json: bool,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// Whether people are reading.
+    pub(crate) fn is_text(&self) -> bool {
+        !self.json
+    }
+
+    /// Shows an answer: the whole of it as JSON, or a sentence and a few lines of it as text.
+    pub(crate) fn show(&self, value: &impl Serialize, sentence: &str, lines: &[(&str, String)]) -> anyhow::Result<()> {
+        if self.json {
+            let mut stdout = std::io::stdout().lock();
+            serde_json::to_writer(&mut stdout, value)?;
+            writeln!(stdout)?;
+            return Ok(());
+        }
+        let mut table = Table::new();
+        table.load_style(NOTHING);
+        for (name, value) in lines {
+            table.add_row([format!("  {name}"), value.clone()]);
+        }
+        self.say(sentence);
+        if !lines.is_empty() {
+            self.say(&table.to_string());
+        }
+        Ok(())
+    }
+
+    /// A line for people.
+    pub(crate) fn say(&self, line: &str) {
+        if !self.json {
+            eprintln!("{line}");
+        }
+    }
+
+    /// A warning, for people and machines alike.
+    #[expect(clippy::unused_self, reason = "reads as the other ways of showing do")]
+    pub(crate) fn warn(&self, line: &str) {
+        eprintln!("warning: {line}");
+    }
+
+    /// An error and what can be done about it.
+    #[expect(clippy::unused_self, reason = "reads as the other ways of showing do")]
+    pub(crate) fn error(&self, line: &str, hint: Option<&str>) {
+        eprintln!("error: {line}");
+        if let Some(hint) = hint {
+            eprintln!("hint: {hint}");
+        }
+    }
+}
+
+/// A number for people: three digits, powers of ten where they help.
+pub(crate) fn number(x: f64) -> String {
+    let size = x.abs();
+    if x == 0.0 {
+        "0".into()
+    } else if !x.is_finite() {
+        "unbounded".into()
+    } else if (1e-3..1e5).contains(&size) {
+        let digits = (2 - size.log10().floor() as i32).clamp(0, 6) as usize;
+        format!("{x:.digits$}")
+    } else {
+        format!("{x:.2e}")
+    }
+}
+
+/// A bound for people, never shown smaller than it is.
+pub(crate) fn bound(x: f64) -> String {
+    number(x * 1.005)
+}
+
+/// A duration for people.
+pub(crate) fn duration(seconds: f64) -> String {
+    if seconds < 1e-3 {
+        format!("{:.0} µs", seconds * 1e6)
+    } else if seconds < 1.0 {
+        format!("{:.1} ms", seconds * 1e3)
+    } else {
+        format!("{seconds:.2} s")
+    }
+}

@@ -1,0 +1,13 @@
+//! The claims of the crate against an independent truth in higher precision (`efface-testkit`).
+//!
+//! Random problems come from fixed seeds: every run checks the same cases, and a failure names its seed.
+
+mod accounting;
+mod bounds;
+mod claim;
+mod matrices;
+mod release;
+mod rows;
+mod samplers;
+mod store;
+mod world;

@@ -1,0 +1,249 @@
+//! A model, its rows and the truth about them, kept in step. No tests here; the checks that tests call after each step.
+
+use efface_core::loss::{Logistic, Loss, Squared};
+use efface_core::model::{ChangeReport, Fit, Model, TrainingConfig, TrainingPlan};
+use efface_core::noise::NoiseSource;
+use efface_core::removal::Change;
+use efface_core::rounding::UpperBound;
+use efface_core::rows::{RowStore, TargetRule};
+use efface_testkit::dense::{design_norm, norm};
+use efface_testkit::{DoubleDouble, Reference, ReferenceLoss, Shape, random_problem};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+
+use crate::store::{FULL_BLOCKS, LAYOUTS, Layout, Precision, TestStore};
+
+/// What a world is drawn from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draw {
+    pub(crate) seed: u64,
+    pub(crate) loss: ReferenceLoss,
+    pub(crate) n_rows: usize,
+    pub(crate) dim: usize,
+    pub(crate) shape: Shape,
+    pub(crate) precision: Precision,
+    /// Every row ends in the same number, as with an intercept.
+    pub(crate) constant_column: bool,
+    /// R: rows are scaled to this norm.
+    pub(crate) row_norm: f64,
+    pub(crate) layout: Layout,
+    /// 2, or more for one-vs-rest; squared loss has none.
+    pub(crate) n_classes: u32,
+}
+
+impl Draw {
+    /// Sizes and shape from the seed: d from 1 to 40, and everything that makes rows awkward.
+    pub(crate) fn any(seed: u64, loss: ReferenceLoss, n_rows: usize) -> Self {
+        let mut rng = ChaCha12Rng::seed_from_u64(seed);
+        rng.set_stream(7);
+        Self {
+            seed,
+            loss,
+            n_rows,
+            dim: (41_f64.powf(rng.random_range(0.0..1.0)) as usize).clamp(1, 40),
+            shape: Shape::ALL[rng.random_range(0..Shape::ALL.len())],
+            precision: if rng.random_bool(0.3) { Precision::Single } else { Precision::Double },
+            constant_column: rng.random_bool(0.3),
+            row_norm: [1.0, 1.0, 1.0, 0.25, 4.0][rng.random_range(0..5)],
+            layout: LAYOUTS[rng.random_range(0..LAYOUTS.len())],
+            n_classes: 2,
+        }
+    }
+
+    /// Plain rows of norm one, in double precision.
+    pub(crate) fn plain(seed: u64, loss: ReferenceLoss, n_rows: usize, dim: usize, shape: Shape) -> Self {
+        let precision = Precision::Double;
+        let (constant_column, row_norm, layout, n_classes) = (false, 1.0, FULL_BLOCKS, 2);
+        Self { seed, loss, n_rows, dim, shape, precision, constant_column, row_norm, layout, n_classes }
+    }
+
+    /// The default configuration for these rows.
+    pub(crate) fn config(&self) -> TrainingConfig {
+        let loss: &'static dyn Loss = match self.loss {
+            ReferenceLoss::Logistic => &Logistic,
+            ReferenceLoss::Squared => &Squared,
+        };
+        let n_classes = loss.is_classification().then_some(self.n_classes);
+        TrainingConfig::new(loss, self.l2_per_row(), n_classes)
+    }
+
+    /// λ, from 1e-4 to 1.
+    fn l2_per_row(&self) -> f64 {
+        random_problem(self.seed, self.loss, 1, 1, Shape::Tiny).l2_per_row
+    }
+
+    /// Draws the rows, and as many again that may arrive later.
+    fn rows(&self) -> (TestStore, Vec<(Vec<f64>, f64)>) {
+        let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
+        rng.set_stream(8);
+        let problem = random_problem(self.seed, self.loss, 2 * self.n_rows, self.dim, self.shape);
+        // Rounding to single precision may lengthen a row.
+        let slack = if self.precision == Precision::Single { 1.0 + 1e-6 } else { 1.0 };
+        let mut store = TestStore::empty(self.dim, self.row_norm * slack, self.precision).with_layout(self.layout);
+        let mut spare = Vec::new();
+        for (index, (row, target)) in problem.rows.iter().zip(&problem.targets).enumerate() {
+            let mut row: Vec<f64> = row.iter().map(|x| x * self.row_norm).collect();
+            if self.constant_column {
+                row.iter_mut().for_each(|x| *x *= 0.6);
+                row[self.dim - 1] = 0.79 * self.row_norm;
+            }
+            let label = match self.loss {
+                ReferenceLoss::Squared => *target,
+                ReferenceLoss::Logistic if self.n_classes == 2 => f64::from(u8::from(*target > 0.0)),
+                ReferenceLoss::Logistic => f64::from(rng.random_range(0..self.n_classes)),
+            };
+            if index < self.n_rows {
+                store.push(&row, label);
+            } else {
+                spare.push((row, label));
+            }
+        }
+        (store, spare)
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) draw: Draw,
+    pub(crate) store: TestStore,
+    pub(crate) model: Model,
+    pub(crate) rng: ChaCha12Rng,
+    spare: Vec<(Vec<f64>, f64)>,
+}
+
+impl World {
+    /// Draws rows and trains on them with the default configuration, changed by `configure`.
+    pub(crate) fn train(draw: Draw, configure: impl FnOnce(&mut TrainingConfig)) -> Self {
+        let (store, spare) = draw.rows();
+        let mut config = draw.config();
+        configure(&mut config);
+        let plan = TrainingPlan::new(config).expect("a valid configuration");
+        let mut noise = NoiseSource::danger_fixed_seed(draw.seed);
+        let model = plan.train(&store, &mut noise, &mut |_| {}).expect("trainable").model;
+        let mut rng = ChaCha12Rng::seed_from_u64(draw.seed);
+        rng.set_stream(9);
+        Self { draw, store, model, rng, spare }
+    }
+
+    /// The same rows and state under another configuration.
+    pub(crate) fn replanned(&self, configure: impl FnOnce(&mut TrainingConfig)) -> Self {
+        let mut config = self.model.plan().config().clone();
+        configure(&mut config);
+        let plan = TrainingPlan::new(config).expect("a valid configuration");
+        let model = Model::from_state(plan, self.model.state().clone()).expect("the same problems");
+        Self { draw: self.draw, store: self.store.clone(), model, rng: self.rng.clone(), spare: self.spare.clone() }
+    }
+
+    /// The rows of the given places leave, `n_added` spare rows arrive.
+    pub(crate) fn change(&mut self, removed: &[usize], n_added: usize) -> ChangeReport {
+        let leaving = self.store.batch(removed);
+        removed.iter().for_each(|index| self.store.remove(*index));
+        let first = self.store.n_places();
+        let n_added = n_added.min(self.spare.len());
+        for (row, label) in self.spare.drain(..n_added) {
+            self.store.push(&row, label);
+        }
+        let arriving = self.store.batch(&(first..first + n_added).collect::<Vec<usize>>());
+        let change = Change {
+            removed: (!removed.is_empty()).then_some(&leaving as &dyn RowStore),
+            added: (n_added > 0).then_some(&arriving as &dyn RowStore),
+        };
+        self.model.change(&change, &self.store).expect("rows in memory can be read")
+    }
+
+    /// Places of `n` random rows that are present; at least two stay.
+    pub(crate) fn some_rows(&mut self, n: usize) -> Vec<usize> {
+        let mut places = self.store.present();
+        let n = n.min(places.len().saturating_sub(2));
+        (0..n).map(|_| places.swap_remove(self.rng.random_range(0..places.len()))).collect()
+    }
+
+    /// A removal (mostly), an addition or a correction of 1 to `largest` rows.
+    pub(crate) fn random_change(&mut self, largest: usize) -> ChangeReport {
+        let n = self.rng.random_range(1..=largest);
+        let kind: f64 = self.rng.random();
+        let removed = if kind < 0.8 { self.some_rows(n) } else { Vec::new() };
+        self.change(&removed, if kind > 0.65 { n } else { 0 })
+    }
+
+    /// The problem of one fit over the rows now present, written a second time.
+    pub(crate) fn truth(&self, fit: &Fit) -> Reference {
+        let positive = match fit.problem.target {
+            TargetRule::Value => None,
+            TargetRule::OneVsRest { positive } => Some(positive),
+        };
+        let mut reference = self.store.reference(self.draw.loss, self.model.plan().config().l2_per_row, positive);
+        reference.perturbation = fit.perturbation.as_deref().map_or(Vec::new(), <[f64]>::to_vec);
+        reference
+    }
+
+    /// The claim on the gradient and the invariant of every fit, against gradients in double-double.
+    pub(crate) fn check_gradients(&self) {
+        let mut square = DoubleDouble::ZERO;
+        for fit in &self.model.state().fits {
+            let truth = self.truth(fit);
+            assert_eq!(fit.n_rows, truth.n_rows());
+            let gradient = truth.gradient(&fit.weights);
+            self.assert_covers(fit.residual(), norm(&gradient), "the residual of a fit");
+            self.assert_covers(fit.gradient_error, unknown_part(fit, &gradient), "the error of a known gradient");
+            square += norm(&gradient) * norm(&gradient);
+        }
+        self.assert_covers(self.model.claim().gradient_residual, square.sqrt(), "the claimed residual");
+    }
+
+    /// The claim on the distance, against weights trained from scratch in double-double.
+    pub(crate) fn check_distance(&self) {
+        let mut square = DoubleDouble::ZERO;
+        let objective = efface_core::objective::Objective {
+            loss: self.model.plan().loss(),
+            l2_per_row: self.model.plan().config().l2_per_row,
+        };
+        for fit in &self.model.state().fits {
+            let distance = distance(&self.truth(fit), &fit.weights);
+            self.assert_covers(fit.distance_bound(&objective), distance, "the distance of a fit");
+            square += distance * distance;
+        }
+        self.assert_covers(self.model.claim().distance_bound, square.sqrt(), "the claimed distance");
+    }
+
+    /// The bound of ‖X‖₂², against a singular value in higher precision.
+    pub(crate) fn check_design(&self) {
+        let exact = design_norm(&self.store.rows_present()).powi(2);
+        let claimed = self.model.state().design_norm_squared.get();
+        // The reference itself is good to 1e-12.
+        assert!(claimed >= exact * (1.0 - 3e-12), "‖X‖² is {exact:e}, claimed {claimed:e}, {:?}", self.draw);
+    }
+
+    fn assert_covers(&self, bound: UpperBound, exact: DoubleDouble, what: &str) {
+        let case = (self.draw, self.model.plan().config());
+        if std::env::var("STATS").is_ok() {
+            use std::io::Write; // STATS
+            let mut f = std::fs::OpenOptions::new().append(true).create(true).open("/tmp/stats.txt").unwrap(); // STATS
+            writeln!(
+                f,
+                "{}|{:?}|{:?}|{:e}|{}|{:e}",
+                what,
+                self.model.state().rung,
+                self.draw.loss,
+                bound.get() / exact.to_f64(),
+                self.draw.seed,
+                exact.to_f64()
+            )
+            .unwrap();
+        } // STATS
+        assert!(bound.is_finite(), "{what} has no finite bound: {case:?}");
+        assert!(DoubleDouble::from(bound.get()) >= exact, "{what} is {exact:?}, its bound {:e}: {case:?}", bound.get());
+    }
+}
+
+/// ‖exact gradient − known gradient‖.
+pub(crate) fn unknown_part(fit: &Fit, exact: &[DoubleDouble]) -> DoubleDouble {
+    let difference: Vec<DoubleDouble> =
+        exact.iter().zip(&*fit.gradient).map(|(exact, known)| *exact - *known).collect();
+    norm(&difference)
+}
+
+/// ‖w − argmin‖.
+pub(crate) fn distance(truth: &Reference, weights: &[f64]) -> DoubleDouble {
+    let difference: Vec<DoubleDouble> = truth.minimizer().iter().zip(weights).map(|(exact, w)| *exact - *w).collect();
+    norm(&difference)
+}
