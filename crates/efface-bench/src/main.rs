@@ -1,2 +1,58 @@
-//! efface-bench
-fn main() {}
+//! Benchmarks with sizes in their names, medians of repeats, and ratios taken inside one run.
+//!
+//! ```text
+//! cargo run --release -p efface-bench -- mnist --data DIR     training, removal, settling on MNIST 3-vs-8
+//! cargo run --release -p efface-bench -- ladder --data DIR    what each bound promises, and what is true
+//! cargo run --release -p efface-bench -- growth               instant removal against the number of rows
+//! cargo run --release -p efface-bench -- gram                 the weighted Gram matrix against a matrix product
+//! ```
+
+#![expect(clippy::print_stdout, reason = "the figures are the output")]
+
+mod gram;
+mod growth;
+mod ladder;
+mod measure;
+mod mnist;
+mod rows;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// Benchmarks of Efface.
+#[derive(Parser)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Training, instant removal and settling on MNIST 3-vs-8 (n = 11,982, d = 784, λ = 1e-3).
+    Mnist {
+        /// Directory that holds `mnist/` with the four gzipped IDX files.
+        #[arg(long, env = "EFFACE_DATA")]
+        data: PathBuf,
+    },
+    /// The residual ladder for one batch of 100 rows of MNIST 3-vs-8.
+    Ladder {
+        /// Directory that holds `mnist/` with the four gzipped IDX files.
+        #[arg(long, env = "EFFACE_DATA")]
+        data: PathBuf,
+    },
+    /// Instant removal at n = 10,000 and n = 200,000, d = 256.
+    Growth,
+    /// The weighted Gram matrix, in GFLOP/s, beside the machine's matrix product.
+    Gram,
+}
+
+fn main() -> anyhow::Result<()> {
+    println!("threads: {}", rayon::current_num_threads());
+    match Cli::parse().command {
+        Command::Mnist { data } => mnist::run(&data),
+        Command::Ladder { data } => ladder::run(&data),
+        Command::Growth => growth::run(),
+        Command::Gram => gram::run(),
+    }
+}

@@ -74,7 +74,9 @@ impl NoiseLaw {
                 scale * length / normal_length
             }
         };
-        noise.iter_mut().for_each(|x| *x *= factor);
+        for x in &mut noise {
+            *x *= factor;
+        }
         SecretVector::from(noise)
     }
 }

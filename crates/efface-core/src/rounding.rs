@@ -187,6 +187,7 @@ fn down(value: f64) -> LowerBound {
 mod maybe_infinite {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
     pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         value.is_finite().then_some(*value).serialize(serializer)
     }

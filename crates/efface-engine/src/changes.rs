@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use efface_core::model::Outcome;
 use efface_core::removal::Change;
+use efface_core::rounding::LowerBound;
 use efface_core::rows::RowStore;
 use efface_data::{EncodedRows, FeatureOrder, MemoryRows, RowId, RowsFile, encode_table, read_table};
 use serde::{Deserialize, Serialize};
@@ -220,7 +221,7 @@ impl ModelDirectory {
             distance_bound: claim.distance_bound.get(),
             rung: claim.rung.tag().into(),
             outcome: outcome.into(),
-            budget: budget.map(|budget| budget.get()),
+            budget: budget.map(LowerBound::get),
             spent: budget.map(|_| claim.gradient_residual.get()),
             step_seconds,
             seconds: step_seconds,

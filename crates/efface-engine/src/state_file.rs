@@ -204,7 +204,9 @@ fn fit_header(fit: &Fit) -> FitHeader {
 
 fn put(bytes: &mut Vec<u8>, numbers: &[f64]) {
     bytes.reserve(numbers.len() * 8);
-    numbers.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+    for x in numbers {
+        bytes.extend(x.to_le_bytes());
+    }
 }
 
 /// The lower triangle, column by column.

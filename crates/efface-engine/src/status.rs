@@ -4,6 +4,7 @@ use std::path::Path;
 
 use efface_core::model::Mechanism;
 use efface_core::noise::NoiseLaw;
+use efface_core::rounding::LowerBound;
 use efface_data::Scale;
 use serde::Serialize;
 
@@ -97,7 +98,7 @@ impl Status {
             distance_bound: claim.distance_bound.get(),
             rung: claim.rung.tag(),
             outcome: model.outcome().into(),
-            budget: budget.map(|budget| budget.get()),
+            budget: budget.map(LowerBound::get),
             spent: budget.map(|_| claim.gradient_residual.get()),
             n_releases: state.account.n_releases,
             mu_total: mu_total.get(),

@@ -16,7 +16,7 @@ pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answe
     let mut model = ModelDirectory::open(&args.model)?;
     let report = model.remove(&selection, args.request_id.as_deref())?;
     let settled = if args.settle { Some(model.settle(None)?) } else { None };
-    show(&args.model, "removed", &report, settled, output)
+    show(&args.model, "removed", &report, settled.as_ref(), output)
 }
 
 pub(crate) fn add(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
@@ -57,7 +57,7 @@ fn show(
     model: &Path,
     done: &str,
     report: &ChangeReport,
-    settled: Option<SettleReport>,
+    settled: Option<&SettleReport>,
     output: &Output,
 ) -> anyhow::Result<Answer> {
     let rows = if report.n_changed == 1 { "row" } else { "rows" };
@@ -76,8 +76,8 @@ fn show(
     if let (Some(budget), Some(spent)) = (report.budget, report.spent) {
         lines.push(("budget", format!("{} of {} spent", bound(spent), crate::output::number(budget))));
     }
-    lines.extend(settled.iter().flat_map(settle_lines));
-    output.show(&ChangeAndSettle { change: report, settled: settled.as_ref() }, &sentence, &lines)?;
+    lines.extend(settled.into_iter().flat_map(settle_lines));
+    output.show(&ChangeAndSettle { change: report, settled }, &sentence, &lines)?;
     if report.outcome == OutcomeTag::RetrainRequired {
         output.say(&format!("retraining required: the budget is spent. next: efface retrain {}", model.display()));
         return Ok(Answer::Negative);

@@ -65,7 +65,7 @@ fn explain(report: &PlanReport, output: &Output) {
         Some(std) => output.say(&format!("recommended: --noise-std {}", number(std))),
         None if measured => output.say("every noise level looked at costs accuracy: give a smaller --noise-std"),
         None => {
-            output.say("a score moves by the noise of a row of norm 1: keep it well below typical scores (about 1)")
+            output.say("a score moves by the noise of a row of norm 1: keep it well below typical scores (about 1)");
         }
     }
     output.say(

@@ -17,7 +17,8 @@ struct Predictions<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     out: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    predictions: Option<&'a [Prediction]>,
+    #[serde(rename = "predictions")]
+    rows: Option<&'a [Prediction]>,
 }
 
 pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Answer> {
@@ -30,13 +31,13 @@ pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Ans
         let place = || out.display().to_string();
         let mut file = BufWriter::new(std::fs::File::create(out).with_context(place)?);
         write_csv(&predictions, &mut file).and_then(|()| file.flush()).with_context(place)?;
-        let answer = Predictions { n_rows, out: Some(place()), predictions: None };
+        let answer = Predictions { n_rows, out: Some(place()), rows: None };
         output.show(&answer, &format!("wrote {n_rows} predictions to {}", place()), &[])?;
     } else if output.is_text() {
         let mut stdout = BufWriter::new(std::io::stdout().lock());
         write_csv(&predictions, &mut stdout).and_then(|()| stdout.flush()).context("stdout")?;
     } else {
-        output.show(&Predictions { n_rows, out: None, predictions: Some(&predictions) }, "", &[])?;
+        output.show(&Predictions { n_rows, out: None, rows: Some(&predictions) }, "", &[])?;
     }
     Ok(Answer::Done)
 }

@@ -4,10 +4,10 @@ use efface_core::model::{Model, ReleaseOutcome, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
 use efface_core::residual::Rung;
-use efface_data::{MemoryRows, RowId};
+use efface_data::MemoryRows;
 
 use super::report::{AccuracyHistory, ResidualHistory};
-use super::scenario::{ROWS_PER_SUBJECT, Scenario, true_residual, weights};
+use super::scenario::{ROWS_PER_SUBJECT, Scenario, id, true_residual, weights};
 
 /// Subjects removed one after another.
 const REMOVALS: usize = 30;
@@ -78,7 +78,7 @@ fn remove_all(
     let everyone: Vec<usize> = (0..scenario.rows.len()).collect();
     let mut rows = scenario.rows.batch(&everyone)?;
     for k in 1..=REMOVALS {
-        let positions = rows.positions_of_subjects(&[RowId::Integer(k as i64 - 1)])?;
+        let positions = rows.positions_of_subjects(&[id(k - 1)])?;
         let batch = rows.batch(&positions)?;
         rows.remove(&positions)?;
         model.change(&Change::remove(&batch), &rows)?;

@@ -26,7 +26,7 @@ const L2: f64 = 1e-3;
 pub(super) const ROWS_PER_SUBJECT: usize = 10;
 
 /// The subject that asks to be forgotten.
-const SUBJECT: usize = 17;
+const SUBJECT: u32 = 17;
 
 /// Pictures shown of the hardest and of the easiest rows.
 const RANKED: usize = 10;
@@ -61,7 +61,7 @@ impl Scenario {
         let n_rows = self.rows.n_rows();
 
         let mut model = trained;
-        let positions = self.rows.positions_of_subjects(&[RowId::Integer(SUBJECT as i64)])?;
+        let positions = self.rows.positions_of_subjects(&[RowId::Integer(SUBJECT.into())])?;
         let subject_rows = self.digits_at(&positions);
         let (after_claim, remove) = timed(|| {
             let batch = self.rows.batch(&positions)?;
@@ -106,7 +106,7 @@ impl Scenario {
                 danger_fixed_seed: !released.claim.certified,
             },
             seconds: StageSeconds { train, remove, settle, release, retrain },
-            subject: Subject { number: SUBJECT, n_subjects, rows: subject_rows },
+            subject: Subject { number: SUBJECT as usize, n_subjects, rows: subject_rows },
             after_removal,
             at_release,
             retrained_distance_bound: retrained.claim().distance_bound.get(),
@@ -198,8 +198,8 @@ fn rows_of(digits: &Digits, indices: &[usize]) -> anyhow::Result<MemoryRows> {
         feature_names: (0..64).map(|pixel| format!("pixel{pixel}")).collect(),
         features: FeatureValues::F32(values),
         labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),
-        ids: Some(indices.iter().map(|i| RowId::Integer(*i as i64)).collect()),
-        subjects: Some((0..indices.len()).map(|k| RowId::Integer((k / ROWS_PER_SUBJECT) as i64)).collect()),
+        ids: Some(indices.iter().map(|i| id(*i)).collect()),
+        subjects: Some((0..indices.len()).map(|k| id(k / ROWS_PER_SUBJECT)).collect()),
         origin,
     })?;
     let transform = RowTransform { scale: Scale::Unit, intercept: true };
@@ -209,4 +209,9 @@ fn rows_of(digits: &Digits, indices: &[usize]) -> anyhow::Result<MemoryRows> {
     let mut rows = MemoryRows::new(encoded.dim(), Precision::F32, transform.row_norm_bound(), [0; 32], removed);
     rows.append(encoded)?;
     Ok(rows)
+}
+
+/// The number of a row or a subject as its id.
+pub(super) fn id(number: usize) -> RowId {
+    RowId::parse(&number.to_string())
 }

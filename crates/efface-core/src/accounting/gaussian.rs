@@ -10,13 +10,13 @@ use crate::rounding::{LowerBound, UNIT_ROUNDOFF, UpperBound};
 /// δ(ε, μ) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)
 /// ```
 ///
-/// Exact for every ε ≥ 0 (Balle and Wang 2018, Theorem 8); THEORY section 5. Increasing in μ, decreasing in ε.
+/// Exact for every ε ≥ 0 (Balle and Wang 2018, Theorem 8); docs/theory.md. Increasing in μ, decreasing in ε.
 pub fn delta(epsilon: f64, mu: UpperBound) -> UpperBound {
     let mu = mu.get();
     if mu == 0.0 {
         return UpperBound::ZERO;
     }
-    if !mu.is_finite() || !(epsilon >= 0.0) {
+    if !mu.is_finite() || epsilon.is_nan() || epsilon < 0.0 {
         return UpperBound::new(1.0);
     }
     let (a, b) = (mu / 2.0 - epsilon / mu, -mu / 2.0 - epsilon / mu);

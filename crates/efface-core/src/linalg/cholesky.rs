@@ -1,6 +1,6 @@
 //! Cholesky factors: the preconditioner of every solve. A factor never enters a claim, only what is measured with it.
 
-use faer::linalg::cholesky::llt::factor::{LltParams, cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::cholesky::llt::factor::{LltParams, LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
 use faer::{MatMut, Par, Spec};
 use zeroize::Zeroize;
 
@@ -31,7 +31,7 @@ impl Cholesky {
         let mut memory = faer::dyn_stack::MemBuffer::new(cholesky_in_place_scratch::<f64>(dim, parallel, params));
         let stack = faer::dyn_stack::MemStack::new(&mut memory);
         let view = MatMut::from_column_major_slice_mut(&mut lower, dim, dim);
-        let done = cholesky_in_place(view, Default::default(), parallel, stack, params);
+        let done = cholesky_in_place(view, LltRegularization::default(), parallel, stack, params);
         let factor = Self { dim, lower };
         // faer lets NaN through: a factor counts only if its whole diagonal is positive and finite.
         (done.is_ok() && factor.diagonal().all(|l| l > 0.0 && l.is_finite())).then_some(factor)

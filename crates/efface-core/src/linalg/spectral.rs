@@ -57,7 +57,9 @@ fn power_estimate(gram: &TrackedMatrix) -> f64 {
         }
         let next = size / norm(&v).get();
         std::mem::swap(&mut v, &mut image);
-        v.iter_mut().for_each(|x| *x /= size);
+        for x in &mut v {
+            *x /= size;
+        }
         if (next - estimate).abs() < 1e-5 * next {
             return next;
         }

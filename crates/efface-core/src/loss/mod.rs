@@ -2,6 +2,8 @@
 //!
 //! To add one: a file here, an entry in [`ALL`]; the conformance suite then runs on it.
 
+#[cfg(test)]
+mod conformance;
 mod logistic;
 mod squared;
 

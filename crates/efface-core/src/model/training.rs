@@ -202,7 +202,9 @@ impl Trainer<'_> {
                 let Some((_, factor)) = majorizer.as_ref() else { return false };
                 if !v.is_empty() {
                     factor.solve(v);
-                    v.iter_mut().for_each(|x| *x /= bound);
+                    for x in v {
+                        *x /= bound;
+                    }
                 }
                 true
             },

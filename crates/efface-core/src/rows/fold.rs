@@ -124,7 +124,9 @@ pub(super) fn add_weighted_gram<S: RowStore + ?Sized>(
     )?;
     let chain = runs.iter().map(|(run, _)| run.n_rows).max().unwrap_or(0) + runs.len() + 4;
     let mut total = GramRun::new(dim);
-    runs.iter().for_each(|(run, _)| total.absorb(run));
+    for (run, _) in &runs {
+        total.absorb(run);
+    }
     let size = total.sum_size(store, weighting, chain);
     into.update(&size, retracted, |lower| {
         // Column by column, so that each stays in the cache while the runs are added to it in order.
@@ -247,7 +249,9 @@ pub(super) fn step_powers<S: RowStore + ?Sized>(store: &S, point: &Point<'_>) ->
         }
     })?;
     let mut total = StepPowers::default();
-    runs.iter().for_each(|(run, _)| total.merge(run));
+    for (run, _) in &runs {
+        total.merge(run);
+    }
     Ok(total)
 }
 

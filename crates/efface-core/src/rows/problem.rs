@@ -57,7 +57,7 @@ impl Problem {
 
 impl NegativeSampling {
     /// Whether the negative with that salted id is kept for the class: an independent coin per class.
-    fn keeps(&self, positive: u32, selector: u64) -> bool {
+    fn keeps(self, positive: u32, selector: u64) -> bool {
         let coin = mix(selector ^ mix(u64::from(positive).wrapping_add(1)));
         // 53 bits make a uniform number in [0, 1).
         ((coin >> 11) as f64) * 2f64.powi(-53) < self.fraction

@@ -112,7 +112,9 @@ fn direction(gradient: &[f64], history: &VecDeque<Pair>, precondition: impl Fn(&
         && let Some(last) = history.back()
     {
         let scale = last.product / kernel::dot(&last.change, &last.change);
-        direction.iter_mut().for_each(|x| *x *= scale);
+        for x in &mut direction {
+            *x *= scale;
+        }
     }
     for (pair, factor) in history.iter().zip(factors.into_iter().rev()) {
         let correction = factor - kernel::dot(&pair.change, &direction) / pair.product;
@@ -132,6 +134,7 @@ mod tests {
     use super::*;
 
     /// ½ Σ c_j (w_j − j)² with curvatures from 1 to 1000.
+    #[expect(clippy::unnecessary_wraps, reason = "the solver's evaluations can fail")]
     fn quadratic(w: &[f64]) -> Result<(f64, Vec<f64>), Infallible> {
         let curvature = |j: usize| 10f64.powf(3.0 * j as f64 / 9.0);
         let gradient: Vec<f64> = w.iter().enumerate().map(|(j, w)| curvature(j) * (w - j as f64)).collect();

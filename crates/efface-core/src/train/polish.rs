@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Each step is one pass over the rows. With S near the Hessian the residual shrinks a hundredfold and more per pass
-//! (THEORY: settling); the caller is told when it does not, and forms a new S.
+//! (docs/theory.md); the caller is told when it does not, and forms a new S.
 
 use crate::linalg::{Cholesky, kernel};
 use crate::objective::{Measurement, Objective};

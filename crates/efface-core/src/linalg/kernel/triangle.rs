@@ -1,53 +1,6 @@
-//! Loops over contiguous numbers: dot products, sums of scaled rows, symmetric products, triangular solves.
-//!
-//! Each is written once over fixed arrays of partial sums and compiled for the widest instructions the machine has
-//! (pulp picks at run time). The shape of the sums is the same for every width, so results depend on nothing but
-//! whether the machine has fused multiply-add.
+//! Loops over the lower triangle of a square matrix, column-major.
 
-use pulp::{Arch, Simd, WithSimd};
-
-/// A stored feature value.
-pub(crate) trait Value: Copy + Sync {
-    /// Widened to the precision of the arithmetic.
-    fn wide(self) -> f64;
-}
-
-impl Value for f32 {
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
-}
-
-impl Value for f64 {
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        self
-    }
-}
-
-/// Partial sums of a dot product.
-const LANES: usize = 32;
-
-/// Longest chain of rounded operations behind one dot product of length `dim`.
-pub(crate) fn dot_depth(dim: usize) -> usize {
-    dim.div_ceil(LANES) + LANES.ilog2() as usize + 1
-}
-
-/// `out[i] = rows[i] · w` for row-major rows.
-pub(crate) fn margins<T: Value>(rows: &[T], w: &[f64], out: &mut [f64]) {
-    run(Margins { rows, w, out });
-}
-
-/// `out += Σ scales[i] · rows[i]`; rows of scale zero are skipped.
-pub(crate) fn add_scaled_rows<T: Value>(rows: &[T], dim: usize, scales: &[f64], out: &mut [f64]) {
-    run(AddScaledRows { rows, dim, scales, out });
-}
-
-/// Longest chain of rounded operations that [`add_scaled_rows`] puts behind one number for `n` rows.
-pub(crate) fn scaled_rows_depth(n: usize) -> usize {
-    n.div_ceil(ROWS_AT_ONCE) + ROWS_AT_ONCE
-}
+use super::{Loop, dot_in, multiply_add, run};
 
 /// `lower += Σ scales[i] · rows[i] rows[i]ᵀ`, lower triangle, column-major.
 pub(crate) fn rank_update(lower: &mut [f64], dim: usize, rows: &[f64], scales: &[f64]) {
@@ -67,136 +20,6 @@ pub(crate) fn quadratic_form(lower: &[f64], v: &[f64]) -> f64 {
 /// Solves `L Lᵀ x = b` in place; L lower triangular, column-major.
 pub(crate) fn cholesky_solve(lower: &[f64], b: &mut [f64]) {
     run(CholeskySolve { lower, b });
-}
-
-/// `a · b`.
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    run(Dot { a, b })
-}
-
-/// `y += scale · x`.
-pub(crate) fn axpy(scale: f64, x: &[f64], y: &mut [f64]) {
-    for (y, x) in y.iter_mut().zip(x) {
-        *y += scale * x;
-    }
-}
-
-/// A loop that can be compiled with and without fused multiply-add.
-trait Loop {
-    type Output;
-
-    fn run<const FUSED: bool>(self) -> Self::Output;
-}
-
-fn run<L: Loop>(body: L) -> L::Output {
-    struct Dispatched<L>(L);
-
-    impl<L: Loop> WithSimd for Dispatched<L> {
-        type Output = L::Output;
-
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) -> L::Output {
-            if S::IS_SCALAR { self.0.run::<false>() } else { self.0.run::<true>() }
-        }
-    }
-
-    Arch::new().dispatch(Dispatched(body))
-}
-
-#[inline(always)]
-fn multiply_add<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
-    if FUSED { a.mul_add(b, c) } else { a * b + c }
-}
-
-#[inline(always)]
-fn dot_in<T: Value, const FUSED: bool>(a: &[T], b: &[f64]) -> f64 {
-    let mut sums = [0.0; LANES];
-    let (a_chunks, a_rest) = a.as_chunks::<LANES>();
-    let (b_chunks, b_rest) = b.as_chunks::<LANES>();
-    for (a, b) in a_chunks.iter().zip(b_chunks) {
-        for lane in 0..LANES {
-            sums[lane] = multiply_add::<FUSED>(a[lane].wide(), b[lane], sums[lane]);
-        }
-    }
-    for (sum, (a, b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
-        *sum = multiply_add::<FUSED>(a.wide(), *b, *sum);
-    }
-    let mut width = LANES;
-    while width > 1 {
-        width /= 2;
-        for lane in 0..width {
-            sums[lane] += sums[lane + width];
-        }
-    }
-    sums[0]
-}
-
-struct Dot<'a> {
-    a: &'a [f64],
-    b: &'a [f64],
-}
-
-impl Loop for Dot<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) -> f64 {
-        dot_in::<f64, FUSED>(self.a, self.b)
-    }
-}
-
-struct Margins<'a, T> {
-    rows: &'a [T],
-    w: &'a [f64],
-    out: &'a mut [f64],
-}
-
-impl<T: Value> Loop for Margins<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        for (row, out) in self.rows.chunks_exact(self.w.len()).zip(self.out) {
-            *out = dot_in::<T, FUSED>(row, self.w);
-        }
-    }
-}
-
-const ROWS_AT_ONCE: usize = 4;
-
-struct AddScaledRows<'a, T> {
-    rows: &'a [T],
-    dim: usize,
-    scales: &'a [f64],
-    out: &'a mut [f64],
-}
-
-impl<T: Value> Loop for AddScaledRows<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let Self { rows, dim, scales, out } = self;
-        let out = &mut out[..dim];
-        let mut groups = rows.chunks_exact(ROWS_AT_ONCE * dim);
-        let mut scale_groups = scales.chunks_exact(ROWS_AT_ONCE);
-        for (group, s) in groups.by_ref().zip(scale_groups.by_ref()) {
-            let (x0, rest) = group.split_at(dim);
-            let (x1, rest) = rest.split_at(dim);
-            let (x2, x3) = rest.split_at(dim);
-            let (x1, x2, x3) = (&x1[..dim], &x2[..dim], &x3[..dim]);
-            for j in 0..dim {
-                let near = multiply_add::<FUSED>(s[1], x1[j].wide(), s[0] * x0[j].wide());
-                let far = multiply_add::<FUSED>(s[3], x3[j].wide(), s[2] * x2[j].wide());
-                out[j] += near + far;
-            }
-        }
-        for (row, s) in groups.remainder().chunks_exact(dim).zip(scale_groups.remainder()) {
-            for j in 0..dim {
-                out[j] = multiply_add::<FUSED>(*s, row[j].wide(), out[j]);
-            }
-        }
-    }
 }
 
 struct RankUpdate<'a> {
@@ -418,38 +241,9 @@ fn backward(lower: &[f64], dim: usize, j: usize, end: usize, later: f64, b: &mut
 
 #[cfg(test)]
 mod tests {
+    use super::super::dot;
+    use super::super::tests::numbers;
     use super::*;
-
-    fn numbers(n: usize) -> Vec<f64> {
-        (0..n).map(|i| ((i * 37 + 11) % 101) as f64 / 50.0 - 1.0).collect()
-    }
-
-    #[test]
-    fn dot_products_agree_with_a_plain_sum() {
-        for n in [0, 1, 31, 32, 33, 100] {
-            let (a, b) = (numbers(n), numbers(n + 7)[7..].to_vec());
-            let plain: f64 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
-            assert!((dot(&a, &b) - plain).abs() < 1e-13);
-        }
-    }
-
-    #[test]
-    fn scaled_rows_agree_with_a_plain_sum_in_both_precisions() {
-        let (n, dim) = (11, 5);
-        let (rows, scales) = (numbers(n * dim), numbers(n));
-        let narrow: Vec<f32> = rows.iter().map(|x| *x as f32).collect();
-        let mut plain = vec![1.0; dim];
-        for i in 0..n {
-            axpy(scales[i], &rows[i * dim..(i + 1) * dim], &mut plain);
-        }
-        let (mut wide, mut widened) = (vec![1.0; dim], vec![1.0; dim]);
-        add_scaled_rows(&rows, dim, &scales, &mut wide);
-        add_scaled_rows(&narrow, dim, &scales, &mut widened);
-        for j in 0..dim {
-            assert!((plain[j] - wide[j]).abs() < 1e-13);
-            assert!((plain[j] - widened[j]).abs() < 1e-5);
-        }
-    }
 
     #[test]
     fn a_solve_undoes_a_product() {

@@ -1,0 +1,88 @@
+//! Training, instant removal, settling and memory on MNIST 3-vs-8.
+
+use std::path::Path;
+
+use efface_core::loss;
+use efface_core::model::{Model, TrainingConfig, TrainingPlan};
+use efface_core::noise::NoiseSource;
+use efface_core::removal::Change;
+use efface_core::rows::RowStore;
+use efface_data::MemoryRows;
+
+use crate::measure::{median, peak_memory, quantile, timed};
+use crate::rows::mnist_3_vs_8;
+
+const REPEATS: usize = 7;
+const REMOVALS: usize = 100;
+
+pub(crate) fn run(data: &Path) -> anyhow::Result<()> {
+    let plan = TrainingPlan::new(TrainingConfig::new(&loss::Logistic, 1e-3, Some(2)))?;
+    let mut noise = NoiseSource::from_system()?;
+    let rows = mnist_3_vs_8(data)?;
+    let (n, dim, row_bytes) = (rows.n_rows(), rows.dim(), rows.memory_bytes());
+    println!("mnist 3-vs-8: n = {n}, d = {dim}, λ = 1e-3, double precision, medians of {REPEATS}");
+
+    let mut train = Vec::new();
+    let mut model = None;
+    for _ in 0..REPEATS {
+        let (trained, seconds) = timed(|| plan.train(&rows, &mut noise, &mut |_| {}));
+        train.push(seconds);
+        model = Some(trained?);
+    }
+    let Some(trained) = model else { return Ok(()) };
+    let residual = trained.model.claim().gradient_residual.get();
+    println!(
+        "  train            {:8.1} ms   gradient ≤ {residual:.1e}, {} passes",
+        1e3 * median(train),
+        trained.iterations
+    );
+
+    let (mut first, mut all, mut settle, mut settled) = (Vec::new(), Vec::new(), Vec::new(), 0.0_f64);
+    let everyone: Vec<usize> = (0..rows.len()).collect();
+    for repeat in 0..REPEATS {
+        let (mut model, mut rows) = (trained.model.clone(), rows.batch(&everyone)?);
+        let times = remove_some(&mut model, &mut rows, repeat)?;
+        first.push(times[0]);
+        all.extend(times);
+        let (done, seconds) = timed(|| model.settle(&rows, None));
+        settle.push(seconds);
+        settled = settled.max(done?.claim.gradient_residual.get());
+    }
+    let (slow, first) = (quantile(all.clone(), 0.95), median(first));
+    println!(
+        "  instant removal  {:8.3} ms   95 % below {:.3} ms; the first {:.3} ms",
+        1e3 * median(all),
+        1e3 * slow,
+        1e3 * first
+    );
+    println!(
+        "  settle           {:8.1} ms   after {REMOVALS} removals, gradient ≤ {settled:.1e}",
+        1e3 * median(settle)
+    );
+
+    // This benchmark holds the rows twice (the copy that rows are removed from) and reads them from a decoded file.
+    if let Some(peak) = peak_memory() {
+        let mebibytes = |bytes: f64| bytes / f64::from(1 << 20);
+        let allowed = row_bytes as f64 + 6.0 * 8.0 * (dim * dim) as f64 + 100e6;
+        let (peak, allowed) = (mebibytes(peak as f64), mebibytes(allowed));
+        println!("  peak memory      {peak:8.0} MiB  rows + 6 d² doubles + 100 MB = {allowed:.0} MiB");
+    }
+    Ok(())
+}
+
+/// Removes rows one by one; seconds per removal.
+fn remove_some(model: &mut Model, rows: &mut MemoryRows, offset: usize) -> anyhow::Result<Vec<f64>> {
+    let mut times = Vec::with_capacity(REMOVALS);
+    for i in 0..REMOVALS {
+        let position = (i * 97 + offset * 13) % rows.len();
+        let (done, seconds) = timed(|| -> anyhow::Result<()> {
+            let batch = rows.batch(&[position])?;
+            rows.remove(&[position])?;
+            model.change(&Change::remove(&batch), rows)?;
+            Ok(())
+        });
+        done?;
+        times.push(seconds);
+    }
+    Ok(times)
+}

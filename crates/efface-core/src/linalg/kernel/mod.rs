@@ -1,0 +1,121 @@
+//! Loops over contiguous numbers: dot products, sums of scaled rows, symmetric products, triangular solves.
+//!
+//! Each is written once over fixed arrays of partial sums and compiled for the widest instructions the machine has
+//! (pulp picks at run time). The shape of the sums is the same for every width, so results depend on nothing but
+//! whether the machine has fused multiply-add.
+
+#![expect(
+    clippy::inline_always,
+    reason = "a loop takes on the instructions of its caller only when it is inlined into it"
+)]
+
+mod rows;
+mod triangle;
+
+use pulp::{Arch, Simd, WithSimd};
+
+pub(crate) use rows::{Value, add_scaled_rows, margins, scaled_rows_depth};
+pub(crate) use triangle::{cholesky_solve, quadratic_form, rank_update, symmetric_product};
+
+/// Partial sums of a dot product.
+const LANES: usize = 32;
+
+/// Longest chain of rounded operations behind one dot product of length `dim`.
+pub(crate) fn dot_depth(dim: usize) -> usize {
+    dim.div_ceil(LANES) + LANES.ilog2() as usize + 1
+}
+
+/// `a · b`.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    run(Dot { a, b })
+}
+
+/// `y += scale · x`.
+pub(crate) fn axpy(scale: f64, x: &[f64], y: &mut [f64]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += scale * x;
+    }
+}
+
+/// A loop that can be compiled with and without fused multiply-add.
+trait Loop {
+    type Output;
+
+    fn run<const FUSED: bool>(self) -> Self::Output;
+}
+
+fn run<L: Loop>(body: L) -> L::Output {
+    struct Dispatched<L>(L);
+
+    impl<L: Loop> WithSimd for Dispatched<L> {
+        type Output = L::Output;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> L::Output {
+            if S::IS_SCALAR { self.0.run::<false>() } else { self.0.run::<true>() }
+        }
+    }
+
+    Arch::new().dispatch(Dispatched(body))
+}
+
+#[inline(always)]
+fn multiply_add<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[inline(always)]
+fn dot_in<T: Value, const FUSED: bool>(a: &[T], b: &[f64]) -> f64 {
+    let mut sums = [0.0; LANES];
+    let (a_chunks, a_rest) = a.as_chunks::<LANES>();
+    let (b_chunks, b_rest) = b.as_chunks::<LANES>();
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        for lane in 0..LANES {
+            sums[lane] = multiply_add::<FUSED>(a[lane].wide(), b[lane], sums[lane]);
+        }
+    }
+    for (sum, (a, b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+        *sum = multiply_add::<FUSED>(a.wide(), *b, *sum);
+    }
+    let mut width = LANES;
+    while width > 1 {
+        width /= 2;
+        for lane in 0..width {
+            sums[lane] += sums[lane + width];
+        }
+    }
+    sums[0]
+}
+
+struct Dot<'a> {
+    a: &'a [f64],
+    b: &'a [f64],
+}
+
+impl Loop for Dot<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> f64 {
+        dot_in::<f64, FUSED>(self.a, self.b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers between −1 and 1 without a pattern that sums could profit from.
+    pub(super) fn numbers(n: usize) -> Vec<f64> {
+        (0..n).map(|i| ((i * 37 + 11) % 101) as f64 / 50.0 - 1.0).collect()
+    }
+
+    #[test]
+    fn dot_products_agree_with_a_plain_sum() {
+        for n in [0, 1, 31, 32, 33, 100] {
+            let (a, b) = (numbers(n), numbers(n + 7)[7..].to_vec());
+            let plain: f64 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
+            assert!((dot(&a, &b) - plain).abs() < 1e-13);
+        }
+    }
+}
