@@ -91,16 +91,16 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_enum, default_value_t = BudgetArg::Analytic)]
     pub(crate) budget: BudgetArg,
     /// What a private feature extractor spent; added to what is claimed.
-    #[arg(long, value_name = "E", requires = "extractor_delta")]
+    #[arg(long, value_name = "E", requires = "extractor_delta", allow_hyphen_values = true)]
     pub(crate) extractor_epsilon: Option<f64>,
     /// Likewise.
-    #[arg(long, value_name = "D", requires = "extractor_epsilon")]
+    #[arg(long, value_name = "D", requires = "extractor_epsilon", allow_hyphen_values = true)]
     pub(crate) extractor_delta: Option<f64>,
     /// With three classes or more: fraction of the negatives each one-vs-rest problem keeps, by a salted hash of the id.
-    #[arg(long, value_name = "FRACTION")]
+    #[arg(long, value_name = "FRACTION", allow_hyphen_values = true)]
     pub(crate) negatives: Option<f64>,
     /// Gradient norm at which training and settling stop.
-    #[arg(long, value_name = "T", default_value_t = 1e-9)]
+    #[arg(long, value_name = "T", default_value_t = 1e-9, allow_hyphen_values = true)]
     pub(crate) tolerance: f64,
     /// Keep no d × d matrix beyond this many features: L-BFGS, and removals without a step.
     #[arg(long, value_name = "D", default_value_t = 4096)]
@@ -162,16 +162,16 @@ pub(crate) struct PromiseArgs {
     #[arg(long, value_enum, default_value_t = LossArg::Logistic)]
     pub(crate) loss: LossArg,
     /// λ: the objective adds λ·n/2·‖w‖².
-    #[arg(long, value_name = "LAMBDA", default_value_t = 1e-3, allow_negative_numbers = true)]
+    #[arg(long, value_name = "LAMBDA", default_value_t = 1e-3, allow_hyphen_values = true)]
     pub(crate) l2: f64,
     /// ε of the promise.
-    #[arg(long, value_name = "E", default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", default_value_t = 1.0, allow_hyphen_values = true)]
     pub(crate) epsilon: f64,
     /// δ of the promise (0 under the gamma law).
-    #[arg(long, value_name = "D", default_value_t = 1e-4, allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", default_value_t = 1e-4, allow_hyphen_values = true)]
     pub(crate) delta: f64,
     /// Standard deviation of the noise (scale of the gamma law) [default: 0.001 (release), 1 (objective), 0 (squared loss)].
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(crate) noise_std: Option<f64>,
     /// Law of the noise: gaussian gives (ε, δ), gamma gives pure ε.
     #[arg(long, value_enum, default_value_t = LawArg::Gaussian)]
@@ -254,10 +254,10 @@ pub(crate) struct RemoveArgs {
 #[group(required = true, multiple = false)]
 pub(crate) struct WhichArgs {
     /// Row id; may be given several times.
-    #[arg(long, value_name = "ID", num_args = 1..)]
+    #[arg(long, value_name = "ID", num_args = 1.., allow_negative_numbers = true)]
     pub(crate) id: Vec<String>,
     /// Subject whose rows all go; may be given several times.
-    #[arg(long, value_name = "S", num_args = 1..)]
+    #[arg(long, value_name = "S", num_args = 1.., allow_negative_numbers = true)]
     pub(crate) subject: Vec<String>,
     /// File with one row id per line.
     #[arg(long, value_name = "FILE")]
@@ -280,7 +280,7 @@ pub(crate) struct SettleArgs {
     /// The model directory.
     pub(crate) model: PathBuf,
     /// Gradient norm to reach [default: that of training].
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) tolerance: Option<f64>,
 }
 

@@ -23,7 +23,11 @@ fn main() -> ExitCode {
         Ok(Answer::Done) => ExitCode::SUCCESS,
         Ok(Answer::Negative) => ExitCode::from(1),
         Err(error) => {
-            output.error(&format!("{error:#}"), error.downcast_ref::<EngineError>().and_then(EngineError::hint));
+            match error.downcast_ref::<EngineError>() {
+                // Its own message says all that its sources say.
+                Some(engine) => output.error(&engine.to_string(), engine.hint()),
+                None => output.error(&format!("{error:#}"), None),
+            }
             ExitCode::from(2)
         }
     }

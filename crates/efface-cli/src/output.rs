@@ -53,24 +53,35 @@ impl Output {
     /// A line for people.
     pub(crate) fn say(&self, line: &str) {
         if !self.json {
-            eprintln!("{line}");
+            to_stderr(line);
         }
     }
 
     /// A warning, for people and machines alike.
     #[expect(clippy::unused_self, reason = "reads as the other ways of showing do")]
     pub(crate) fn warn(&self, line: &str) {
-        eprintln!("warning: {line}");
+        to_stderr(&format!("warning: {line}"));
     }
 
     /// An error and what can be done about it.
     #[expect(clippy::unused_self, reason = "reads as the other ways of showing do")]
     pub(crate) fn error(&self, line: &str, hint: Option<&str>) {
-        eprintln!("error: {line}");
+        to_stderr(&format!("error: {}", in_one_line(line)));
         if let Some(hint) = hint {
-            eprintln!("hint: {hint}");
+            to_stderr(&format!("hint: {hint}"));
         }
     }
+}
+
+/// What people cannot be told does not stop the work: a full or closed stderr is no error.
+fn to_stderr(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// A message may quote what it found in a file: no line break or escape sequence of that reaches the terminal.
+fn in_one_line(message: &str) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    message.chars().map(escaped).collect()
 }
 
 /// A number for people: three digits, powers of ten where they help.
@@ -86,6 +97,11 @@ pub(crate) fn number(x: f64) -> String {
     } else {
         format!("{x:.2e}")
     }
+}
+
+/// A parameter for people, as somebody would type it.
+pub(crate) fn parameter(x: f64) -> String {
+    if x == 0.0 || (1e-3..1e6).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
 }
 
 /// A bound for people, never shown smaller than it is.

@@ -229,13 +229,17 @@ impl ModelDirectory {
         }
     }
 
-    /// A keyed hash of what a request asks for: the same for the same request, and no id in clear.
+    /// A keyed hash of what a request asks for: the same for the same ids in any order, and no id in clear.
     fn fingerprint(&self, selection: &Selection) -> String {
         use std::fmt::Write;
 
         use sha2::{Digest, Sha256};
 
-        let text = serde_json::to_vec(selection).expect("ids are numbers or strings");
+        let mut selection = selection.clone();
+        match &mut selection {
+            Selection::Ids(ids) | Selection::Subjects(ids) => ids.sort_unstable(),
+        }
+        let text = serde_json::to_vec(&selection).expect("ids are numbers or strings");
         let digest = Sha256::new().chain_update(self.settings.salt).chain_update(text).finalize();
         digest.iter().fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");

@@ -1,4 +1,4 @@
-//! What can go wrong in the engine. Nothing has been changed on disk when an error is returned.
+//! What can go wrong in the engine. Nothing has been changed on disk when an error is returned, unless it says so.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use efface_core::model::{PlanError, TrainError};
 use efface_core::noise::NoiseError;
 use efface_core::rows::StoreError;
-use efface_data::{AppendError, EncodeError, LabelError, LookupError, ReadError, RowsFileError};
+use efface_data::{AppendError, EncodeError, IdKind, LabelError, LookupError, ReadError, RowsFileError};
 
 /// An operation of the engine could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -80,7 +80,7 @@ pub enum EngineError {
     #[error("an earlier operation on this model failed; open it again")]
     Damaged,
     /// A removal would leave no row.
-    #[error("removing {n_removed} rows would leave none: the model has {n_rows}")]
+    #[error("removing {} would leave none: the model has {n_rows}", rows(*n_removed))]
     LastRow {
         /// Rows to remove.
         n_removed: usize,
@@ -88,7 +88,7 @@ pub enum EngineError {
         n_rows: usize,
     },
     /// A removal would leave a class without rows.
-    #[error("removing {n_removed} rows would leave none of class `{class}`: it has {n_rows}")]
+    #[error("removing {} would leave none of class `{class}`: it has {n_rows}", rows(*n_removed))]
     LastOfClass {
         /// The class.
         class: String,
@@ -120,6 +120,36 @@ pub enum EngineError {
         /// The request id.
         request_id: String,
     },
+    /// A change counts, but the bytes of its old rows could not be overwritten yet.
+    #[error("the change is in force, but the old rows could not be overwritten yet: {source}")]
+    PurgePending {
+        /// Why.
+        source: RowsFileError,
+    },
+    /// Numbers are so extreme that nothing can be claimed of the model.
+    #[error(
+        "no finite bound can be given: labels or noise-std `{noise_std}` are too large, or l2 `{l2_per_row}` is too small"
+    )]
+    Unbounded {
+        /// λ.
+        l2_per_row: f64,
+        /// Scale of the noise.
+        noise_std: f64,
+    },
+    /// Noise is so large that the weights leave the range of numbers.
+    #[error("weights with noise-std `{noise_std}` are not finite")]
+    Overflow {
+        /// Scale of the noise.
+        noise_std: f64,
+    },
+    /// A plan is asked for no rows or no features.
+    #[error("rows and dim must be at least 1, got `{n_rows}` and `{dim}`")]
+    Sizes {
+        /// Rows.
+        n_rows: usize,
+        /// Features.
+        dim: usize,
+    },
     /// A tolerance is not a positive number.
     #[error("tolerance must be positive and finite, got `{value}`")]
     Tolerance {
@@ -138,14 +168,31 @@ impl EngineError {
             Self::NoRelease { .. } => Some("publish one with `efface release DIR`"),
             Self::LastOfClass { .. } => Some("train a new model without that class"),
             Self::LastRow { .. } => Some("delete the whole model directory instead"),
-            Self::Encode(EncodeError::Scale { .. }) => {
-                Some("--scale unit (every row to norm 1) or --scale clip:R (divide by R, shorten longer rows)")
+            Self::Encode(EncodeError::Scale { .. }) => Some(
+                "train with --scale unit (every row to norm 1) or --scale clip:R (divide by R, shorten longer rows)",
+            ),
+            Self::Read(ReadError::NotANumber { .. }) => {
+                Some("a column that is no feature is named by --id, --subject or --ignore, or left out of --features")
             }
-            Self::Lookup(LookupError::Unknown { .. }) => Some("ids are as in the --id column, or row numbers from 0"),
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                Some("free some space; the model is as it was before")
+            Self::Label(LabelError::NotAnInteger { .. } | LabelError::TooManyClasses { .. }) => {
+                Some("to predict numbers instead of classes, train with --loss squared")
             }
-            Self::Rows(RowsFileError::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull => {
+            Self::Encode(EncodeError::Label(LabelError::NotANumber { .. })) => {
+                Some("to predict classes instead of numbers, train with --loss logistic")
+            }
+            Self::Lookup(LookupError::Unknown { kind: IdKind::Row, .. }) => {
+                Some("ids are as in the --id column, or row numbers from 0")
+            }
+            Self::Lookup(LookupError::Unknown { kind: IdKind::Subject, .. }) => {
+                Some("subjects are as in the --subject column that the model was trained with")
+            }
+            Self::Append(AppendError::AlreadyPresent { .. }) => Some(
+                "`efface correct` replaces rows; only models trained with --id take new ones (others number rows from 0)",
+            ),
+            Self::PurgePending { .. } => Some("they are overwritten when the model is next opened"),
+            Self::Io { source, .. } | Self::Rows(RowsFileError::Io { source, .. })
+                if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
+            {
                 Some("free some space; the model is as it was before")
             }
             _ => None,
@@ -156,4 +203,9 @@ impl EngineError {
         let path = path.into();
         move |source| Self::Io { path, source }
     }
+}
+
+/// So many rows, in words.
+fn rows(n: usize) -> String {
+    if n == 1 { "1 row".into() } else { format!("{n} rows") }
 }

@@ -28,7 +28,7 @@ pub use certificate::Certificate;
 pub use changes::{ChangeReport, OutcomeTag, Selection};
 pub use error::EngineError;
 pub use model_directory::{ModelDirectory, TrainReport, TrainRequest};
-pub use planning::{PlanReport, PlanRequest, PlanRow, plan_from_rows, plan_from_sizes};
+pub use planning::{NeededNoise, PlanReport, PlanRequest, PlanRow, plan_from_rows, plan_from_sizes};
 pub use published::{Evaluation, Prediction, PublishedModel};
 pub use releases::{ReleaseAnswer, ReleaseReport};
 pub use settings::Settings;

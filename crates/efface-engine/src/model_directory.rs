@@ -85,6 +85,7 @@ impl ModelDirectory {
         let trained = plan.train(&rows, noise, report)?;
         let train_seconds = training.elapsed().as_secs_f64();
         let model = trained.model;
+        check_is_bounded(&model)?;
 
         let aside = directory::with_suffix(&out, &format!(".partial-{}", std::process::id()));
         let written = write_new(&aside, &settings, &model, &rows).and_then(|()| {
@@ -116,9 +117,10 @@ impl ModelDirectory {
         let path = path.as_ref();
         check_is_model(path)?;
         let lock = WriterLock::acquire(path)?;
-        let Snapshot { settings, model, index } = read_state(path)?;
+        let Snapshot { settings, model, mut index } = read_state(path)?;
         let mut file = RowsFile::open(path.join(ROWS))?;
         file.purge(&index.pending_purge)?;
+        index.pending_purge.clear();
         let empty = empty_rows(&settings, model.dim(), index.removed.clone());
         let rows = file.load(empty, index.ids.clone(), index.subjects.clone())?;
         if rows.n_rows() != model.state().n_rows {
@@ -153,7 +155,8 @@ impl ModelDirectory {
 
     /// Overwrites the rows that have left in the file of rows. Done again at the next opening if it is cut short.
     pub(crate) fn purge(&mut self) -> Result<(), EngineError> {
-        RowsFile::open(self.path.join(ROWS))?.purge(&self.index.pending_purge)?;
+        let purged = RowsFile::open(self.path.join(ROWS)).and_then(|mut file| file.purge(&self.index.pending_purge));
+        purged.map_err(|source| EngineError::PurgePending { source })?;
         self.index.pending_purge.clear();
         Ok(())
     }
@@ -165,6 +168,15 @@ pub(crate) fn read_state(path: &Path) -> Result<Snapshot, EngineError> {
     let file = path.join(STATE);
     let bytes = zeroize::Zeroizing::new(fs::read(&file).map_err(EngineError::io(&file))?);
     state_file::decode(&file, &bytes)
+}
+
+/// Fails closed: a model of which nothing can be claimed is neither kept nor published.
+pub(crate) fn check_is_bounded(model: &Model) -> Result<(), EngineError> {
+    if model.claim().distance_bound.is_finite() {
+        return Ok(());
+    }
+    let plan = model.plan();
+    Err(EngineError::Unbounded { l2_per_row: plan.config().l2_per_row, noise_std: plan.noise_std() })
 }
 
 fn check_is_model(path: &Path) -> Result<(), EngineError> {
@@ -199,6 +211,10 @@ fn empty_rows(settings: &Settings, dim: usize, removed: RemovedIds) -> MemoryRow
 }
 
 fn write_new(aside: &Path, settings: &Settings, model: &Model, rows: &MemoryRows) -> Result<(), EngineError> {
+    if aside.exists() {
+        // Left over from a killed process that had the same number.
+        fs::remove_dir_all(aside).map_err(EngineError::io(aside))?;
+    }
     directory::make_private_directory(aside)?;
     directory::make_private_directory(&aside.join(RELEASES))?;
     let mut file = RowsFile::create(aside.join(ROWS), rows.dim(), settings.precision)?;

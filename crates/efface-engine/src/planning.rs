@@ -43,12 +43,25 @@ pub struct PlanReport {
     pub mu_limit: f64,
     /// One line per noise level.
     pub rows: Vec<PlanRow>,
+    /// The noise that so many instant removals between settles need.
+    pub needed: Vec<NeededNoise>,
     /// The largest noise that costs no accuracy worth mentioning, when that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recommended_noise_std: Option<f64>,
     /// Accuracy (or root mean squared error) on held-out rows without noise, when that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score_without_noise: Option<f64>,
+}
+
+/// The noise that a number of instant removals between settles needs.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct NeededNoise {
+    /// Instant removals between settles.
+    pub removals: u64,
+    /// For evenly spread rows (`sizes`), or as measured (`rows`).
+    pub expected_noise_std: f64,
+    /// Whatever the data.
+    pub guaranteed_noise_std: f64,
 }
 
 /// What to expect at one noise level.
@@ -83,26 +96,25 @@ const NEGLIGIBLE: f64 = 1e-3;
 /// Removals that a plan from rows makes at most.
 const TRIED_REMOVALS: usize = 100;
 
+/// Removals that a plan from sizes looks ahead at most.
+const MOST_REMOVALS: usize = 1_000_000;
+
 /// Draws of the noise per level.
 const DRAWS: u64 = 20;
 
+/// Numbers of removals for which the needed noise is told.
+const REMOVAL_COUNTS: [usize; 4] = [1, 10, 100, 1000];
+
 /// What sizes alone tell.
 pub fn plan_from_sizes(request: &PlanRequest, n_rows: usize, dim: usize) -> Result<PlanReport, EngineError> {
-    let levels = levels(request, |std| {
-        let plan = plan_with(request, std)?;
-        let limit = plan.settle_above();
-        Ok(PlanRow {
-            noise_std: std,
-            settle_above_distance: limit,
-            guaranteed_removals: guaranteed(&plan, n_rows, limit),
-            expected_removals: expected(&plan, n_rows, dim, limit),
-            at_least: false,
-            score_std: std,
-            score: None,
-            score_loss: None,
-        })
-    })?;
-    Ok(report(request, "sizes", n_rows, dim, levels))
+    if n_rows == 0 || dim == 0 {
+        return Err(EngineError::Sizes { n_rows, dim });
+    }
+    let plan = plan_with(request, 1.0)?;
+    let expected = expected_distances(&plan, n_rows, dim);
+    let levels = levels(request, |std| Ok(plan_row(&plan_with(request, std)?, n_rows, &expected)))?;
+    let needed = needed(&plan, n_rows, &expected);
+    Ok(report(request, "sizes", n_rows, dim, levels, needed))
 }
 
 /// What a sample of rows tells: four fifths are trained on, one fifth is held out.
@@ -120,12 +132,12 @@ pub fn plan_from_rows(
     let plan = TrainingPlan::new(request.config.clone())?;
     let precision = table.features().precision();
     let encoded = encode_table(table, transform, Some(&codec), FeatureOrder::AsRead, precision)?;
-    let mut all =
-        MemoryRows::new(encoded.dim(), precision, transform.row_norm_bound(), [0; 32], RemovedIds::new([0; 32]));
+    let (dim, bound) = (encoded.dim(), transform.row_norm_bound());
+    let mut all = MemoryRows::new(dim, precision, bound, [0; 32], RemovedIds::new([0; 32]));
     all.append(encoded)?;
     let (held_out, kept): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|i| i % 5 == 4);
     let (mut rows, test) = (all.batch(&kept)?, all.batch(if held_out.is_empty() { &kept } else { &held_out })?);
-    let (n_rows, dim) = (rows.n_rows(), rows.dim());
+    let n_rows = rows.n_rows();
 
     let model = plan.train(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?.model;
     let weights: Vec<Vec<f64>> = model.state().fits.iter().map(|fit| fit.weights.to_vec()).collect();
@@ -133,26 +145,45 @@ pub fn plan_from_rows(
     let distances = removal_distances(model, &mut rows)?;
     let levels = levels(&request, |std| {
         let plan = plan_with(&request, std)?;
-        let limit = plan.settle_above();
-        let fitting = distances.iter().take_while(|distance| **distance <= limit).count();
         let noisy = noisy_score(&test, &weights, &codec, &plan, std)?;
         let loss = if codec.classes().is_empty() { noisy - plain } else { plain - noisy };
-        Ok(PlanRow {
-            noise_std: std,
-            settle_above_distance: limit,
-            guaranteed_removals: guaranteed(&plan, n_rows, limit),
-            expected_removals: fitting as u64,
-            at_least: fitting == distances.len(),
-            score_std: std,
-            score: Some(noisy),
-            score_loss: Some(loss),
-        })
+        Ok(PlanRow { score: Some(noisy), score_loss: Some(loss), ..plan_row(&plan, n_rows, &distances) })
     })?;
     let negligible = if codec.classes().is_empty() { NEGLIGIBLE * plain } else { NEGLIGIBLE };
     let best = levels.iter().filter(|row| row.score_loss.is_some_and(|loss| loss <= negligible));
     let recommended_noise_std = best.map(|row| row.noise_std).max_by(f64::total_cmp);
-    let report = report(&request, "rows", n_rows, dim, levels);
+    let needed = needed(&plan_with(&request, 1.0)?, n_rows, &distances);
+    let report = report(&request, "rows", n_rows, dim, levels, needed);
     Ok(PlanReport { recommended_noise_std, score_without_noise: Some(plain), ..report })
+}
+
+/// What fits at one noise level, given the distance bound after 1, 2, … removals.
+fn plan_row(plan: &TrainingPlan, n_rows: usize, distances: &[f64]) -> PlanRow {
+    let limit = plan.settle_above();
+    let fitting = distances.iter().take_while(|distance| **distance <= limit).count();
+    PlanRow {
+        noise_std: plan.noise_std(),
+        settle_above_distance: limit,
+        guaranteed_removals: (limit / worst_distance(plan, n_rows)).floor().min(n_rows.saturating_sub(1) as f64) as u64,
+        expected_removals: fitting as u64,
+        at_least: fitting == distances.len() && fitting + 1 < n_rows,
+        score_std: plan.noise_std(),
+        score: None,
+        score_loss: None,
+    }
+}
+
+/// The noise at which so many removals just fit. `unit` is a plan with noise 1: what may be left grows with the noise.
+fn needed(unit: &TrainingPlan, n_rows: usize, distances: &[f64]) -> Vec<NeededNoise> {
+    let per_noise = unit.settle_above();
+    let fitting = REMOVAL_COUNTS.into_iter().filter(|k| *k <= distances.len());
+    fitting
+        .map(|k| NeededNoise {
+            removals: k as u64,
+            expected_noise_std: distances[k - 1] / per_noise,
+            guaranteed_noise_std: k as f64 * worst_distance(unit, n_rows) / per_noise,
+        })
+        .collect()
 }
 
 fn levels(
@@ -173,11 +204,18 @@ fn plan_with(request: &PlanRequest, noise_std: f64) -> Result<TrainingPlan, Engi
     Ok(TrainingPlan::new(config)?)
 }
 
-fn report(request: &PlanRequest, basis: &'static str, n_rows: usize, dim: usize, rows: Vec<PlanRow>) -> PlanReport {
+fn report(
+    request: &PlanRequest,
+    basis: &'static str,
+    n_rows: usize,
+    dim: usize,
+    rows: Vec<PlanRow>,
+    needed: Vec<NeededNoise>,
+) -> PlanReport {
     let config = &request.config;
-    let mu_limit = match config.law {
-        NoiseLaw::Gaussian => gaussian::mu_limit(config.epsilon, config.delta).get(),
-        NoiseLaw::Gamma => config.epsilon,
+    let (mu_limit, delta) = match config.law {
+        NoiseLaw::Gaussian => (gaussian::mu_limit(config.epsilon, config.delta).get(), config.delta),
+        NoiseLaw::Gamma => (config.epsilon, 0.0),
     };
     PlanReport {
         basis,
@@ -185,21 +223,21 @@ fn report(request: &PlanRequest, basis: &'static str, n_rows: usize, dim: usize,
         dim,
         l2: config.l2_per_row,
         epsilon: config.epsilon,
-        delta: config.delta,
+        delta,
         mu_limit,
         rows,
+        needed,
         recommended_noise_std: None,
         score_without_noise: None,
     }
 }
 
-/// Single removals that fit whatever the data: the worst-case rung with ‖w‖ ≤ C/λ, and norms added up.
-fn guaranteed(plan: &TrainingPlan, n_rows: usize, limit: f64) -> u64 {
+/// What one removal adds to the distance bound whatever the data: the worst-case rung with ‖w‖ ≤ C/λ.
+fn worst_distance(plan: &TrainingPlan, n_rows: usize) -> f64 {
     let config = plan.config();
     if config.loss.curvature_lipschitz() == 0.0 {
-        return n_rows.saturating_sub(1) as u64;
+        return 0.0;
     }
-    let row_norm = UpperBound::new(1.0);
     let gradient_norm_bound = UpperBound::new(config.loss.slope_bound().unwrap_or(f64::INFINITY));
     let size = RemovalSize {
         n_changed: 1,
@@ -210,12 +248,11 @@ fn guaranteed(plan: &TrainingPlan, n_rows: usize, limit: f64) -> u64 {
         solver: UpperBound::ZERO,
         hessian_error: UpperBound::ZERO,
     };
-    let residual = worst_case(&CurvatureChange::new(config.loss, config.constants, row_norm), &size).get();
-    let distance = residual / (config.l2_per_row * size.n_remaining as f64);
-    (limit / distance).floor().min(n_rows as f64) as u64
+    let change = CurvatureChange::new(config.loss, config.constants, UpperBound::new(1.0));
+    worst_case(&change, &size).get() / (config.l2_per_row * size.n_remaining as f64)
 }
 
-/// Single removals to expect for rows spread evenly over all directions, with the stale rung.
+/// Distance bounds after 1, 2, … removals to expect for rows spread evenly over all directions, with the stale rung.
 ///
 /// ```text
 /// ‖v‖ ≈ ½ / (n (ā/d + λ)),  ‖X‖ ≈ √(n/d) + 1,  ‖Xv‖ ≈ √(n/d) ‖v‖,  ‖w − w₀‖ after k ≈ √k ‖v‖
@@ -223,22 +260,20 @@ fn guaranteed(plan: &TrainingPlan, n_rows: usize, limit: f64) -> u64 {
 /// ```
 ///
 /// with slopes of ½ and curvatures ā of ⅛. An estimate for orientation, right within an order of magnitude.
-fn expected(plan: &TrainingPlan, n_rows: usize, dim: usize, limit: f64) -> u64 {
+fn expected_distances(plan: &TrainingPlan, n_rows: usize, dim: usize) -> Vec<f64> {
     let config = plan.config();
-    let gamma = config.loss.curvature_lipschitz();
     let (n, d) = (n_rows as f64, dim as f64);
-    if gamma == 0.0 {
-        return n_rows.saturating_sub(1) as u64;
-    }
     let step = 0.5 / (n * (0.125 / d + config.l2_per_row));
     let spread = (n / d).sqrt();
+    let gamma = config.loss.curvature_lipschitz();
     let unit = gamma * (spread + 1.0) * spread * step * step / (config.l2_per_row * n);
-    let (mut total, mut k) = (0.0, 0_u64);
-    while k < n_rows as u64 && total + unit * ((k as f64).sqrt() + 0.5) <= limit {
-        total += unit * ((k as f64).sqrt() + 0.5);
-        k += 1;
-    }
-    k
+    let mut total = 0.0;
+    (0..n_rows.saturating_sub(1).min(MOST_REMOVALS))
+        .map(|k| {
+            total += unit * ((k as f64).sqrt() + 0.5);
+            total
+        })
+        .collect()
 }
 
 /// Distance bounds after 1, 2, … instant removals of single rows, evenly picked.

@@ -1,5 +1,6 @@
 //! A published model: plain JSON that any language can use, and predictions with it.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +41,7 @@ pub struct PublishedModel {
 
 /// One value, or one per class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "weights and intercept must be numbers, one set or one per class")]
 enum PerProblem<T> {
     One(T),
     Each(Vec<T>),
@@ -106,12 +107,7 @@ impl PublishedModel {
         if model.format != FORMAT {
             return Err(bad(format!("format `{}` is unknown; this program reads `{FORMAT}`", model.format)));
         }
-        let problems = model.problems();
-        let expected = if model.classes.len() > 2 { model.classes.len() } else { 1 };
-        let known = loss::by_tag(&model.loss).is_some();
-        let finite = problems.iter().flatten().all(|w| w.is_finite());
-        let fits = problems.iter().all(|weights| weights.len() == model.transform().model_dim(model.features.len()));
-        if !(known && finite && fits && problems.len() == expected) {
+        if !model.is_consistent() {
             return Err(bad("its weights, features and classes do not fit each other".into()));
         }
         Ok(model)
@@ -145,6 +141,24 @@ impl PublishedModel {
         })
     }
 
+    /// Whether the parts fit each other: a file that was edited by hand may say anything.
+    fn is_consistent(&self) -> bool {
+        let Some(loss) = loss::by_tag(&self.loss) else { return false };
+        let (problems, intercepts) = (self.problems(), self.intercepts());
+        let expected = if self.classes.len() > 2 { self.classes.len() } else { 1 };
+        let distinct: HashSet<&String> = self.classes.iter().collect();
+        let classes_fit = match self.classes.len() {
+            0 => !loss.is_classification(),
+            n => loss.is_classification() && n >= 2 && distinct.len() == n,
+        };
+        let dim = self.transform().model_dim(self.features.len());
+        classes_fit
+            && problems.len() == expected
+            && intercepts.len() == expected
+            && problems.iter().all(|weights| weights.len() == dim && weights.iter().all(|w| w.is_finite()))
+            && (self.has_intercept || intercepts.iter().all(|intercept| *intercept == 0.0))
+    }
+
     fn scores(&self, table: Table) -> Result<(Vec<Vec<f64>>, usize), EngineError> {
         let transform = self.transform();
         let precision = table.features().precision();
@@ -172,19 +186,22 @@ impl PublishedModel {
         RowTransform { scale: self.scale, intercept: self.has_intercept }
     }
 
+    fn intercepts(&self) -> &[f64] {
+        match &self.intercept {
+            PerProblem::One(intercept) => std::slice::from_ref(intercept),
+            PerProblem::Each(each) => each,
+        }
+    }
+
     /// Weights per problem, the intercept last where there is one.
     fn problems(&self) -> Vec<Vec<f64>> {
         let weights = match &self.weights {
             PerProblem::One(weights) => std::slice::from_ref(weights),
             PerProblem::Each(each) => each,
         };
-        let intercepts = match &self.intercept {
-            PerProblem::One(intercept) => std::slice::from_ref(intercept),
-            PerProblem::Each(each) => each,
-        };
         let mut problems = weights.to_vec();
         if self.has_intercept {
-            problems.iter_mut().zip(intercepts).for_each(|(weights, intercept)| weights.push(*intercept));
+            problems.iter_mut().zip(self.intercepts()).for_each(|(weights, intercept)| weights.push(*intercept));
         }
         problems
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::certificate::Certificate;
 use crate::directory::{self, RELEASES};
 use crate::error::EngineError;
-use crate::model_directory::ModelDirectory;
+use crate::model_directory::{ModelDirectory, check_is_bounded};
 use crate::published::PublishedModel;
 
 /// Whether a release was published.
@@ -71,12 +71,14 @@ impl ModelDirectory {
     /// `out`, a copy of the model goes there and of the certificate beside it.
     pub fn release(&mut self, noise: &mut NoiseSource, out: Option<&Path>) -> Result<ReleaseAnswer, EngineError> {
         let start = Instant::now();
-        if let Some(out) = out.filter(|out| out.exists()) {
-            return Err(EngineError::Exists { path: out.into() });
-        }
+        let copies = out.map(Copies::beside).transpose()?;
         self.transaction(|this| {
             let settle_passes =
                 if this.model.should_settle_before_release() { this.model.settle(&this.rows, None)?.passes } else { 0 };
+            if this.model.plan().is_exact() {
+                // There is no budget that an infinite distance would exceed.
+                check_is_bounded(&this.model)?;
+            }
             let release = match this.model.release(noise) {
                 ReleaseOutcome::Published(release) => release,
                 ReleaseOutcome::RetrainRequired { spent, budget } => {
@@ -88,15 +90,15 @@ impl ModelDirectory {
                     return Ok(ReleaseAnswer::Refused { outcome: "budget-exhausted", spent, budget });
                 }
             };
-            let folder = this.publish(&release)?;
-            let claim = &release.claim;
-            let (mut model, mut certificate) = (folder.join(MODEL_FILE), folder.join(CERTIFICATE_FILE));
-            if let Some(out) = out {
-                let beside = directory::with_suffix(out, ".certificate.json");
-                fs::copy(&model, out).map_err(EngineError::io(out))?;
-                fs::copy(&certificate, &beside).map_err(EngineError::io(&beside))?;
-                (model, certificate) = (out.into(), beside);
+            if !release.weights.iter().flatten().all(|w| w.is_finite()) {
+                return Err(EngineError::Overflow { noise_std: release.claim.noise_std });
             }
+            let folder = this.publish(&release, copies.as_ref())?;
+            let claim = &release.claim;
+            let (model, certificate) = match &copies {
+                Some(copies) => (copies.model.clone(), copies.certificate.clone()),
+                None => (folder.join(MODEL_FILE), folder.join(CERTIFICATE_FILE)),
+            };
             Ok(ReleaseAnswer::Published(ReleaseReport {
                 release: claim.release,
                 noise_std: claim.noise_std,
@@ -115,23 +117,76 @@ impl ModelDirectory {
         })
     }
 
-    fn publish(&mut self, release: &Release) -> Result<PathBuf, EngineError> {
-        let published = PublishedModel::new(&self.settings, release);
-        let certificate = Certificate::new(self, &release.claim);
+    fn publish(&mut self, release: &Release, copies: Option<&Copies>) -> Result<PathBuf, EngineError> {
+        let model = pretty(&PublishedModel::new(&self.settings, release));
+        let certificate = pretty(&Certificate::new(self, &release.claim));
         let (aside, folder) = release_folders(&self.path, release.claim.release);
-        if aside.exists() {
-            fs::remove_dir_all(&aside).map_err(EngineError::io(&aside))?;
+        // After the commit the account counts this release, whether or not it ever appears under its name.
+        let counted = write_aside(&aside, &model, &certificate)
+            .and_then(|()| copies.map_or(Ok(()), |copies| copies.write(&model, &certificate)))
+            .and_then(|()| self.commit());
+        if let Err(error) = counted {
+            // Best effort: what is not counted must not be found.
+            let _ = fs::remove_dir_all(&aside);
+            return Err(error);
         }
-        directory::make_private_directory(&aside)?;
-        directory::write_synced(&aside.join(MODEL_FILE), &pretty(&published))?;
-        directory::write_synced(&aside.join(CERTIFICATE_FILE), &pretty(&certificate))?;
-        directory::sync_parent(&aside.join(MODEL_FILE))?;
-        // From here on the account counts this release, whether or not it ever appears under its name.
-        self.commit()?;
         fs::rename(&aside, &folder).map_err(EngineError::io(&folder))?;
         directory::sync_parent(&folder)?;
+        if let Some(copies) = copies {
+            copies.publish()?;
+        }
         Ok(folder)
     }
+}
+
+fn write_aside(aside: &Path, model: &[u8], certificate: &[u8]) -> Result<(), EngineError> {
+    if aside.exists() {
+        fs::remove_dir_all(aside).map_err(EngineError::io(aside))?;
+    }
+    directory::make_private_directory(aside)?;
+    directory::write_synced(&aside.join(MODEL_FILE), model)?;
+    directory::write_synced(&aside.join(CERTIFICATE_FILE), certificate)?;
+    directory::sync_parent(&aside.join(MODEL_FILE))
+}
+
+/// Copies of a release elsewhere: written aside before anything is spent, named once the release counts.
+struct Copies {
+    model: PathBuf,
+    certificate: PathBuf,
+}
+
+impl Copies {
+    fn beside(out: &Path) -> Result<Self, EngineError> {
+        let (model, certificate) = (out.to_path_buf(), directory::with_suffix(out, ".certificate.json"));
+        if let Some(taken) = [&model, &certificate].into_iter().find(|path| path.exists()) {
+            return Err(EngineError::Exists { path: taken.clone() });
+        }
+        Ok(Self { model, certificate })
+    }
+
+    fn write(&self, model: &[u8], certificate: &[u8]) -> Result<(), EngineError> {
+        directory::write_synced(&aside(&self.model), model)?;
+        directory::write_synced(&aside(&self.certificate), certificate)
+    }
+
+    fn publish(&self) -> Result<(), EngineError> {
+        for path in [&self.model, &self.certificate] {
+            fs::rename(aside(path), path).map_err(EngineError::io(path))?;
+        }
+        directory::sync_parent(&self.model)
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        // Best effort: what was renamed is not there any more, and what was not is not published.
+        let _ = fs::remove_file(aside(&self.model));
+        let _ = fs::remove_file(aside(&self.certificate));
+    }
+}
+
+fn aside(path: &Path) -> PathBuf {
+    directory::with_suffix(path, ".partial")
 }
 
 /// Gives a release its name if a crash came between its commit and its renaming.

@@ -7,7 +7,7 @@ use efface_core::noise::NoiseSource;
 use serde::Serialize;
 
 use crate::error::EngineError;
-use crate::model_directory::ModelDirectory;
+use crate::model_directory::{ModelDirectory, check_is_bounded};
 
 /// What settling led to.
 #[derive(Clone, Debug, Serialize)]
@@ -70,6 +70,7 @@ impl ModelDirectory {
         self.transaction(|this| {
             let account = this.model.state().account;
             let trained = this.model.plan().train(&this.rows, noise, report)?;
+            check_is_bounded(&trained.model)?;
             this.model = trained.model.with_account(account);
             this.commit()?;
             let claim = this.model.claim();

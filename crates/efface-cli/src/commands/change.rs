@@ -38,8 +38,10 @@ fn selection(which: &WhichArgs) -> anyhow::Result<Selection> {
         None => Ok(Selection::Ids(parse(&which.id))),
         Some(file) => {
             let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-            Ok(Selection::Ids(lines.map(RowId::parse).collect()))
+            let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|line| !line.is_empty());
+            let ids: Vec<RowId> = lines.map(RowId::parse).collect();
+            anyhow::ensure!(!ids.is_empty(), "{}: no row ids; one per line is expected", file.display());
+            Ok(Selection::Ids(ids))
         }
     }
 }

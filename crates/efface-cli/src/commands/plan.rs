@@ -6,7 +6,7 @@ use efface_data::{Columns, read_table};
 use efface_engine::{EngineError, PlanReport, PlanRequest, plan_from_rows, plan_from_sizes};
 
 use crate::args::PlanArgs;
-use crate::output::{Answer, Output, number};
+use crate::output::{Answer, Output, number, parameter};
 
 pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
     let request = PlanRequest { config: args.promise.config() };
@@ -24,9 +24,9 @@ pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
         "{} rows, {} features, λ = {}, (ε, δ) = ({}, {})",
         report.n_rows,
         report.dim,
-        number(report.l2),
-        number(report.epsilon),
-        number(report.delta),
+        parameter(report.l2),
+        parameter(report.epsilon),
+        parameter(report.delta),
     );
     output.show(&report, &sentence, &[("all releases together may spend (μ)", number(report.mu_limit))])?;
     explain(&report, output);
@@ -47,22 +47,30 @@ fn explain(report: &PlanReport, output: &Output) {
     for row in &report.rows {
         let more = if row.at_least { "at least " } else { "" };
         let mut cells = vec![
-            format!("  {}", number(row.noise_std)),
+            format!("  {}", parameter(row.noise_std)),
             format!("{more}{}", row.expected_removals),
             row.guaranteed_removals.to_string(),
         ];
         match (row.score, row.score_loss) {
             (Some(score), Some(loss)) => cells.extend([format!("{score:.4}"), format!("{loss:+.4}")]),
-            _ => cells.push(number(row.score_std)),
+            _ => cells.push(parameter(row.score_std)),
         }
         table.add_row(cells);
     }
     output.say(&table.to_string());
+    for needed in &report.needed {
+        output.say(&format!(
+            "  {} instant removals between settles need --noise-std {} ({} whatever the data)",
+            needed.removals,
+            number(needed.expected_noise_std),
+            number(needed.guaranteed_noise_std),
+        ));
+    }
     if let Some(score) = report.score_without_noise {
         output.say(&format!("  score without noise: {score:.4}"));
     }
     match report.recommended_noise_std {
-        Some(std) => output.say(&format!("recommended: --noise-std {}", number(std))),
+        Some(std) => output.say(&format!("recommended: --noise-std {}", parameter(std))),
         None if measured => output.say("every noise level looked at costs accuracy: give a smaller --noise-std"),
         None => {
             output.say("a score moves by the noise of a row of norm 1: keep it well below typical scores (about 1)");

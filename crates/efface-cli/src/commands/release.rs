@@ -4,7 +4,7 @@ use efface_engine::{ModelDirectory, ReleaseAnswer};
 
 use super::noise;
 use crate::args::ReleaseArgs;
-use crate::output::{Answer, Output, bound, duration, number};
+use crate::output::{Answer, Output, bound, duration, number, parameter};
 
 pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer> {
     let mut model = ModelDirectory::open(&args.model)?;
@@ -12,7 +12,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
     let answer = model.release(&mut noise, args.out.as_deref())?;
     match &answer {
         ReleaseAnswer::Published(report) => {
-            let promise = format!("({}, {})", number(report.epsilon), number(report.delta));
+            let promise = format!("({}, {})", parameter(report.epsilon), parameter(report.delta));
             let settled = match report.settle_passes {
                 0 => "not needed".into(),
                 passes => format!("{passes} passes"),
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                     ("promised for the model's life (ε, δ)", promise),
                     ("proved so far: ε at that δ", bound(report.epsilon_spent)),
                     ("distance to the retrained weights, at most", bound(report.distance_bound)),
-                    ("noise added to every weight", number(report.noise_std)),
+                    ("noise added to every weight", parameter(report.noise_std)),
                     ("settled first", settled),
                     ("model", report.model.display().to_string()),
                     ("certificate", report.certificate.display().to_string()),

@@ -3,20 +3,20 @@
 use efface_engine::{OutcomeTag, Status};
 
 use crate::args::StatusArgs;
-use crate::output::{Answer, Output, bound, number};
+use crate::output::{Answer, Output, bound, number, parameter};
 
 pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> {
     let status = Status::read(&args.model)?;
-    let promise = format!("({}, {})", number(status.epsilon), number(status.delta));
+    let promise = format!("({}, {})", parameter(status.epsilon), parameter(status.delta));
     let mut lines = vec![
         ("loss", status.loss.to_string()),
-        ("l2", number(status.l2)),
+        ("l2", parameter(status.l2)),
         ("rows", format!("{} ({} removed so far)", status.n_rows, status.n_removed)),
         ("features", status.dim.to_string()),
         ("classes", if status.classes == 0 { "none (regression)".into() } else { status.class_names.join(", ") }),
         ("scale", format!("{}{}", status.scale, if status.intercept { ", intercept" } else { "" })),
         ("promise (ε, δ)", promise),
-        ("noise", number(status.noise_std)),
+        ("noise", parameter(status.noise_std)),
         ("gradient left, at most", bound(status.gradient_residual)),
         ("distance to the retrained weights, at most", bound(status.distance_bound)),
         ("certified by", format!("the {} bound", status.rung)),

@@ -79,10 +79,16 @@ impl Model {
     /// A model from a plan and a state that was kept; `None` when they do not fit each other.
     pub fn from_state(plan: TrainingPlan, state: ModelState) -> Option<Self> {
         let problems = plan.problems();
+        let dim = state.fits.first()?.weights.len();
         let fits = state.fits.len() == problems.len()
+            && state.gram.as_ref().is_none_or(|gram| gram.dim() == dim)
             && state.fits.iter().zip(&problems).all(|(fit, problem)| {
-                let dim = fit.weights.len();
-                fit.problem == *problem && fit.gradient.len() == dim && state.gram.is_some() == fit.curvature.is_some()
+                let curvature = fit.curvature.as_ref();
+                fit.problem == *problem
+                    && fit.weights.len() == dim
+                    && fit.gradient.len() == dim
+                    && fit.perturbation.as_ref().is_none_or(|b| b.len() == dim)
+                    && curvature.is_none_or(|c| c.anchor.len() == dim && c.hessian.dim() == dim)
             });
         fits.then_some(Self { plan, state })
     }

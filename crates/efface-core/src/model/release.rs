@@ -82,8 +82,9 @@ pub enum ReleaseOutcome {
     },
 }
 
-/// Settle before a release that would spend more than this fraction of the whole promise: a million releases then fit.
-const SHARE_PER_RELEASE: f64 = 1e-3;
+/// Settle before a release that would spend more than this fraction of the whole promise: ten thousand unsettled
+/// releases then fit, and settled ones without number.
+const SHARE_PER_RELEASE: f64 = 1e-2;
 
 impl TrainingPlan {
     /// Under mechanism `release`, the distance bound above which a model is settled before it is released.
@@ -101,7 +102,12 @@ impl Model {
     /// Whether the current claim is so loose that a release should be settled first. Looks at the secret weights' claim
     /// only, never at a released model.
     pub fn should_settle_before_release(&self) -> bool {
-        !self.plan.is_objective() && self.claim().distance_bound.get() > self.plan.settle_above()
+        if self.plan.is_objective() {
+            return false;
+        }
+        let r = self.claim().distance_bound;
+        let (spent, limit) = self.spent_by(&self.account_with(r));
+        r.get() > self.plan.settle_above() || spent.get() > limit.get()
     }
 
     /// Publishes the model, if the promise allows.
@@ -134,15 +140,22 @@ impl Model {
         }
     }
 
+    /// The account after one more release at distance r.
+    fn account_with(&self, r: UpperBound) -> ReleaseAccount {
+        let account = self.state.account;
+        ReleaseAccount {
+            n_releases: account.n_releases + 1,
+            distance_squares: account.distance_squares + r.squared(),
+            distances: account.distances + r,
+            certified: account.certified,
+        }
+    }
+
     fn release_with_noise(&mut self, noise: &mut NoiseSource) -> ReleaseOutcome {
         let r = self.claim().distance_bound;
         let exact = self.plan.is_exact();
-        let account = ReleaseAccount {
-            n_releases: self.state.account.n_releases + 1,
-            distance_squares: self.state.account.distance_squares + r.squared(),
-            distances: self.state.account.distances + r,
-            certified: self.state.account.certified && (exact || noise.is_certified()),
-        };
+        let mut account = self.account_with(r);
+        account.certified &= exact || noise.is_certified();
         let (mu_total, mu_limit) = self.spent_by(&account);
         if mu_total.get() > mu_limit.get() {
             return ReleaseOutcome::BudgetExhausted { mu_total, mu_limit };

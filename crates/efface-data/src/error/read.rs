@@ -43,7 +43,7 @@ pub enum ReadError {
         column: String,
     },
     /// A column was asked for in two roles, or twice in one.
-    #[error("{}: column `{column}` cannot be both {first} and {second}", file.display())]
+    #[error("{}: column `{column}` {}", file.display(), two_roles(first, second))]
     ColumnUsedTwice {
         /// The file.
         file: PathBuf,
@@ -184,4 +184,8 @@ pub enum ReadError {
         /// Bytes the header announces.
         expected: u64,
     },
+}
+
+fn two_roles(first: &str, second: &str) -> String {
+    if first == second { format!("is named twice as {first}") } else { format!("cannot be both {first} and {second}") }
 }

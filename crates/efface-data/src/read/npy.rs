@@ -129,9 +129,10 @@ fn refuse_selection(path: &Path, columns: &Columns, feature_names: &[String]) ->
 }
 
 fn refuse_more(path: &Path, input: &mut Input, expected: u64) -> Result<(), ReadError> {
-    match input.read_exact(&mut [0]) {
-        Ok(()) => Err(ReadError::TrailingData { file: path.into(), expected }),
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(()),
+    // Not `read_exact`: its error at the end would hide that of a compressed file that lacks its checksum.
+    match input.take(1).read_to_end(&mut Vec::new()) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(ReadError::TrailingData { file: path.into(), expected }),
         Err(source) => Err(ReadError::Io { file: path.into(), source }),
     }
 }

@@ -1,0 +1,138 @@
+//! Parameters out of range: the message names the parameter, the value and what is allowed, and nothing is made.
+
+use crate::sandbox::{COLUMNS, Sandbox, table, target};
+
+#[test]
+fn numbers_out_of_range_are_refused_before_training() {
+    let sandbox = Sandbox::with_table();
+    let cases = [
+        ("--l2", &["0", "-1e-3", "NaN", "inf", "-0.0"][..], "l2 must be positive and finite"),
+        ("--epsilon", &["0", "-1", "NaN", "inf"], "epsilon must be positive and finite"),
+        ("--delta", &["0", "1", "-0.1", "1.5", "NaN"], "delta must be above 0 and below 1"),
+        ("--noise-std", &["0", "-1", "NaN", "inf"], "noise-std must be positive and finite"),
+        ("--tolerance", &["0", "-1e-9", "NaN", "inf"], "tolerance must be positive and finite"),
+        ("--negatives", &["0", "-0.5", "1.01", "NaN"], "negatives must be above 0 and at most 1"),
+    ];
+    for (name, values, message) in cases {
+        for value in values {
+            // Numbers are shown as numbers are printed, not as they were typed.
+            let shown = value.parse::<f64>().expect("a number").to_string();
+            let parts = ["error: ", message, &format!("got `{shown}`")];
+            sandbox.refuses(&format!("train two.csv {COLUMNS} --out model {name} {value}"), &parts);
+            if !["--tolerance", "--negatives"].contains(&name) {
+                sandbox.refuses(&format!("plan --rows 1000 --dim 5 {name} {value}"), &parts);
+                sandbox.refuses(&format!("plan two.csv --label y --features a,b {name} {value}"), &parts);
+            }
+        }
+    }
+    for value in ["0", "-1", "NaN", "inf"] {
+        let trained = Sandbox::with_model("");
+        trained
+            .refuses(&format!("settle model --tolerance {value}"), &["tolerance must be positive and finite, got `"]);
+    }
+    assert!(!sandbox.exists("model"));
+}
+
+#[test]
+fn an_extractor_must_have_spent_something_possible() {
+    let sandbox = Sandbox::with_table();
+    for (epsilon, delta) in [("-1", "0"), ("NaN", "0"), ("inf", "0"), ("1", "-0.1"), ("1", "1"), ("1", "NaN")] {
+        let arguments = format!("--extractor-epsilon {epsilon} --extractor-delta {delta}");
+        let parts = ["the extractor's epsilon must be at least 0 and its delta in [0, 1)", "got `"];
+        sandbox.refuses(&format!("train two.csv {COLUMNS} --out model {arguments}"), &parts);
+    }
+}
+
+#[test]
+fn a_plan_needs_rows_and_features() {
+    let sandbox = Sandbox::new();
+    for (rows, dim) in [(0, 5), (5, 0), (0, 0)] {
+        let message = format!("rows and dim must be at least 1, got `{rows}` and `{dim}`");
+        sandbox.refuses(&format!("plan --rows {rows} --dim {dim}"), &[&message]);
+    }
+}
+
+#[test]
+fn a_plan_for_very_many_rows_is_made_all_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.json("plan --rows 100000000000000 --dim 1000");
+    assert_eq!(sandbox.json("plan --rows 1 --dim 1")["n_rows"], 1);
+}
+
+/// What the parser of arguments refuses by itself: its message has more than one line, and the code is 2 all the same.
+#[test]
+fn arguments_that_make_no_sense_end_with_code_2() {
+    let sandbox = Sandbox::with_table();
+    for (arguments, message) in [
+        ("", "Usage"),
+        ("fly", "fly"),
+        ("train two.csv --label y", "--out"),
+        ("train two.csv --out model", "--label"),
+        ("train two.csv --label y --out model --l2 lots", "lots"),
+        ("train two.csv --label y --out model --loss hinge", "hinge"),
+        ("train two.csv --label y --out model --bound tight", "tight"),
+        ("train two.csv --label y --out model --scale clip:0", "clip:R"),
+        ("train two.csv --label y --out model --scale clip:NaN", "clip:R"),
+        ("train two.csv --label y --out model --scale metric", "clip:R"),
+        ("train two.csv --label y --out model --extractor-epsilon 1", "--extractor-delta"),
+        ("remove model", "--id"),
+        ("remove model --id u1 --subject p1", "--subject"),
+        ("plan --rows 10", "--dim"),
+    ] {
+        let answer = sandbox.run(arguments);
+        answer.ends_with(2);
+        assert!(answer.stdout.is_empty() && answer.stderr.contains(message), "{answer:?}");
+    }
+    assert_eq!(sandbox.names("."), ["two.csv"]);
+}
+
+#[test]
+fn a_place_that_is_taken_is_not_overwritten() {
+    let sandbox = Sandbox::with_model("");
+    let parts = ["error: model exists already", "hint: choose another --out"];
+    sandbox.refuses(&format!("train two.csv {COLUMNS} --out model"), &parts);
+    sandbox.write("taken", "");
+    sandbox.refuses(&format!("train two.csv {COLUMNS} --out taken"), &["error: taken exists already"]);
+    sandbox.refuses(&format!("train two.csv {COLUMNS} --out taken/model"), &["error: taken/model"]);
+    sandbox.refuses("release model --out taken", &["error: taken exists already"]);
+    sandbox.write("free.json.certificate.json", "");
+    sandbox.refuses("release model --out free.json", &["error: free.json.certificate.json exists already"]);
+    assert_eq!(sandbox.json("status model")["n_releases"], 0);
+}
+
+/// A release that cannot be copied to where it was asked for must not count: the noise it spent would be lost.
+#[test]
+fn a_release_that_cannot_be_copied_is_not_spent() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.refuses("release model --out nowhere/model.json", &["error: nowhere/model.json", "No such file"]);
+    assert_eq!(sandbox.json("status model")["n_releases"], 0);
+    sandbox.refuses("release model --out two.csv/model.json", &["error: two.csv/model.json"]);
+    assert_eq!(sandbox.json("release model --out there.json")["release"], 1);
+    assert_eq!(sandbox.names("."), ["model", "there.json", "there.json.certificate.json", "two.csv"]);
+}
+
+#[test]
+fn noise_beyond_the_range_of_numbers_is_not_published() {
+    let sandbox = Sandbox::with_model("--noise-std 1.7e308");
+    // One of the weights overflows almost surely in a few attempts; the others must be published whole.
+    for _ in 0..10 {
+        let answer = sandbox.run("release model --json");
+        if answer.code == Some(0) {
+            let model = sandbox.json_file(answer.json()["model"].as_str().expect("a path"));
+            assert!(model["weights"].as_array().expect("a list").iter().all(serde_json::Value::is_number), "{model}");
+        } else {
+            answer.is_refusal(&["weights with noise-std `", "are not finite"]);
+        }
+    }
+    let train = format!("train two.csv {COLUMNS} --mechanism objective --noise-std 1e300 --out other");
+    sandbox.refuses(&train, &["error: no finite bound can be given", "noise-std `"]);
+}
+
+#[test]
+fn noise_may_be_left_out_for_the_squared_loss_only() {
+    let sandbox = Sandbox::new();
+    sandbox.write("numbers.csv", table(0..30, target));
+    let train = format!("train numbers.csv {COLUMNS} --loss squared --noise-std");
+    sandbox.json(&format!("{train} 0 --out exact"));
+    sandbox.refuses(&format!("{train} -1 --out model"), &["noise-std must be positive and finite, got `-1`"]);
+}

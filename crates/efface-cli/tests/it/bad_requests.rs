@@ -1,0 +1,195 @@
+//! Requests that cannot be met: rows that are not there, rows that are there already, and models that are none.
+
+use crate::sandbox::{COLUMNS, Sandbox, class, table, two_classes};
+
+#[test]
+fn rows_that_cannot_be_removed_are_named() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.json("remove model --id u5");
+    sandbox.json("remove model --subject p3");
+    sandbox.write("ids.txt", "u1\nnobody\n");
+    sandbox.write("empty.txt", "\n \n");
+    let cases = [
+        ("--id nobody", &["error: unknown row id `nobody`", "hint: ids are as in the --id column"][..]),
+        ("--id u1 nobody", &["error: unknown row id `nobody`"]),
+        ("--id 1", &["error: unknown row id `1`"]),
+        ("--id -1", &["error: unknown row id `-1`"]),
+        ("--subject nobody", &["error: unknown subject id `nobody`", "hint: ", "--subject"]),
+        ("--subject u1", &["error: unknown subject id `u1`"]),
+        ("--id u5", &["error: row id `u5` has already been removed"]),
+        ("--id u1 u5", &["error: row id `u5` has already been removed"]),
+        ("--subject p3", &["error: subject id `p3` has already been removed"]),
+        ("--id u12", &["error: row id `u12` has already been removed"]),
+        ("--id u1 u1", &["error: row id `u1` is given twice"]),
+        ("--id u1 --id u1", &["error: row id `u1` is given twice"]),
+        ("--subject p1 p1", &["error: subject id `p1` is given twice"]),
+        ("--ids ids.txt", &["error: unknown row id `nobody`"]),
+        ("--ids empty.txt", &["error: empty.txt: no row ids"]),
+        ("--ids nothing.txt", &["error: nothing.txt: No such file"]),
+    ];
+    for (arguments, parts) in cases {
+        sandbox.refuses(&format!("remove model {arguments}"), parts);
+    }
+    assert_eq!(sandbox.json("status model")["n_removed"], 5);
+}
+
+#[test]
+fn the_last_row_of_a_model_or_a_class_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows.csv", "id,a,y\n1,0.5,no\n2,0.6,no\n3,0.7,yes\n");
+    sandbox.json("train rows.csv --id id --label y --out model");
+    let last = ["error: removing 3 rows would leave none: the model has 3", "hint: delete the whole model directory"];
+    sandbox.refuses("remove model --id 1 2 3", &last);
+    let parts = ["removing 1 row would leave none of class `yes`: it has 1", "hint: train a new model without"];
+    sandbox.refuses("remove model --id 3", &parts);
+    sandbox.refuses("remove model --id 1 2", &["removing 2 rows would leave none of class `no`: it has 2"]);
+    sandbox.json("remove model --id 1");
+    sandbox.refuses("remove model --id 2", &["removing 1 row would leave none of class `no`: it has 1"]);
+    sandbox.write("wrong.csv", "id,a,y\n3,0.7,no\n");
+    sandbox.refuses("correct model wrong.csv", &["would leave none of class `yes`"]);
+    sandbox.write("swapped.csv", "id,a,y\n2,0.6,yes\n3,0.7,no\n");
+    assert_eq!(sandbox.json("correct model swapped.csv")["n_rows"], 2);
+}
+
+#[test]
+fn the_last_row_of_a_regression_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows.csv", "id,a,y\n1,0.5,3\n2,0.6,3\n");
+    sandbox.json("train rows.csv --id id --label y --loss squared --out model");
+    sandbox.json("remove model --id 1");
+    sandbox.refuses("remove model --id 2", &["error: removing 1 row would leave none: the model has 1"]);
+}
+
+#[test]
+fn rows_that_cannot_be_added_are_named() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.json("remove model --id u5");
+    let cases = [
+        (table([3], class), "row id `u3` is already present"),
+        (table([100, 3], class), "row id `u3` is already present"),
+        (table([5], class), "row id `u5` has been removed and cannot be used again"),
+        (table([100, 100], class), "rows.csv, line 3: row id `u100` is already that of line 2"),
+        (table([100], |_, _| "perhaps".into()), "rows.csv, line 2, column `y`: label `perhaps` is not one of"),
+        (table([100], class).replace(",c,", ",d,"), "rows.csv: no column `c`; there are"),
+        (table([100], class).replace("who,", "whose,"), "rows.csv: no column `who`; there are"),
+        (table([100], class).replace("id,", "key,"), "rows.csv: no column `id`; there are"),
+        (table([100], class).replace(",y\n", ",z\n"), "rows.csv: no column `y`; there are"),
+        ("id,who,a,b,c,y\nu100,p1,nan,1,1,no\n".into(), "rows.csv, line 2, column `a`: features must be finite"),
+        ("id,who,a,b,c,y\n".into(), "rows.csv: no rows"),
+    ];
+    for (rows, message) in cases {
+        sandbox.write("rows.csv", rows);
+        sandbox.refuses("add model rows.csv", &["error: ", message]);
+    }
+    sandbox.refuses("add model nothing.csv", &["error: nothing.csv: No such file"]);
+}
+
+#[test]
+fn rows_that_cannot_be_corrected_are_named() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.json("remove model --id u5");
+    for (rows, message) in [
+        (table([100], class), "unknown row id `u100`"),
+        (table([3, 100], class), "unknown row id `u100`"),
+        (table([5], class), "row id `u5` has already been removed"),
+        (table([3, 3], class), "rows.csv, line 3: row id `u3` is already that of line 2"),
+        (table([3], |_, _| "perhaps".into()), "label `perhaps` is not one of `no`, `yes`"),
+        (table([3], class).replace(",b,", ",q,"), "rows.csv: no column `b`"),
+    ] {
+        sandbox.write("rows.csv", rows);
+        sandbox.refuses("correct model rows.csv", &["error: ", message]);
+    }
+}
+
+#[test]
+fn a_row_beyond_the_norm_is_not_added() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows.csv", "id,a,y\n1,0.5,no\n2,0.6,no\n3,0.7,yes\n");
+    sandbox.json("train rows.csv --id id --label y --scale none --out model");
+    sandbox.write("long.csv", "id,a,y\n4,1.5,no\n");
+    let parts = ["error: long.csv, line 2: row norm is 1.5", "the limit is 1.000001", "hint: train with --scale unit"];
+    sandbox.refuses("add model long.csv", &parts);
+    sandbox.write("long.csv", "id,a,y\n3,1.5,no\n");
+    sandbox.refuses("correct model long.csv", &parts);
+}
+
+#[test]
+fn a_model_without_ids_numbers_its_rows_and_takes_no_new_ones() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows.csv", "a,y\n0.5,no\n0.6,no\n0.7,yes\n0.8,yes\n");
+    sandbox.json("train rows.csv --label y --out model");
+    sandbox.write("more.csv", "a,y\n0.1,no\n");
+    let parts = ["error: row id `0` is already present", "hint: `efface correct` replaces rows", "--id"];
+    sandbox.refuses("add model more.csv", &parts);
+    assert_eq!(sandbox.json("correct model more.csv")["n_changed"], 1);
+    sandbox.json("remove model --id 0");
+    sandbox.refuses("remove model --id 4", &["unknown row id `4`", "row numbers from 0"]);
+}
+
+#[test]
+fn a_directory_that_is_no_model_is_refused_by_every_command() {
+    let sandbox = Sandbox::with_table();
+    std::fs::create_dir(sandbox.path("folder")).expect("writable");
+    sandbox.write("ids.txt", "u1\n");
+    for model in ["folder", "nowhere", "two.csv"] {
+        for arguments in [
+            "remove MODEL --id u1",
+            "add MODEL two.csv",
+            "correct MODEL two.csv",
+            "settle MODEL",
+            "retrain MODEL",
+            "release MODEL",
+            "status MODEL",
+        ] {
+            let message = format!("error: {model} is not a model directory");
+            let parts = [message.as_str(), "hint: `efface train"];
+            sandbox.refuses(&arguments.replace("MODEL", model), &parts);
+        }
+    }
+    assert!(sandbox.names("folder").is_empty(), "not even a lock is left behind");
+    sandbox.refuses("predict folder two.csv", &["error: folder is not a model directory"]);
+    sandbox.refuses("predict nowhere two.csv", &["error: nowhere: No such file"]);
+    sandbox.refuses("evaluate two.csv two.csv --label y", &["error: two.csv: not a published model"]);
+}
+
+#[test]
+fn a_model_without_a_release_cannot_predict() {
+    let sandbox = Sandbox::with_model("");
+    let parts = ["error: model has no release yet", "hint: publish one with `efface release"];
+    sandbox.refuses("predict model two.csv", &parts);
+    sandbox.refuses("evaluate model two.csv --label y", &parts);
+}
+
+#[test]
+fn a_second_writer_is_turned_away_and_readers_are_not() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.json("release model");
+    sandbox.write("more.csv", table([100], class));
+    sandbox.write("other.csv", two_classes(10));
+    let lock = std::fs::File::open(sandbox.path("model/lock")).expect("there is a lock");
+    lock.lock().expect("nobody holds it");
+    for arguments in [
+        "remove model --id u1",
+        "add model more.csv",
+        "correct model other.csv",
+        "settle model",
+        "retrain model",
+        "release model",
+    ] {
+        let parts = ["error: model is being changed by another process", "hint: wait"];
+        sandbox.refuses(arguments, &parts);
+    }
+    assert_eq!(sandbox.json("status model")["n_rows"], 60);
+    sandbox.run("predict model two.csv").ends_with(0);
+    lock.unlock().expect("held");
+    assert_eq!(sandbox.json("remove model --id u1")["n_rows"], 59);
+}
+
+#[test]
+fn a_refused_removal_leaves_a_model_that_still_works() {
+    let sandbox = Sandbox::with_table();
+    sandbox.json(&format!("train two.csv {COLUMNS} --out model"));
+    sandbox.refuses("remove model --id u1 u1", &["is given twice"]);
+    assert_eq!(sandbox.json("remove model --id u1")["n_rows"], 59);
+    sandbox.json("release model");
+}

@@ -1,0 +1,92 @@
+//! Negative answers: a spent budget is exit code 1 and an outcome, not an error, and retraining makes up for it.
+
+use crate::sandbox::{Sandbox, number};
+
+/// A perturbation so small that any removal spends more than the budget.
+const TINY: &str = "--mechanism objective --noise-std 1e-7";
+
+#[test]
+fn a_spent_budget_is_answered_with_code_1_until_the_model_is_retrained() {
+    let sandbox = Sandbox::with_model(TINY);
+    sandbox.json("release model");
+
+    let removed = sandbox.run("remove model --id u1 --json");
+    removed.ends_with(1);
+    let report = removed.json();
+    assert_eq!((&report["outcome"], &report["n_rows"]), (&"retrain-required".into(), &59.into()));
+    assert!(number(&report, "spent") > number(&report, "budget"), "{report}");
+
+    let status = sandbox.run("status model --json");
+    status.ends_with(1);
+    assert_eq!(status.json()["outcome"], "retrain-required");
+
+    let refused = sandbox.run("release model --json");
+    refused.ends_with(1);
+    assert_eq!(refused.json()["outcome"], "retrain-required");
+    assert_eq!(sandbox.names("model/releases"), ["1"]);
+
+    // The removal counts all the same, and further ones may follow.
+    sandbox.refuses("remove model --id u1", &["row id `u1` has already been removed"]);
+    sandbox.run("remove model --id u2 --json").ends_with(1);
+
+    let retrained = sandbox.json("retrain model");
+    assert_eq!(retrained["n_rows"], 58);
+    let status = sandbox.json("status model");
+    assert_eq!((&status["outcome"], &status["n_removed"]), (&"done".into(), &2.into()));
+    assert_eq!(sandbox.json("release model")["release"], 2);
+}
+
+#[test]
+fn people_are_told_what_to_do_about_a_spent_budget() {
+    let sandbox = Sandbox::with_model(TINY);
+    for arguments in ["remove model --id u1", "status model", "release model"] {
+        let answer = sandbox.run(arguments);
+        answer.ends_with(1);
+        assert_eq!(answer.stdout, "");
+        assert!(answer.stderr.contains("efface retrain model"), "{answer:?}");
+    }
+}
+
+#[test]
+fn retraining_draws_a_fresh_perturbation() {
+    let sandbox = Sandbox::with_model("--mechanism objective --noise-std 10");
+    let weights = |release: usize| {
+        sandbox.json("release model");
+        sandbox.json_file(&format!("model/releases/{release}/model.json"))["weights"].clone()
+    };
+    let first = weights(1);
+    assert_eq!(first, weights(2), "a perturbed model is published as it is");
+    sandbox.json("retrain model");
+    assert_ne!(first, weights(3));
+}
+
+#[test]
+fn a_promise_that_the_noise_cannot_keep_is_refused_with_code_1() {
+    // Noise far below what settling can reach.
+    let sandbox = Sandbox::with_model("--noise-std 1e-14");
+    let refused = sandbox.run("release model --json");
+    refused.ends_with(1);
+    let report = refused.json();
+    assert_eq!(report["outcome"], "budget-exhausted");
+    assert!(number(&report, "spent") > number(&report, "budget"), "{report}");
+    assert!(sandbox.run("release model").stderr.contains("--noise-std"));
+    let status = sandbox.json("status model");
+    assert_eq!((&status["n_releases"], &status["mu_total"]), (&0.into(), &0.0.into()));
+    assert!(sandbox.names("model/releases").is_empty());
+}
+
+#[test]
+fn what_releases_spend_adds_up_by_squares() {
+    let sandbox = Sandbox::with_model("");
+    let mut squares = 0.0;
+    for release in 1..=4 {
+        let released = sandbox.json("release model");
+        assert_eq!(released["release"], release);
+        squares += number(&released, "mu").powi(2);
+        let total = number(&released, "mu_total");
+        assert!((total / squares.sqrt() - 1.0).abs() < 1e-9 && total.powi(2) >= squares, "{total} {squares}");
+    }
+    let before = number(&sandbox.json("status model"), "mu_total");
+    sandbox.json("retrain model");
+    assert_eq!(number(&sandbox.json("status model"), "mu_total"), before, "retraining takes no release back");
+}

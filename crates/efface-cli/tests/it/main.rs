@@ -1,0 +1,16 @@
+//! The program as a user runs it: arguments in, streams, files and exit codes out.
+
+mod bad_parameters;
+mod bad_requests;
+mod bad_rows;
+mod budget;
+mod certificates;
+mod choices;
+mod contract;
+mod damaged;
+mod full_disk;
+mod kill;
+mod published;
+mod requests;
+mod sandbox;
+mod truth;

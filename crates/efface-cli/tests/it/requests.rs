@@ -1,0 +1,85 @@
+//! Request ids: the same request gets the same answer and is done once.
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+/// The answer without its times, which are those of the call.
+fn timeless(mut answer: Value) -> Value {
+    let fields = answer.as_object_mut().expect("an object");
+    fields.retain(|key, _| !key.ends_with("seconds") && key != "repeated" && key != "settled");
+    answer
+}
+
+#[test]
+fn the_same_request_is_answered_twice_and_done_once() {
+    let sandbox = Sandbox::with_model("");
+    let first = sandbox.json("remove model --id u1 u2 --request-id ticket-1");
+    assert_eq!(first["repeated"], false);
+    let before = sandbox.snapshot();
+    let second = sandbox.json("remove model --id u1 u2 --request-id ticket-1");
+    assert_eq!(second["repeated"], true);
+    assert_eq!(timeless(second), timeless(first));
+    assert!(before == sandbox.snapshot());
+    let status = sandbox.json("status model");
+    assert_eq!((&status["n_rows"], &status["n_removed"]), (&58.into(), &2.into()));
+}
+
+#[test]
+fn a_request_is_the_same_in_any_order_of_its_ids() {
+    let sandbox = Sandbox::with_model("");
+    let first = sandbox.json("remove model --id u1 u2 --request-id ticket-1");
+    let second = sandbox.json("remove model --id u2 --id u1 --request-id ticket-1");
+    assert_eq!(timeless(second), timeless(first));
+    sandbox.write("ids.txt", "u2\nu1\n");
+    sandbox.json("remove model --ids ids.txt --request-id ticket-1");
+    sandbox.json("remove model --subject p3 p2 --request-id ticket-2");
+    sandbox.json("remove model --subject p2 p3 --request-id ticket-2");
+    assert_eq!(sandbox.json("status model")["n_removed"], 10);
+}
+
+#[test]
+fn a_request_id_is_remembered_after_other_changes() {
+    let sandbox = Sandbox::with_model("");
+    let first = sandbox.json("remove model --subject p3 --request-id ticket-1");
+    sandbox.json("remove model --id u50 --request-id ticket-2");
+    sandbox.json("retrain model");
+    let again = sandbox.json("remove model --subject p3 --request-id ticket-1 --settle");
+    assert_eq!(timeless(again), timeless(first));
+    assert_eq!(sandbox.json("status model")["n_removed"], 5);
+    let told = sandbox.run("remove model --subject p3 --request-id ticket-1");
+    told.ends_with(0);
+    assert!(told.stderr.contains("nothing was done now"), "{told:?}");
+}
+
+#[test]
+fn a_request_id_cannot_be_used_for_other_rows() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.json("remove model --id u1 --request-id ticket-1");
+    for arguments in ["--id u2", "--id u1 u2", "--subject u1"] {
+        sandbox.refuses(
+            &format!("remove model {arguments} --request-id ticket-1"),
+            &["request id `ticket-1` was used before, for other rows"],
+        );
+    }
+}
+
+#[test]
+fn a_request_that_was_refused_can_be_made_again() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.refuses("remove model --id nobody --request-id ticket-1", &["unknown row id `nobody`"]);
+    assert_eq!(sandbox.json("remove model --id u1 --request-id ticket-1")["repeated"], false);
+}
+
+#[test]
+fn a_negative_answer_is_repeated_too() {
+    let sandbox = Sandbox::with_model("--mechanism objective --noise-std 1e-7");
+    let ask = || {
+        let answer = sandbox.run("remove model --id u1 --request-id ticket-1 --json");
+        answer.ends_with(1);
+        timeless(answer.json())
+    };
+    assert_eq!(ask(), ask());
+    let status = sandbox.run("status model --json").json();
+    assert_eq!(status["n_removed"], 1);
+}

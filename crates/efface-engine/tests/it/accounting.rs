@@ -1,0 +1,91 @@
+//! What releases spend: squares under the Gaussian law, sums under the gamma law, for the model's whole life.
+
+use efface_core::noise::{NoiseLaw, NoiseSource};
+use efface_engine::{ReleaseAnswer, ReleaseReport, Status};
+
+use crate::models::{Folder, ids, json, published, randomness, squared, table};
+
+fn releases(folder: &Folder, n: usize) -> Vec<ReleaseReport> {
+    let mut model = folder.open();
+    (0..n).map(|_| published(model.release(&mut randomness(), None).expect("writable"))).collect()
+}
+
+#[test]
+fn the_total_grows_as_the_root_of_the_number_of_releases() {
+    let folder = Folder::with_model();
+    let reports = releases(&folder, 16);
+    let first = reports[0].mu;
+    for (k, report) in (1_u32..).zip(&reports) {
+        assert_eq!((report.release, report.mu), (k as usize, first));
+        let expected = first * f64::from(k).sqrt();
+        assert!(report.mu_total >= expected * (1.0 - 1e-15) && report.mu_total <= expected * (1.0 + 1e-12), "{k}");
+    }
+    assert_eq!(Status::read(folder.model()).expect("readable").mu_total, reports[15].mu_total);
+}
+
+#[test]
+fn the_total_grows_as_the_number_of_releases_under_the_gamma_law() {
+    let folder = Folder::with(|config| config.law = NoiseLaw::Gamma);
+    let reports = releases(&folder, 8);
+    for (k, report) in (1_u32..).zip(&reports) {
+        let expected = reports[0].mu * f64::from(k);
+        assert!(report.mu_total >= expected && report.mu_total <= expected * (1.0 + 1e-12), "{k}");
+        assert_eq!(report.delta, 0.0);
+    }
+}
+
+#[test]
+fn what_is_spent_stays_spent_over_removals_and_retraining() {
+    let folder = Folder::with_model();
+    releases(&folder, 3);
+    let spent = |folder: &Folder| Status::read(folder.model()).expect("readable").mu_total;
+    let before = spent(&folder);
+    folder.open().remove(&ids(&["row-3"]), None).expect("removable");
+    assert_eq!(spent(&folder), before);
+    folder.open().retrain(&mut randomness(), &mut |_| {}).expect("rows");
+    assert_eq!(spent(&folder), before);
+    assert_eq!(releases(&folder, 1)[0].release, 4);
+    assert!(spent(&folder) > before);
+}
+
+#[test]
+fn a_release_beyond_the_promise_is_refused_and_spends_nothing() {
+    let folder = Folder::with(|config| config.noise_std = Some(1e-14));
+    let before = folder.read("model/state.efface");
+    match folder.open().release(&mut randomness(), None).expect("writable") {
+        ReleaseAnswer::Refused { outcome, spent, budget } => {
+            assert_eq!(outcome, "budget-exhausted");
+            assert!(spent > budget);
+        }
+        ReleaseAnswer::Published(report) => panic!("{report:?}"),
+    }
+    assert_eq!(folder.read("model/state.efface"), before);
+    assert!(!folder.path("model/releases/1").exists());
+}
+
+#[test]
+fn an_exact_release_spends_nothing_and_adds_no_noise() {
+    let folder = Folder::new();
+    folder.train(&table(0..60), squared());
+    let reports = releases(&folder, 2);
+    for report in &reports {
+        assert_eq!((report.mu_total, report.epsilon, report.delta, report.noise_std), (0.0, 0.0, 0.0, 0.0));
+    }
+    assert_eq!(json(&reports[0].model)["weights"], json(&reports[1].model)["weights"]);
+}
+
+#[test]
+fn a_predictable_release_marks_all_that_follow() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    assert!(published(model.release(&mut randomness(), None).expect("writable")).certified);
+    let mut predictable = NoiseSource::danger_fixed_seed(1);
+    assert!(!published(model.release(&mut predictable, None).expect("writable")).certified);
+    assert!(!published(model.release(&mut randomness(), None).expect("writable")).certified);
+    drop(model);
+    assert!(!Status::read(folder.model()).expect("readable").certified);
+    let mut model = folder.open();
+    model.retrain(&mut randomness(), &mut |_| {}).expect("rows");
+    let report = published(model.release(&mut randomness(), None).expect("writable"));
+    assert_eq!(json(&report.certificate)["certified"], false);
+}

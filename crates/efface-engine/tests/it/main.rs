@@ -1,0 +1,10 @@
+//! The engine as a library: each operation a transaction on a model directory.
+
+mod accounting;
+mod crash;
+mod damage;
+mod models;
+mod purge;
+mod readers;
+mod round_trip;
+mod transactions;
