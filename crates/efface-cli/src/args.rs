@@ -270,9 +270,12 @@ pub(crate) struct AddArgs {
     pub(crate) model: PathBuf,
     /// Rows, in the form the model was trained on.
     pub(crate) data: PathBuf,
-    /// Column or file with the labels [default: as at training].
+    /// Column or file with the labels [default: the column of training].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) label: Option<String>,
+    /// Column or file with the ids [default: the column of training; rows added without ids are numbered on].
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) id: Option<String>,
 }
 
 #[derive(Args)]

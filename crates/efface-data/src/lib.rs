@@ -31,7 +31,7 @@ pub use id::{IdKind, RowId};
 pub use labels::{LabelCodec, MAX_CLASSES};
 pub use memory::MemoryRows;
 pub use place::{Origin, Place, RowNumber};
-pub use read::read_table;
+pub use read::{is_array, read_table};
 pub use removed::RemovedIds;
 pub use rows_file::RowsFile;
 pub use scale::{NORM_TOLERANCE, RowTransform, Scale};

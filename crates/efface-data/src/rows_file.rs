@@ -150,6 +150,17 @@ impl RowsFile {
         self.sync()
     }
 
+    /// Cuts off what follows the last record that counts: rows of an append that was not finished.
+    pub fn cut(&mut self, n_records: usize) -> Result<(), RowsFileError> {
+        self.check_size(n_records)?;
+        let end = self.offset(n_records);
+        if self.file.metadata().map_err(|source| self.io(source))?.len() == end {
+            return Ok(());
+        }
+        self.file.set_len(end).map_err(|source| self.io(source))?;
+        self.sync()
+    }
+
     /// Reads one row per entry of `ids` into an empty store. `None` among `ids` is a removed row, whose record is not
     /// looked at.
     pub fn load(

@@ -7,7 +7,7 @@ use efface_core::model::Outcome;
 use efface_core::removal::Change;
 use efface_core::rounding::LowerBound;
 use efface_core::rows::RowStore;
-use efface_data::{EncodedRows, FeatureOrder, MemoryRows, RowId, RowsFile, encode_table, read_table};
+use efface_data::{EncodedRows, FeatureOrder, MemoryRows, RowId, RowsFile, Table, encode_table, is_array, read_table};
 use serde::{Deserialize, Serialize};
 
 use crate::directory::ROWS;
@@ -22,6 +22,33 @@ pub enum Selection {
     Ids(Vec<RowId>),
     /// All rows of these subjects.
     Subjects(Vec<RowId>),
+}
+
+/// Rows to add, or to put in the place of others.
+#[derive(Clone, Copy, Debug)]
+pub struct RowSource<'a> {
+    /// The file.
+    pub data: &'a Path,
+    /// Column or file with the labels; `None`: the column that the model was trained with.
+    pub label: Option<&'a str>,
+    /// Column or file with the ids; `None`: likewise.
+    pub id: Option<&'a str>,
+}
+
+impl<'a> RowSource<'a> {
+    /// A file whose columns are called as those of training.
+    pub fn of(data: &'a Path) -> Self {
+        Self { data, label: None, id: None }
+    }
+}
+
+/// What happens to rows without ids.
+#[derive(Clone, Copy)]
+enum NewIds {
+    /// They are numbered on.
+    Counted,
+    /// They cannot be told.
+    Refused,
 }
 
 /// What a change led to.
@@ -118,9 +145,9 @@ impl ModelDirectory {
     }
 
     /// Adds the rows of a file, read in the way the model's own rows were read.
-    pub fn add(&mut self, data: &Path, label: Option<&str>) -> Result<ChangeReport, EngineError> {
+    pub fn add(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        let encoded = self.read_rows(data, label)?;
+        let encoded = self.read_rows(source, NewIds::Counted)?;
         self.rows.check_append(&encoded)?;
         let n_added = encoded.n_rows();
         self.transaction(|this| {
@@ -136,9 +163,9 @@ impl ModelDirectory {
     }
 
     /// Replaces rows by the rows of the same ids in a file: one removal and one addition in one step.
-    pub fn correct(&mut self, data: &Path, label: Option<&str>) -> Result<ChangeReport, EngineError> {
+    pub fn correct(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        let encoded = self.read_rows(data, label)?;
+        let encoded = self.read_rows(source, NewIds::Refused)?;
         let old = self.rows.positions_of(encoded.ids())?;
         let removed = self.rows.batch(&old)?;
         self.check_enough_remain(&removed, Some(&encoded))?;
@@ -159,15 +186,32 @@ impl ModelDirectory {
         })
     }
 
-    fn read_rows(&self, data: &Path, label: Option<&str>) -> Result<EncodedRows, EngineError> {
-        let mut columns = self.settings.columns_for(true);
-        if let Some(label) = label {
-            columns.label = Some(label.into());
+    fn read_rows(&self, source: &RowSource<'_>, new_ids: NewIds) -> Result<EncodedRows, EngineError> {
+        let settings = &self.settings;
+        let mut columns = settings.columns_for(is_array(source.data));
+        columns.label = source.label.map(String::from).or(columns.label);
+        columns.id = source.id.map(String::from).or(columns.id);
+        if columns.label.is_none() {
+            return Err(EngineError::NoLabelNamed { path: source.data.into() });
         }
-        let table = read_table(data, &columns)?;
-        let order = FeatureOrder::Named(&self.settings.features);
-        let Self { settings, .. } = self;
+        let mut table = read_table(source.data, &columns)?;
+        if columns.id.is_none() {
+            match new_ids {
+                NewIds::Refused => return Err(EngineError::NoIdNamed { path: source.data.into() }),
+                NewIds::Counted => table = self.number_on(table)?,
+            }
+        }
+        let order = FeatureOrder::Named(&settings.features);
         Ok(encode_table(table, &settings.transform, Some(&settings.codec), order, settings.precision)?)
+    }
+
+    /// Rows without ids of their own get numbers that no row has had: positions never repeat.
+    fn number_on(&self, table: Table) -> Result<Table, EngineError> {
+        let first = self.rows.len();
+        let mut parts = table.into_parts();
+        let n_new = parts.ids.as_ref().map_or(0, Vec::len);
+        parts.ids = Some((first..first + n_new).map(|number| RowId::parse(&number.to_string())).collect());
+        Ok(Table::new(parts)?)
     }
 
     /// Appends rows in memory and in the file of rows, where they count only after the commit.

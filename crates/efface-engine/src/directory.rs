@@ -63,6 +63,21 @@ pub(crate) fn sync_parent(path: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// Removes what killed trainings of the same model left aside. One that is still at work holds the lock of its part.
+pub(crate) fn remove_abandoned(out: &Path) {
+    let (Some(parent), Some(name)) = (out.parent(), out.file_name().and_then(|name| name.to_str())) else { return };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let prefix = format!("{name}.partial-");
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let ours = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&prefix));
+        if ours && path.is_dir() && WriterLock::acquire(&path).is_ok() {
+            // Best effort: it is not a model, and nothing depends on it.
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
 /// Makes a directory that only its owner can enter.
 pub(crate) fn make_private_directory(path: &Path) -> Result<(), EngineError> {
     let mut builder = fs::DirBuilder::new();

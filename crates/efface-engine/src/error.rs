@@ -57,7 +57,7 @@ pub enum EngineError {
         path: PathBuf,
     },
     /// The directory is not a model.
-    #[error("{} is not a model directory: it has no state.efface", path.display())]
+    #[error("{} {}", path.display(), if path.exists() { "is not a model directory: it has no state.efface" } else { "does not exist" })]
     NotAModel {
         /// The directory.
         path: PathBuf,
@@ -109,6 +109,18 @@ pub enum EngineError {
     #[error("{} has no release yet", path.display())]
     NoRelease {
         /// The model directory.
+        path: PathBuf,
+    },
+    /// Labels of an array are in a file of their own, and none was named.
+    #[error("{}: the labels of these rows are not named", path.display())]
+    NoLabelNamed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Rows to be corrected are told by their ids, and there are none.
+    #[error("{}: which rows to correct is told by ids, and none are named", path.display())]
+    NoIdNamed {
+        /// The file.
         path: PathBuf,
     },
     /// A request names nothing to remove.
@@ -165,6 +177,8 @@ impl EngineError {
             Self::Exists { .. } => Some("choose another --out, or move the old model away"),
             Self::NotAModel { .. } => Some("`efface train DATA --label NAME --out DIR` makes one"),
             Self::Locked { .. } => Some("wait until it is done, then try again"),
+            Self::NoLabelNamed { .. } => Some("--label FILE names the array of labels"),
+            Self::NoIdNamed { .. } => Some("--id NAME names the column (or the array) of ids"),
             Self::NoRelease { .. } => Some("publish one with `efface release DIR`"),
             Self::LastOfClass { .. } => Some("train a new model without that class"),
             Self::LastRow { .. } => Some("delete the whole model directory instead"),

@@ -25,7 +25,7 @@ mod state_file;
 mod status;
 
 pub use certificate::Certificate;
-pub use changes::{ChangeReport, OutcomeTag, Selection};
+pub use changes::{ChangeReport, OutcomeTag, RowSource, Selection};
 pub use error::EngineError;
 pub use model_directory::{ModelDirectory, TrainReport, TrainRequest};
 pub use planning::{NeededNoise, PlanReport, PlanRequest, PlanRow, plan_from_rows, plan_from_sizes};

@@ -8,7 +8,7 @@ use efface_core::model::{Model, Phase, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::RowStore;
 use efface_data::{
-    Columns, FeatureOrder, LabelCodec, MemoryRows, Precision, RemovedIds, RowTransform, RowsFile, Table, encode_table,
+    Columns, FeatureOrder, LabelCodec, MemoryRows, RemovedIds, RowTransform, RowsFile, Table, encode_table,
 };
 use serde::Serialize;
 
@@ -87,8 +87,9 @@ impl ModelDirectory {
         let model = trained.model;
         check_is_bounded(&model)?;
 
+        directory::remove_abandoned(&out);
         let aside = directory::with_suffix(&out, &format!(".partial-{}", std::process::id()));
-        let written = write_new(&aside, &settings, &model, &rows).and_then(|()| {
+        let written = write_new(&aside, &settings, &model, &rows).and_then(|_lock| {
             fs::rename(&aside, &out).map_err(EngineError::io(&out))?;
             directory::sync_parent(&out)
         });
@@ -120,6 +121,7 @@ impl ModelDirectory {
         let Snapshot { settings, model, mut index } = read_state(path)?;
         let mut file = RowsFile::open(path.join(ROWS))?;
         file.purge(&index.pending_purge)?;
+        file.cut(index.ids.len())?;
         index.pending_purge.clear();
         let empty = empty_rows(&settings, model.dim(), index.removed.clone());
         let rows = file.load(empty, index.ids.clone(), index.subjects.clone())?;
@@ -210,12 +212,10 @@ fn empty_rows(settings: &Settings, dim: usize, removed: RemovedIds) -> MemoryRow
     MemoryRows::new(dim, *precision, transform.row_norm_bound(), *salt, removed)
 }
 
-fn write_new(aside: &Path, settings: &Settings, model: &Model, rows: &MemoryRows) -> Result<(), EngineError> {
-    if aside.exists() {
-        // Left over from a killed process that had the same number.
-        fs::remove_dir_all(aside).map_err(EngineError::io(aside))?;
-    }
+/// Writes a whole model directory, and holds its lock: as long as it is held, nobody takes it for abandoned.
+fn write_new(aside: &Path, settings: &Settings, model: &Model, rows: &MemoryRows) -> Result<WriterLock, EngineError> {
     directory::make_private_directory(aside)?;
+    let lock = WriterLock::acquire(aside)?;
     directory::make_private_directory(&aside.join(RELEASES))?;
     let mut file = RowsFile::create(aside.join(ROWS), rows.dim(), settings.precision)?;
     file.append(rows, 0..rows.len())?;
@@ -230,21 +230,15 @@ fn write_new(aside: &Path, settings: &Settings, model: &Model, rows: &MemoryRows
     };
     let state = aside.join(STATE);
     directory::write_synced(&state, &state_file::encode(settings, model, &index))?;
-    directory::sync_parent(&state)
+    directory::sync_parent(&state)?;
+    Ok(lock)
 }
 
-/// Reading a table in the way the model's own rows were read.
 impl Settings {
-    pub(crate) fn columns_for(&self, label: bool) -> Columns {
-        Columns {
-            features: Some(self.features.clone()),
-            label: self.columns.label.clone().filter(|_| label),
-            ..self.columns.clone()
-        }
-    }
-
-    /// Precision in which rows are kept.
-    pub fn precision(&self) -> Precision {
-        self.precision
+    /// How to read more rows: the features by name, and the columns of labels, ids and subjects unless the file is an
+    /// array, where these are files of their own that belong to the rows trained on.
+    pub(crate) fn columns_for(&self, array: bool) -> Columns {
+        let features = Some(self.features.clone());
+        if array { Columns { features, ..Columns::default() } } else { Columns { features, ..self.columns.clone() } }
     }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::certificate::Certificate;
 use crate::directory::{self, RELEASES};
 use crate::error::EngineError;
-use crate::model_directory::{ModelDirectory, check_is_bounded};
+use crate::model_directory::ModelDirectory;
 use crate::published::PublishedModel;
 
 /// Whether a release was published.
@@ -23,9 +23,9 @@ pub enum ReleaseAnswer {
     Published(ReleaseReport),
     /// The promise does not allow it.
     Refused {
-        /// `retrain-required` or `budget-exhausted`.
+        /// `retrain-required`, `budget-exhausted` or `not-exact`.
         outcome: &'static str,
-        /// What is spent: a residual (mechanism `objective`), or μ.
+        /// What is spent: a residual (mechanism `objective`), a distance (`not-exact`), or μ.
         spent: f64,
         /// What the promise allows.
         budget: f64,
@@ -73,17 +73,16 @@ impl ModelDirectory {
         let start = Instant::now();
         let copies = out.map(Copies::beside).transpose()?;
         self.transaction(|this| {
-            let settle_passes =
-                if this.model.should_settle_before_release() { this.model.settle(&this.rows, None)?.passes } else { 0 };
-            if this.model.plan().is_exact() {
-                // There is no budget that an infinite distance would exceed.
-                check_is_bounded(&this.model)?;
-            }
+            let settle_passes = this.model.settle_before_release(&this.rows)?;
             let release = match this.model.release(noise) {
                 ReleaseOutcome::Published(release) => release,
                 ReleaseOutcome::RetrainRequired { spent, budget } => {
                     let (spent, budget) = (spent.get(), budget.get());
                     return Ok(ReleaseAnswer::Refused { outcome: "retrain-required", spent, budget });
+                }
+                ReleaseOutcome::NotExact { distance, limit } => {
+                    let (spent, budget) = (distance.get(), limit.get());
+                    return Ok(ReleaseAnswer::Refused { outcome: "not-exact", spent, budget });
                 }
                 ReleaseOutcome::BudgetExhausted { mu_total, mu_limit } => {
                     let (spent, budget) = (mu_total.get(), mu_limit.get());

@@ -6,6 +6,7 @@ use efface_core::model::Phase;
 use efface_core::noise::NoiseSource;
 use serde::Serialize;
 
+use crate::changes::OutcomeTag;
 use crate::error::EngineError;
 use crate::model_directory::{ModelDirectory, check_is_bounded};
 
@@ -20,6 +21,8 @@ pub struct SettleReport {
     pub gradient_residual: f64,
     /// Distance to the retrained weights, upper bound.
     pub distance_bound: f64,
+    /// Whether the model stands now.
+    pub outcome: OutcomeTag,
     /// Time of the whole call.
     pub seconds: f64,
 }
@@ -54,6 +57,7 @@ impl ModelDirectory {
                 hessians: settled.hessians,
                 gradient_residual: settled.claim.gradient_residual.get(),
                 distance_bound: settled.claim.distance_bound.get(),
+                outcome: this.model.outcome().into(),
                 seconds: start.elapsed().as_secs_f64(),
             })
         })

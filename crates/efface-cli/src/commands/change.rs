@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use efface_data::RowId;
-use efface_engine::{ChangeReport, ModelDirectory, OutcomeTag, Selection, SettleReport};
+use efface_engine::{ChangeReport, ModelDirectory, OutcomeTag, RowSource, Selection, SettleReport};
 use serde::Serialize;
 
 use super::settle::settle_lines;
@@ -16,17 +16,23 @@ pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answe
     let mut model = ModelDirectory::open(&args.model)?;
     let report = model.remove(&selection, args.request_id.as_deref())?;
     let settled = if args.settle { Some(model.settle(None)?) } else { None };
+    let outcome = settled.as_ref().map_or(report.outcome, |settled| settled.outcome);
+    let report = ChangeReport { outcome, ..report };
     show(&args.model, "removed", &report, settled.as_ref(), output)
 }
 
 pub(crate) fn add(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
-    let report = ModelDirectory::open(&args.model)?.add(&args.data, args.label.as_deref())?;
+    let report = ModelDirectory::open(&args.model)?.add(&source(args))?;
     show(&args.model, "added", &report, None, output)
 }
 
 pub(crate) fn correct(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
-    let report = ModelDirectory::open(&args.model)?.correct(&args.data, args.label.as_deref())?;
+    let report = ModelDirectory::open(&args.model)?.correct(&source(args))?;
     show(&args.model, "corrected", &report, None, output)
+}
+
+fn source(args: &AddArgs) -> RowSource<'_> {
+    RowSource { data: &args.data, label: args.label.as_deref(), id: args.id.as_deref() }
 }
 
 fn selection(which: &WhichArgs) -> anyhow::Result<Selection> {

@@ -15,7 +15,8 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
             let promise = format!("({}, {})", parameter(report.epsilon), parameter(report.delta));
             let settled = match report.settle_passes {
                 0 => "not needed".into(),
-                passes => format!("{passes} passes"),
+                1 => "1 pass over the rows".into(),
+                passes => format!("{passes} passes over the rows"),
             };
             output.show(
                 &answer,
@@ -24,7 +25,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                     ("promised for the model's life (ε, δ)", promise),
                     ("proved so far: ε at that δ", bound(report.epsilon_spent)),
                     ("distance to the retrained weights, at most", bound(report.distance_bound)),
-                    ("noise added to every weight", parameter(report.noise_std)),
+                    ("scale of the noise", parameter(report.noise_std)),
                     ("settled first", settled),
                     ("model", report.model.display().to_string()),
                     ("certificate", report.certificate.display().to_string()),
@@ -41,6 +42,9 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
             output.show(&answer, &sentence, &lines)?;
             let next = match *outcome {
                 "retrain-required" => format!("next: efface retrain {}", args.model.display()),
+                "not-exact" => {
+                    "without noise only exact weights may leave: train again with --noise-std, or a larger --l2".into()
+                }
                 _ => "the noise is too small for this promise: train again with a larger --noise-std".into(),
             };
             output.say(&next);

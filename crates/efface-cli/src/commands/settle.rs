@@ -1,6 +1,6 @@
 //! `efface settle`, `efface retrain`
 
-use efface_engine::{ModelDirectory, SettleReport};
+use efface_engine::{ModelDirectory, OutcomeTag, SettleReport};
 
 use super::noise;
 use crate::args::{RetrainArgs, SettleArgs};
@@ -10,7 +10,10 @@ use crate::progress::TrainingProgress;
 pub(crate) fn settle(args: &SettleArgs, output: &Output) -> anyhow::Result<Answer> {
     let report = ModelDirectory::open(&args.model)?.settle(args.tolerance)?;
     output.show(&report, &format!("settled in {}", duration(report.seconds)), &settle_lines(&report))?;
-    Ok(Answer::Done)
+    Ok(match report.outcome {
+        OutcomeTag::Done => Answer::Done,
+        OutcomeTag::RetrainRequired => Answer::Negative,
+    })
 }
 
 pub(crate) fn retrain(args: &RetrainArgs, output: &Output) -> anyhow::Result<Answer> {

@@ -1,6 +1,6 @@
 //! Requests that cannot be met: rows that are not there, rows that are there already, and models that are none.
 
-use crate::sandbox::{COLUMNS, Sandbox, class, table, two_classes};
+use crate::sandbox::{COLUMNS, Sandbox, class, npy, npy_features, table, two_classes};
 
 #[test]
 fn rows_that_cannot_be_removed_are_named() {
@@ -114,16 +114,32 @@ fn a_row_beyond_the_norm_is_not_added() {
 }
 
 #[test]
-fn a_model_without_ids_numbers_its_rows_and_takes_no_new_ones() {
+fn a_model_without_ids_numbers_its_rows_and_numbers_on_when_rows_are_added() {
     let sandbox = Sandbox::new();
     sandbox.write("rows.csv", "a,y\n0.5,no\n0.6,no\n0.7,yes\n0.8,yes\n");
     sandbox.json("train rows.csv --label y --out model");
-    sandbox.write("more.csv", "a,y\n0.1,no\n");
-    let parts = ["error: row id `0` is already present", "hint: `efface correct` replaces rows", "--id"];
-    sandbox.refuses("add model more.csv", &parts);
-    assert_eq!(sandbox.json("correct model more.csv")["n_changed"], 1);
-    sandbox.json("remove model --id 0");
-    sandbox.refuses("remove model --id 4", &["unknown row id `4`", "row numbers from 0"]);
+    sandbox.write("more.csv", "a,y\n0.1,no\n0.9,yes\n");
+    assert_eq!(sandbox.json("add model more.csv")["n_rows"], 6);
+    sandbox.refuses("correct model more.csv", &["error: more.csv: which rows to correct is told by ids", "hint: --id"]);
+    sandbox.write("right.csv", "number,a,y\n5,0.2,no\n");
+    assert_eq!(sandbox.json("correct model right.csv --id number")["n_changed"], 1);
+    sandbox.json("remove model --id 0 4");
+    // The corrected row took position 6; the next new one is number 7.
+    sandbox.json("add model more.csv");
+    sandbox.refuses("remove model --id 6", &["unknown row id `6`", "row numbers from 0"]);
+    sandbox.json("remove model --id 7 8");
+}
+
+#[test]
+fn labels_of_an_array_are_named_for_every_array() {
+    let sandbox = Sandbox::new();
+    let labels =
+        |n: i64| npy("<i8", &format!("({n},)"), &(0..n).flat_map(|i| (i % 2).to_le_bytes()).collect::<Vec<u8>>());
+    sandbox.write("x.npy", npy_features(20));
+    sandbox.write("y.npy", labels(20));
+    sandbox.json("train x.npy --label y.npy --out model");
+    sandbox.refuses("add model x.npy", &["error: x.npy: the labels of these rows are not named", "hint: --label FILE"]);
+    assert_eq!(sandbox.json("add model x.npy --label y.npy")["n_rows"], 40);
 }
 
 #[test]
@@ -141,7 +157,8 @@ fn a_directory_that_is_no_model_is_refused_by_every_command() {
             "release MODEL",
             "status MODEL",
         ] {
-            let message = format!("error: {model} is not a model directory");
+            let problem = if model == "nowhere" { "does not exist" } else { "is not a model directory" };
+            let message = format!("error: {model} {problem}");
             let parts = [message.as_str(), "hint: `efface train"];
             sandbox.refuses(&arguments.replace("MODEL", model), &parts);
         }

@@ -1,6 +1,6 @@
 //! Negative answers: a spent budget is exit code 1 and an outcome, not an error, and retraining makes up for it.
 
-use crate::sandbox::{Sandbox, number};
+use crate::sandbox::{COLUMNS, Sandbox, number, table, target};
 
 /// A perturbation so small that any removal spends more than the budget.
 const TINY: &str = "--mechanism objective --noise-std 1e-7";
@@ -34,6 +34,28 @@ fn a_spent_budget_is_answered_with_code_1_until_the_model_is_retrained() {
     let status = sandbox.json("status model");
     assert_eq!((&status["outcome"], &status["n_removed"]), (&"done".into(), &2.into()));
     assert_eq!(sandbox.json("release model")["release"], 2);
+}
+
+#[test]
+fn settling_right_after_a_removal_decides_whether_the_model_stands() {
+    let sandbox = Sandbox::with_model("--mechanism objective --noise-std 1e-4");
+    sandbox.run("remove model --id u1 --json").ends_with(1);
+    let settled = sandbox.json("remove model --id u2 --settle");
+    assert_eq!(settled["outcome"], "done");
+    assert_eq!(sandbox.json("status model")["outcome"], "done");
+}
+
+/// The squared loss needs no noise because its removals are exact. A model that was not solved exactly must not profit.
+#[test]
+fn without_noise_only_exact_weights_leave() {
+    let sandbox = Sandbox::new();
+    sandbox.write("numbers.csv", table(0..60, target));
+    let loose = "--loss squared --max-matrix-dim 1 --tolerance 1e3";
+    sandbox.json(&format!("train numbers.csv {COLUMNS} {loose} --out model"));
+    sandbox.json("remove model --id u5");
+    let released = sandbox.json("release model");
+    assert_eq!((number(&released, "epsilon"), number(&released, "delta")), (0.0, 0.0));
+    assert!(number(&released, "settle_passes") > 0.0 && number(&released, "distance_bound") < 1e-6, "{released}");
 }
 
 #[test]

@@ -152,6 +152,15 @@ fn what_killed_processes_left_behind_stops_nobody() {
     assert_eq!(sandbox.names("model/releases"), ["1"]);
 }
 
+#[test]
+fn what_a_killed_training_left_is_cleared_by_the_next_one() {
+    let sandbox = Sandbox::with_table();
+    std::fs::create_dir_all(sandbox.path("model.partial-1/releases")).expect("writable");
+    sandbox.write("model.partial-1/rows.bin", "half of the rows");
+    sandbox.json(&format!("train two.csv {COLUMNS} --out model"));
+    assert_eq!(sandbox.names("."), ["model", "two.csv"]);
+}
+
 /// Numbers of processes come again, in containers sooner than elsewhere.
 #[test]
 fn a_training_that_was_killed_under_the_same_number_stops_nobody() {

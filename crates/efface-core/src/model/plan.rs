@@ -111,7 +111,7 @@ impl TrainingPlan {
         if config.law == NoiseLaw::Gaussian && !(config.delta > 0.0 && config.delta < 1.0) {
             return Err(PlanError::Delta { value: config.delta });
         }
-        positive("gradient tolerance", config.gradient_tolerance)?;
+        positive("tolerance", config.gradient_tolerance)?;
         if let Some(fraction) = config.negatives
             && !(fraction > 0.0 && fraction <= 1.0)
         {

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::{Model, Outcome, TrainingPlan};
 use crate::accounting::{Guarantee, gaussian};
 use crate::noise::{NoiseLaw, NoiseSource};
-use crate::rounding::{LowerBound, UpperBound};
+use crate::rounding::{LowerBound, UpperBound, norm};
+use crate::rows::{RowStore, StoreError};
 
 /// What the releases of a model have spent so far.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,6 +74,14 @@ pub enum ReleaseOutcome {
         /// What the promise allows.
         mu_limit: LowerBound,
     },
+    /// No noise was asked for because removal is exact, and yet the weights are further from the exact ones than
+    /// rounding explains.
+    NotExact {
+        /// Their distance, at most.
+        distance: UpperBound,
+        /// What still counts as rounding.
+        limit: LowerBound,
+    },
     /// Mechanism `objective`: the residual exceeds the budget.
     RetrainRequired {
         /// The residual.
@@ -85,6 +94,9 @@ pub enum ReleaseOutcome {
 /// Settle before a release that would spend more than this fraction of the whole promise: ten thousand unsettled
 /// releases then fit, and settled ones without number.
 const SHARE_PER_RELEASE: f64 = 1e-2;
+
+/// A model without noise counts as exact within this distance, relative to its weights (or to 1, if they are smaller).
+const EXACT_DISTANCE: f64 = 1e-8;
 
 impl TrainingPlan {
     /// Under mechanism `release`, the distance bound above which a model is settled before it is released.
@@ -102,12 +114,22 @@ impl Model {
     /// Whether the current claim is so loose that a release should be settled first. Looks at the secret weights' claim
     /// only, never at a released model.
     pub fn should_settle_before_release(&self) -> bool {
-        if self.plan.is_objective() {
+        if self.plan.is_objective() && !self.plan.is_exact() {
             return false;
         }
         let r = self.claim().distance_bound;
         let (spent, limit) = self.spent_by(&self.account_with(r));
         r.get() > self.plan.settle_above() || spent.get() > limit.get()
+    }
+
+    /// Settles if a release should be settled first; passes over the rows that it took. Without noise there is no
+    /// promise that could hide anything, so the model is settled as far as rounding allows.
+    pub fn settle_before_release(&mut self, rows: &dyn RowStore) -> Result<usize, StoreError> {
+        if !self.should_settle_before_release() {
+            return Ok(0);
+        }
+        let tolerance = self.plan.is_exact().then_some(f64::MIN_POSITIVE);
+        Ok(self.settle(rows, tolerance)?.passes)
     }
 
     /// Publishes the model, if the promise allows.
@@ -116,7 +138,18 @@ impl Model {
     /// exactly retrained weights are fixed vectors at most r apart, so this release is r/s-Gaussian-DP
     /// indistinguishable from one by retraining, and k of them `√(Σ r_j²)/s`. Under the gamma law ε = Σ r_j / scale.
     pub fn release(&mut self, noise: &mut NoiseSource) -> ReleaseOutcome {
+        if let Some((distance, limit)) = self.inexact() {
+            return ReleaseOutcome::NotExact { distance, limit };
+        }
         if self.plan.is_objective() { self.release_perturbed() } else { self.release_with_noise(noise) }
+    }
+
+    /// Without noise: the distance from the exact weights and its limit, where the one exceeds the other.
+    fn inexact(&self) -> Option<(UpperBound, LowerBound)> {
+        let size: UpperBound = self.state.fits.iter().map(|fit| norm(&fit.weights).squared()).sum();
+        let limit = LowerBound::new(EXACT_DISTANCE * size.sqrt().get().max(1.0));
+        let distance = self.claim().distance_bound;
+        (self.plan.is_exact() && distance.get() > limit.get()).then_some((distance, limit))
     }
 
     /// What all releases together have spent, and the most that the promise allows: μ under the Gaussian law, ε under

@@ -38,6 +38,11 @@ pub fn read_table(path: impl AsRef<Path>, columns: &Columns) -> Result<Table, Re
     }
 }
 
+/// Whether a file is an array by its name: its columns have no names, and labels and ids are in files of their own.
+pub fn is_array(path: impl AsRef<Path>) -> bool {
+    Kind::of(path.as_ref()) == Some(Kind::Npy)
+}
+
 /// What a file holds, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use efface_engine::{PublishedModel, Status};
+use efface_engine::{PublishedModel, RowSource, Status};
 
 use crate::models::{Folder, files, ids, published, randomness, table};
 
@@ -51,7 +51,7 @@ fn a_correction_that_was_cut_short_before_its_commit_did_not_happen() {
     // The new rows are appended before the commit, the old ones overwritten after it.
     let appended = {
         let rows = folder.read("model/rows.bin");
-        folder.open().correct(&folder.write("same.csv", table([3, 17])), None).expect("present");
+        folder.open().correct(&RowSource::of(&folder.write("same.csv", table([3, 17])))).expect("present");
         let after = folder.read("model/rows.bin");
         [rows.as_slice(), &after[rows.len()..]].concat()
     };
@@ -60,7 +60,7 @@ fn a_correction_that_was_cut_short_before_its_commit_did_not_happen() {
     assert_eq!(Status::read(folder.model()).expect("readable").gradient_residual.to_bits(), before.to_bits());
     let mut model = folder.open();
     assert_eq!(model.remove(&ids(&["row-3"]), None).expect("removable").n_rows, 59);
-    assert_eq!(model.add(&folder.write("more.csv", table([100])), None).expect("new").n_rows, 60);
+    assert_eq!(model.add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new").n_rows, 60);
     drop(model);
     assert_eq!(folder.open().remove(&ids(&["row-100"]), None).expect("removable").n_rows, 59);
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
+use efface_engine::RowSource;
 
 use crate::models::{Folder, features, files, ids, published, randomness, squared, subjects, table};
 
@@ -70,7 +71,7 @@ fn a_subject_whose_rows_go_one_by_one_is_gone_with_the_last() {
 fn the_old_values_of_a_corrected_row_are_in_no_file() {
     let folder = Folder::with_model();
     let corrected = table([18]).replace("row-18,person-4", "row-17,person-99");
-    folder.open().correct(&folder.write("corrected.csv", corrected), None).expect("present");
+    folder.open().correct(&RowSource::of(&folder.write("corrected.csv", corrected))).expect("present");
     assert_eq!(found_features(&folder.model(), 17), Vec::<PathBuf>::new());
     assert_eq!(found_features(&folder.model(), 18).len(), 3);
     assert_eq!(found(&folder.model(), b"row-17"), [PathBuf::from("state.efface")]);
@@ -93,7 +94,7 @@ fn a_removed_label_is_in_no_file() {
 #[test]
 fn an_added_row_can_be_removed_without_a_trace() {
     let folder = Folder::with_model();
-    folder.open().add(&folder.write("more.csv", table([100])), None).expect("new");
+    folder.open().add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
     assert_eq!(found_features(&folder.model(), 100).len(), 3);
     folder.open().remove(&ids(&["row-100"]), None).expect("removable");
     assert_eq!(found_features(&folder.model(), 100), Vec::<PathBuf>::new());
@@ -122,6 +123,6 @@ fn removed_ids_are_remembered_without_being_kept() {
     assert_eq!(message(ids(&["row-17"])), "row id `row-17` has already been removed");
     assert_eq!(message(ids(&["row-61"])), "unknown row id `row-61`");
     let again = folder.write("again.csv", table([17]));
-    let message = folder.open().add(&again, None).expect_err("not again").to_string();
+    let message = folder.open().add(&RowSource::of(&again)).expect_err("not again").to_string();
     assert_eq!(message, "row id `row-17` has been removed and cannot be used again");
 }

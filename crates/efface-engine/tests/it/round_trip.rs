@@ -2,7 +2,7 @@
 
 use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::noise::NoiseLaw;
-use efface_engine::{ChangeReport, ModelDirectory, OutcomeTag, Status};
+use efface_engine::{ChangeReport, ModelDirectory, OutcomeTag, RowSource, Status};
 
 use crate::models::{Folder, files, ids, published, randomness, subjects, table};
 
@@ -42,8 +42,8 @@ fn reports_and_status_agree_after_every_operation() {
         let mut model = folder.open();
         agree(&model.remove(&ids(&["row-3", "row-17"]), None).expect("removable"), &folder);
         agree(&model.remove(&subjects(&["person-5"]), Some("ticket")).expect("removable"), &folder);
-        agree(&model.add(&folder.write("more.csv", table(100..103)), None).expect("new"), &folder);
-        agree(&model.correct(&folder.write("same.csv", table([7, 101])), None).expect("present"), &folder);
+        agree(&model.add(&RowSource::of(&folder.write("more.csv", table(100..103)))).expect("new"), &folder);
+        agree(&model.correct(&RowSource::of(&folder.write("same.csv", table([7, 101])))).expect("present"), &folder);
         let settled = model.settle(None).expect("rows");
         let status = Status::read(folder.model()).expect("readable");
         assert_eq!(settled.gradient_residual.to_bits(), status.gradient_residual.to_bits());
@@ -80,7 +80,7 @@ fn two_copies_of_a_model_go_the_same_way_bit_for_bit() {
         for copy in &copies {
             let mut model = ModelDirectory::open(copy).expect("a model");
             model.remove(&ids(&["row-4", "row-5"]), None).expect("removable");
-            model.add(&more, None).expect("new");
+            model.add(&RowSource::of(&more)).expect("new");
             model.settle(None).expect("rows");
         }
         assert!(files(&copies[0]) == files(&copies[1]));

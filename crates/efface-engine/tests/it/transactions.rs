@@ -2,7 +2,7 @@
 
 use efface_core::model::{BudgetRule, Mechanism};
 use efface_data::{Columns, read_table};
-use efface_engine::{EngineError, OutcomeTag, PublishedModel, ReleaseAnswer, Selection, Status};
+use efface_engine::{EngineError, OutcomeTag, PublishedModel, ReleaseAnswer, RowSource, Selection, Status};
 
 use crate::models::{Folder, files, ids, json, published, randomness, squared, subjects, table};
 
@@ -32,7 +32,7 @@ fn removing_adding_and_correcting_lead_where_training_does() {
     assert!(close(&weights(&removed), &from_scratch));
 
     let added = exact((0..50).filter(|i| *i != 7 && i / 4 != 9));
-    added.open().add(&added.write("more.csv", table(50..60)), None).expect("new");
+    added.open().add(&RowSource::of(&added.write("more.csv", table(50..60)))).expect("new");
     assert!(close(&weights(&added), &from_scratch));
 
     let whole = weights(&exact(0..60));
@@ -41,7 +41,7 @@ fn removing_adding_and_correcting_lead_where_training_does() {
     let line = |text: &str| text.lines().nth(1).expect("one row").to_owned();
     corrected.train(&table(0..60).replace(&line(&right), &line(&wrong)), squared());
     assert!(!close(&weights(&corrected), &whole));
-    corrected.open().correct(&corrected.write("right.csv", right), None).expect("present");
+    corrected.open().correct(&RowSource::of(&corrected.write("right.csv", right))).expect("present");
     let report = published(corrected.open().release(&mut randomness(), None).expect("writable"));
     assert_eq!(report.release, 2);
     assert!(close(&weights(&corrected), &whole));
@@ -65,9 +65,9 @@ fn a_refused_operation_changes_nothing_and_leaves_the_handle_usable() {
         model.remove(&Selection::Subjects(Vec::new()), None).map(drop),
         model.remove(&ids(&["row-3"]), Some("ticket")).map(drop),
         model.remove(&ids(&everything), None).map(drop),
-        model.add(&known, None).map(drop),
-        model.add(&unknown, Some("nothing")).map(drop),
-        model.correct(&unknown, None).map(drop),
+        model.add(&RowSource::of(&known)).map(drop),
+        model.add(&RowSource { label: Some("nothing"), ..RowSource::of(&unknown) }).map(drop),
+        model.correct(&RowSource::of(&unknown)).map(drop),
         model.settle(Some(0.0)).map(drop),
         model.settle(Some(f64::NAN)).map(drop),
         model.release(&mut randomness(), Some(&known)).map(drop),
@@ -87,7 +87,7 @@ fn counts_add_up_over_a_long_life() {
     for round in 0..5 {
         let first = 100 + 3 * round;
         let more = folder.write("more.csv", table(first..first + 3));
-        assert_eq!(folder.open().add(&more, None).expect("new").n_changed, 3);
+        assert_eq!(folder.open().add(&RowSource::of(&more)).expect("new").n_changed, 3);
         present += 3;
         let gone = [format!("row-{}", 10 * round), format!("row-{}", first + 1)];
         let report = folder.open().remove(&ids(&[&gone[0], &gone[1]]), None).expect("removable");
@@ -95,7 +95,7 @@ fn counts_add_up_over_a_long_life() {
         removed += 2;
         assert_eq!((report.n_rows, report.n_changed), (present, 2));
         let same = folder.write("same.csv", table([first + 2]));
-        assert_eq!(folder.open().correct(&same, None).expect("present").n_rows, present);
+        assert_eq!(folder.open().correct(&RowSource::of(&same)).expect("present").n_rows, present);
         let status = Status::read(folder.model()).expect("readable");
         assert_eq!((status.n_rows, status.n_removed), (present, removed));
     }
@@ -149,7 +149,7 @@ fn every_hint_is_one_line() {
     for error in [
         model.remove(&ids(&["nobody"]), None).expect_err("unknown"),
         model.remove(&subjects(&["nobody"]), None).expect_err("unknown"),
-        model.add(&folder.path("rows.csv"), None).expect_err("present"),
+        model.add(&RowSource::of(&folder.path("rows.csv"))).expect_err("present"),
         Status::read(folder.path("nowhere")).expect_err("no model"),
         PublishedModel::open(folder.model()).expect_err("no release"),
     ] {
