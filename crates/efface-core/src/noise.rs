@@ -1,7 +1,7 @@
 //! Randomness: the operating system's entropy through ChaCha20, and the two laws that noise is drawn from.
 
 use rand::rngs::SysRng;
-use rand::{Rng, RngExt, SeedableRng, TryRng};
+use rand::{Rng, SeedableRng, TryRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, Gamma, StandardNormal};
 use serde::{Deserialize, Serialize};
@@ -40,11 +40,6 @@ impl NoiseSource {
     pub fn fill(&mut self, bytes: &mut [u8]) {
         self.generator.fill_bytes(bytes);
     }
-
-    /// A uniform number in [0, 1).
-    pub fn uniform(&mut self) -> f64 {
-        self.generator.random()
-    }
 }
 
 /// The operating system gave no entropy.
@@ -69,7 +64,8 @@ impl NoiseLaw {
         let factor = match self {
             Self::Gaussian => scale,
             Self::Gamma => {
-                let length = Gamma::new(dim as f64, 1.0).map_or(0.0, |law| law.sample(&mut source.generator));
+                let law = Gamma::new(dim.max(1) as f64, 1.0).expect("the shape is a positive number");
+                let length = law.sample(&mut source.generator);
                 let normal_length = noise.iter().map(|x: &f64| x * x).sum::<f64>().sqrt();
                 scale * length / normal_length
             }

@@ -76,8 +76,6 @@ impl GradientSum {
 pub struct StepPowers {
     /// Rows that took part.
     pub n_rows: usize,
-    /// `Σ t_i²`.
-    pub squares: f64,
     /// `Σ t_i⁴`.
     pub fourth_powers: f64,
 }
@@ -86,7 +84,6 @@ impl StepPowers {
     /// Adds the powers of other rows along the same step.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.n_rows += other.n_rows;
-        self.squares += other.squares;
         self.fourth_powers += other.fourth_powers;
     }
 

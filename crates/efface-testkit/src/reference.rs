@@ -144,8 +144,11 @@ impl Reference {
             let length = 0.5_f64.powi(halvings);
             let mut candidate = weights.to_vec();
             add_scaled(&mut candidate, (-length).into(), step);
-            let accepted = norm(&self.gradient(&candidate)) * 2.0 <= gradient_norm
-                || self.value(&candidate) < value - descent * (1e-4 * length);
+            let candidate_value = self.value(&candidate);
+            let halved = || norm(&self.gradient(&candidate)) * 2.0 <= gradient_norm;
+            // A smaller gradient further uphill would lead in circles.
+            let uphill = candidate_value > value + value.abs() * 1e-28;
+            let accepted = candidate_value < value - descent * (1e-4 * length) || !uphill && halved();
             accepted.then_some(candidate)
         })
     }

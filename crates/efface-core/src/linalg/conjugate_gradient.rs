@@ -80,3 +80,64 @@ fn remainder(matrix: &TrackedMatrix, ridge: f64, b: &[f64], v: &[f64], image: &m
     let subtraction = operations(1) * norm(&leftover);
     (leftover, product_error + subtraction)
 }
+
+#[cfg(test)]
+mod tests {
+    use efface_testkit::DoubleDouble;
+    use efface_testkit::dense::dot;
+
+    use super::*;
+
+    /// `c·I + Σ rows rowsᵀ` with small integers, exactly as stored.
+    fn integer_matrix(dim: usize, n_rows: usize, diagonal: f64) -> TrackedMatrix {
+        let row = |k: usize, i: usize| ((k * 31 + i * 17) % 11) as f64 - 5.0;
+        let entry = |i: usize, j: usize| {
+            let sum: f64 = (0..n_rows).map(|k| row(k, i) * row(k, j)).sum();
+            sum + if i == j { diagonal } else { 0.0 }
+        };
+        let lower = (0..dim * dim).map(|at| entry(at % dim, at / dim)).collect();
+        let trace = (0..dim).map(|i| UpperBound::new(entry(i, i))).sum();
+        TrackedMatrix::from_parts(dim, lower, UpperBound::ZERO, trace).expect("a square")
+    }
+
+    /// ‖b − (A + ridge·I) v − leftover‖ in double-double.
+    fn leftover_error(matrix: &TrackedMatrix, ridge: f64, b: &[f64], solution: &Solution) -> f64 {
+        let (lower, dim) = (matrix.lower(), matrix.dim());
+        let left: Vec<DoubleDouble> = (0..dim)
+            .map(|i| {
+                let row: Vec<f64> = (0..dim).map(|j| lower[i.min(j) * dim + i.max(j)]).collect();
+                let image = dot(&row, &solution.step) + DoubleDouble::from_product(ridge, solution.step[i]);
+                DoubleDouble::from(b[i]) - image - solution.leftover[i]
+            })
+            .collect();
+        efface_testkit::dense::norm(&left).to_f64()
+    }
+
+    #[test]
+    fn leftover_is_known_within_its_error_however_bad_the_factor() {
+        let mut iterations = 0;
+        for dim in [1, 2, 5, 12, 40] {
+            for missing in 0..6 {
+                let (matrix, ridge) = (integer_matrix(dim, 20, 1.0), 0.37);
+                // The factor of a matrix with fewer rows: the more are missing, the more iterations it takes.
+                let nearby = integer_matrix(dim, 20 - 3 * missing, 1.0);
+                let factor = Cholesky::of(&nearby, ridge).expect("positive definite");
+                let b: Vec<f64> = (0..dim).map(|i| ((i * 29 + 7) % 13) as f64 / 7.0 - 0.8).collect();
+                let solution = solve(&matrix, ridge, &factor, &b, 60, |_, leftover| leftover < 1e-11);
+                assert!(solution.converged, "d = {dim}, {missing} missing: {} iterations", solution.iterations);
+                let (error, bound) = (leftover_error(&matrix, ridge, &b, &solution), solution.leftover_error.get());
+                assert!(error <= bound, "d = {dim}, {missing} missing: off by {error:e}, bound {bound:e}");
+                iterations = iterations.max(solution.iterations);
+            }
+        }
+        assert!(iterations > 10, "the factors are too good: {iterations} iterations");
+    }
+
+    #[test]
+    fn a_solver_that_is_never_done_stops_at_its_limit() {
+        let matrix = integer_matrix(4, 3, 1.0);
+        let factor = Cholesky::of(&integer_matrix(4, 1, 1.0), 0.0).expect("positive definite");
+        let solution = solve(&matrix, 0.0, &factor, &[1.0, 2.0, 3.0, 4.0], 3, |_, _| false);
+        assert!(!solution.converged && solution.iterations <= 3);
+    }
+}

@@ -1,5 +1,7 @@
 //! A symmetric positive semi-definite sum of outer products that knows how far rounding has taken it from the exact one.
 
+use std::fmt;
+
 use zeroize::Zeroize;
 
 use super::kernel;
@@ -9,7 +11,7 @@ use crate::rounding::{UpperBound, operations};
 ///
 /// Down-dating subtracts what was once added, and rounding stays behind: the bound grows with every change and is
 /// charged wherever the matrix enters a claim.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TrackedMatrix {
     dim: usize,
     /// Lower triangle, column-major in a full square; the upper triangle is never read.
@@ -85,6 +87,14 @@ impl TrackedMatrix {
         // A chain of at most d operations per column and d columns; products add three.
         let slack = self.error + operations(2 * self.dim + 6) * (self.trace + self.error);
         UpperBound::new(computed) + slack * v_norm.squared()
+    }
+}
+
+/// Shape and bounds only: the entries are second moments of the rows.
+impl fmt::Debug for TrackedMatrix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shape = f.debug_struct("TrackedMatrix");
+        shape.field("dim", &self.dim).field("error", &self.error).field("trace", &self.trace).finish_non_exhaustive()
     }
 }
 

@@ -41,9 +41,12 @@ pub struct Curvature {
 }
 
 impl Curvature {
-    /// Factorizes `hessian + ridge · I`; `None` when that fails.
+    /// Factorizes `hessian + ridge · I`, or that with a larger ridge where rounding has made it indefinite: the factor is a
+    /// preconditioner only. `None` when the matrix is not finite.
     pub fn new(anchor: SecretVector, hessian: TrackedMatrix, ridge: f64) -> Option<Self> {
-        let factor = Cholesky::of(&hessian, ridge)?;
+        let size = hessian.trace().get() + ridge;
+        let ridges = std::iter::once(ridge).chain((0..12).map(|k| ridge + size * 10f64.powi(k - 15)));
+        let factor = ridges.into_iter().find_map(|ridge| Cholesky::of(&hessian, ridge))?;
         Some(Self { anchor, hessian, factor })
     }
 

@@ -152,11 +152,14 @@ impl Model {
             }
         }
         if let Some(added) = change.added {
+            state.row_norm = state.row_norm.max(added.row_norm_bound());
             // ‖X‖² grows by at most the squared norms of the new rows, and never by a removal.
             state.design_norm_squared += UpperBound::count(added.n_rows()) * state.row_norm.squared();
             state.n_rows += added.n_rows();
         }
         state.n_rows -= change.removed.map_or(0, RowStore::n_rows).min(state.n_rows);
+        let whole = UpperBound::count(state.n_rows) * state.row_norm.squared();
+        state.design_norm_squared = state.design_norm_squared.min(whole);
         let context = StepContext {
             objective: self.plan.objective(),
             change: self.plan.curvature_change(state.row_norm),
@@ -165,9 +168,11 @@ impl Model {
             design_norm_squared: state.design_norm_squared,
             rows,
         };
+        let mut stepped = false;
         for fit in &mut state.fits {
-            state.rung = removal::step(fit, change, &context)?;
+            stepped |= removal::step(fit, change, &context)? != Rung::NoStep;
         }
+        state.rung = if stepped { context.rung } else { Rung::NoStep };
         Ok(ChangeReport { claim: self.claim(), outcome: self.outcome() })
     }
 

@@ -63,8 +63,18 @@ pub enum Mechanism {
 pub enum BudgetRule {
     /// σ·μ(ε, δ), exact for every ε.
     Analytic,
-    /// σ·ε/c with c = √(2 ln(1.5/δ)), as printed.
+    /// σ·ε/c with c = √(2 ln(1.5/δ)), as printed, but never above the exact one.
     Paper,
+}
+
+impl Mechanism {
+    /// Stable name, as on the command line and in certificates.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Objective { .. } => "objective",
+        }
+    }
 }
 
 impl TrainingConfig {
@@ -209,7 +219,10 @@ impl TrainingPlan {
             (NoiseLaw::Gamma, _) => scale.times(epsilon),
             (NoiseLaw::Gaussian, BudgetRule::Analytic) => scale.times(self.mu_limit()),
             (NoiseLaw::Gaussian, BudgetRule::Paper) => {
-                scale.times(epsilon).over(gaussian::gaussian_tail_factor(self.config.delta))
+                // The printed rule is proved for ε ≤ 1 only; where it would promise too much, the exact one rules.
+                let printed = scale.times(epsilon).over(gaussian::gaussian_tail_factor(self.config.delta));
+                let exact = scale.times(self.mu_limit());
+                if printed.get() <= exact.get() { printed } else { exact }
             }
         })
     }

@@ -1,5 +1,9 @@
 //! Releasing: the only way weights leave. Fresh noise under mechanism `release`; the perturbed weights themselves under
 //! mechanism `objective`.
+//!
+//! A verified distance is a function of the rows, removed ones included, and its digits carry no noise. So what a
+//! release claims, and what is accounted, is the next step of a coarse scale that does not depend on the rows: for a
+//! settled model always the same number. Certificates show that number only.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +18,7 @@ use crate::rows::{RowStore, StoreError};
 pub struct ReleaseAccount {
     /// Number of releases.
     pub n_releases: usize,
-    /// Σ r_j².
+    /// Σ r_j² of the claimed distances.
     pub distance_squares: UpperBound,
     /// Σ r_j.
     pub distances: UpperBound,
@@ -42,9 +46,11 @@ pub struct Release {
 pub struct ReleaseClaim {
     /// k: releases so far, this one included.
     pub release: usize,
-    /// r: distance of the secret weights from the exactly retrained ones.
+    /// r: distance of the secret weights from the exactly retrained ones, as claimed.
     pub distance_bound: UpperBound,
-    /// Gradient residual behind it.
+    /// The same as verified. Not to be published.
+    pub verified_distance: UpperBound,
+    /// Gradient residual that the claimed distance allows.
     pub gradient_residual: UpperBound,
     /// Scale of the noise.
     pub noise_std: f64,
@@ -91,9 +97,12 @@ pub enum ReleaseOutcome {
     },
 }
 
-/// Settle before a release that would spend more than this fraction of the whole promise: ten thousand unsettled
-/// releases then fit, and settled ones without number.
-const SHARE_PER_RELEASE: f64 = 1e-2;
+/// Every release claims at least this fraction of the whole promise, and is settled first where that is not enough:
+/// 65,536 releases then fit. A little below 2⁻⁸, so that eight doublings stay within the promise after rounding.
+const SHARE_PER_RELEASE: f64 = 0.999_999 / 256.0;
+
+/// Under mechanism `objective` claims are this fraction of the budget, or a power of two times it.
+const SHARE_OF_BUDGET: f64 = 1.0 / 1024.0;
 
 /// A model without noise counts as exact within this distance, relative to its weights (or to 1, if they are smaller).
 const EXACT_DISTANCE: f64 = 1e-8;
@@ -117,7 +126,7 @@ impl Model {
         if self.plan.is_objective() && !self.plan.is_exact() {
             return false;
         }
-        let r = self.claim().distance_bound;
+        let r = self.claimed_distance();
         let (spent, limit) = self.spent_by(&self.account_with(r));
         r.get() > self.plan.settle_above() || spent.get() > limit.get()
     }
@@ -173,6 +182,22 @@ impl Model {
         }
     }
 
+    /// r as it is claimed under mechanism `release`.
+    fn claimed_distance(&self) -> UpperBound {
+        coarse(self.claim().distance_bound, self.plan.settle_above())
+    }
+
+    /// β as it is claimed under mechanism `objective`. Where β is within the budget, so is the claim.
+    fn claimed_residual(&self) -> UpperBound {
+        let residual = self.claim().gradient_residual;
+        match self.removal_budget() {
+            Some(budget) if residual.get() <= budget.get() => {
+                coarse(residual, SHARE_OF_BUDGET * budget.get()).min(UpperBound::new(budget.get()))
+            }
+            _ => coarse(residual, 0.0),
+        }
+    }
+
     /// The account after one more release at distance r.
     fn account_with(&self, r: UpperBound) -> ReleaseAccount {
         let account = self.state.account;
@@ -185,7 +210,7 @@ impl Model {
     }
 
     fn release_with_noise(&mut self, noise: &mut NoiseSource) -> ReleaseOutcome {
-        let r = self.claim().distance_bound;
+        let r = self.claimed_distance();
         let exact = self.plan.is_exact();
         let mut account = self.account_with(r);
         account.certified &= exact || noise.is_certified();
@@ -204,21 +229,34 @@ impl Model {
             }
         }
         self.state.account = account;
-        ReleaseOutcome::Published(self.published(weights, mu, mu_total, mu_limit))
+        let strong = self.plan.objective();
+        let n_most = self.state.fits.iter().map(|fit| fit.n_rows).max().unwrap_or(0);
+        let residual = r * UpperBound::new(strong.l2_per_row) * UpperBound::count(n_most);
+        ReleaseOutcome::Published(self.published(weights, (r, residual), (mu, mu_total, mu_limit)))
     }
 
     fn release_perturbed(&mut self) -> ReleaseOutcome {
         if let (Outcome::RetrainRequired, Some(budget)) = (self.outcome(), self.removal_budget()) {
             return ReleaseOutcome::RetrainRequired { spent: self.claim().gradient_residual, budget };
         }
-        let (mu, mu_limit) = self.spent_and_limit();
+        let residual = self.claimed_residual();
+        let (_, mu_limit) = self.spent_and_limit();
+        let scale = LowerBound::new(self.plan.noise_std());
+        let mu = if self.plan.is_exact() { UpperBound::ZERO } else { residual.over(scale) };
+        let n_least = self.state.fits.iter().map(|fit| fit.n_rows).min().unwrap_or(0);
+        let r = residual.over(self.plan.objective().strong_convexity(n_least));
         let weights = self.state.fits.iter().map(|fit| fit.weights.to_vec()).collect();
         self.state.account.n_releases += 1;
-        ReleaseOutcome::Published(self.published(weights, mu, mu, mu_limit))
+        ReleaseOutcome::Published(self.published(weights, (r, residual), (mu, mu, mu_limit)))
     }
 
-    fn published(&self, weights: Vec<Vec<f64>>, mu: UpperBound, mu_total: UpperBound, mu_limit: LowerBound) -> Release {
-        let (current, config) = (self.claim(), self.plan.config());
+    fn published(
+        &self,
+        weights: Vec<Vec<f64>>,
+        (distance_bound, gradient_residual): (UpperBound, UpperBound),
+        (mu, mu_total, mu_limit): (UpperBound, UpperBound, LowerBound),
+    ) -> Release {
+        let config = self.plan.config();
         let epsilon = match config.law {
             _ if self.plan.is_exact() => 0.0,
             NoiseLaw::Gaussian => gaussian::epsilon_at(mu_total, config.delta),
@@ -227,8 +265,9 @@ impl Model {
         let extractor = config.extractor.unwrap_or(Guarantee { epsilon: 0.0, delta: 0.0 });
         let claim = ReleaseClaim {
             release: self.state.account.n_releases,
-            distance_bound: current.distance_bound,
-            gradient_residual: current.gradient_residual,
+            distance_bound,
+            verified_distance: self.claim().distance_bound,
+            gradient_residual,
             noise_std: self.plan.noise_std(),
             mu,
             mu_total,
@@ -238,5 +277,32 @@ impl Model {
             certified: self.state.certified && self.state.account.certified,
         };
         Release { weights, claim }
+    }
+}
+
+/// The least `unit · 2^k` that is at least `value`, k ≥ 0; without a unit, the least power of two.
+fn coarse(value: UpperBound, unit: f64) -> UpperBound {
+    if !value.is_finite() || value == UpperBound::ZERO && unit == 0.0 {
+        return value;
+    }
+    let mut step = if unit > 0.0 { unit } else { 2f64.powi(-60) };
+    while step < value.get() {
+        step *= 2.0;
+    }
+    UpperBound::new(step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_is_the_next_step_of_its_scale_and_never_below_the_value() {
+        assert_eq!(coarse(UpperBound::new(1e-9), 1e-6).get(), 1e-6);
+        assert_eq!(coarse(UpperBound::new(1e-6), 1e-6).get(), 1e-6);
+        assert_eq!(coarse(UpperBound::new(1.1e-6), 1e-6).get(), 2e-6);
+        assert_eq!(coarse(UpperBound::new(0.3), 0.0).get(), 0.5);
+        assert_eq!(coarse(UpperBound::ZERO, 1e-6).get(), 1e-6);
+        assert_eq!(coarse(UpperBound::INFINITE, 1e-6), UpperBound::INFINITE);
     }
 }

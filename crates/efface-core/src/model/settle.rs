@@ -3,8 +3,8 @@
 use super::{Claim, Fit, Model};
 use crate::objective::Objective;
 use crate::residual::Rung;
-use crate::rows::{Point, RowStore, StoreError};
-use crate::train::{Lbfgs, polish};
+use crate::rows::{RowStore, StoreError};
+use crate::train::{Descent, polish};
 
 /// What settling did.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +21,12 @@ pub struct Settled {
 const MAX_HESSIANS: usize = 10;
 
 const MAX_PASSES: usize = 5_000;
+
+/// Where Newton's steps fail, L-BFGS takes over until the gradient has shrunk to this fraction …
+const FAR: f64 = 1e-3;
+
+/// … or for so many passes.
+const DESCENT_PASSES: usize = 100;
 
 impl Model {
     /// Measures the residual and steps until it is at most `tolerance` (`None`: the plan's), or as small as rounding
@@ -75,6 +81,16 @@ fn settle_on_factor(
         if converged || hessians == MAX_HESSIANS {
             return Ok((passes, hessians));
         }
+        if let (true, Some(factor)) = (hessians > 0, fit.curvature.as_ref().map(|curvature| curvature.factor.clone())) {
+            // A full step on a fresh Hessian gains too little: far from the minimiser the objective leads, not the gradient.
+            let target = (FAR * fit.residual().get()).max(0.5 * tolerance);
+            let descent = Descent { tolerance: target, max_passes: DESCENT_PASSES };
+            let precondition = |v: &mut [f64]| {
+                factor.solve(v);
+                true
+            };
+            passes += descent.run(objective, rows, fit, precondition, |_| {})?;
+        }
     }
     Ok((passes, MAX_HESSIANS))
 }
@@ -86,19 +102,7 @@ fn settle_without_matrix(
     tolerance: f64,
 ) -> Result<usize, StoreError> {
     fit.measure(objective, rows)?;
-    let solver =
-        Lbfgs { tolerance: (0.5 * tolerance).max(0.5 * fit.gradient_error.get()), max_evaluations: MAX_PASSES };
-    let problem = fit.problem.clone();
-    let perturbation = fit.perturbation.as_deref();
-    let done = solver.run(
-        &mut fit.weights,
-        |weights| {
-            let at = objective.measure(rows, &Point { problem: &problem, weights }, perturbation)?;
-            Ok::<_, StoreError>((at.value, at.gradient))
-        },
-        |_| false,
-        |_| true,
-    )?;
-    fit.measure(objective, rows)?;
-    Ok(done.evaluations + 2)
+    let tolerance = (0.5 * tolerance).max(0.5 * fit.gradient_error.get());
+    let descent = Descent { tolerance, max_passes: MAX_PASSES };
+    Ok(1 + descent.run(objective, rows, fit, |_| false, |_| {})?)
 }

@@ -6,9 +6,9 @@ use crate::noise::NoiseSource;
 use crate::objective::Objective;
 use crate::residual::Rung;
 use crate::rounding::UpperBound;
-use crate::rows::{Point, Problem, RowStore, Sign, StoreError};
+use crate::rows::{Problem, RowStore, Sign, StoreError};
 use crate::secret::SecretVector;
-use crate::train::{Lbfgs, polish};
+use crate::train::{Descent, polish};
 
 /// A freshly trained model.
 #[derive(Debug)]
@@ -96,10 +96,12 @@ impl TrainingPlan {
             passes: 0,
             report,
         };
+        // One vector over all problems: under the gamma law their norms belong together.
+        let perturbed = self.is_objective() && !self.is_exact();
+        let joint = perturbed.then(|| self.config().law.sample(dim * problems.len(), self.noise_std(), noise));
         let mut fits = Vec::with_capacity(problems.len());
         for (index, problem) in problems.into_iter().enumerate() {
-            let perturbation = (self.is_objective() && !self.is_exact())
-                .then(|| self.config().law.sample(dim, self.noise_std(), noise));
+            let perturbation = joint.as_ref().map(|b| b[index * dim..(index + 1) * dim].to_vec().into());
             fits.push(trainer.fit(index, problem, perturbation)?);
         }
         let iterations = trainer.passes;
@@ -180,42 +182,29 @@ impl Trainer<'_> {
         objective: &Objective<'_>,
         fit: &mut Fit,
         fraction: f64,
-        max_evaluations: usize,
+        max_passes: usize,
     ) -> Result<(), TrainError> {
         let Self { rows, majorizer, n_problems, passes, report, .. } = self;
-        let tolerance = self.plan.config().gradient_tolerance;
-        let problem = fit.problem.clone();
-        let perturbation = fit.perturbation.as_deref();
-        let start = objective.measure(*rows, &Point { problem: &problem, weights: &fit.weights }, perturbation)?;
-        let bound = objective.loss.curvature_bound();
-        // Below half its rounding error a gradient has little left to say.
-        let floor = 0.5 * start.error.get();
-        let solver =
-            Lbfgs { tolerance: (0.5 * tolerance).max(fraction * start.residual().get()).max(floor), max_evaluations };
-        let done = solver.run(
-            &mut fit.weights,
-            |weights| {
-                let at = objective.measure(*rows, &Point { problem: &problem, weights }, perturbation)?;
-                Ok::<_, StoreError>((at.value, at.gradient))
-            },
-            |v| {
-                let Some((_, factor)) = majorizer.as_ref() else { return false };
-                if !v.is_empty() {
-                    factor.solve(v);
-                    for x in v {
-                        *x /= bound;
-                    }
-                }
-                true
-            },
-            |progress| {
-                let (passes, gradient_norm) = (*passes + progress.evaluations, progress.gradient_norm);
-                report(Phase { problem: index, n_problems: *n_problems, passes, gradient_norm });
-                true
-            },
-        )?;
-        *passes += done.evaluations + 1;
         fit.measure(objective, *rows)?;
+        // Below half its rounding error a gradient has little left to say.
+        let floor = 0.5 * fit.gradient_error.get();
+        let tolerance = 0.5 * self.plan.config().gradient_tolerance;
+        let descent = Descent { tolerance: tolerance.max(fraction * fit.residual().get()).max(floor), max_passes };
+        let bound = objective.loss.curvature_bound();
+        let precondition = |v: &mut [f64]| {
+            let Some((_, factor)) = majorizer.as_ref() else { return false };
+            factor.solve(v);
+            for x in v {
+                *x /= bound;
+            }
+            true
+        };
+        let before = *passes + 1;
+        let taken = descent.run(objective, *rows, fit, precondition, |progress| {
+            let (passes, gradient_norm) = (before + progress.evaluations, progress.gradient_norm);
+            report(Phase { problem: index, n_problems: *n_problems, passes, gradient_norm });
+        })?;
+        *passes = before + taken;
         Ok(())
     }
 
@@ -249,7 +238,9 @@ impl Trainer<'_> {
 
     /// The Hessian at the current weights; for a loss of constant curvature 1 it is the Gram matrix, already at hand.
     fn form_hessian(&self, objective: &Objective<'_>, fit: &mut Fit) -> Result<(), TrainError> {
-        let constant = objective.loss.curvature_lipschitz() == 0.0 && fit.problem.negatives.is_none();
+        let Objective { loss, .. } = objective;
+        let constant =
+            loss.curvature_lipschitz() == 0.0 && loss.curvature_bound() == 1.0 && fit.problem.negatives.is_none();
         let formed = match self.gram {
             Some(gram) if constant => {
                 fit.curvature = Curvature::new(fit.weights.clone(), gram.clone(), objective.ridge(fit.n_rows));

@@ -164,6 +164,11 @@ impl GramRun {
     fn collect_values<T: Value>(&mut self, weighting: Weighting<'_>, block: &RowBlock<'_>, values: &[T]) {
         let n = block.labels.len();
         self.roots.clear();
+        // Counted before curvatures that underflow are left out: their errors are charged all the same.
+        self.n_rows += match weighting {
+            Weighting::One => block.present.iter().filter(|present| **present).count(),
+            Weighting::Curvature { point, .. } => block.targets(point.problem).flatten().count(),
+        };
         match weighting {
             Weighting::One => self.roots.extend(block.present.iter().map(|present| f64::from(u8::from(*present)))),
             Weighting::Curvature { loss, point } => {
@@ -181,7 +186,6 @@ impl GramRun {
             }
         }
         self.roots.retain(|root| *root != 0.0);
-        self.n_rows += self.roots.len();
         self.weight_size += self.roots.iter().map(|root| root * root).sum::<f64>();
     }
 
@@ -244,7 +248,6 @@ pub(super) fn step_powers<S: RowStore + ?Sized>(store: &S, point: &Point<'_>) ->
         }
         for (t, _) in margins.iter().zip(block.targets(point.problem)).filter(|(_, target)| target.is_some()) {
             sum.n_rows += 1;
-            sum.squares += t * t;
             sum.fourth_powers += (t * t) * (t * t);
         }
     })?;

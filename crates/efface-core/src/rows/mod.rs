@@ -89,7 +89,7 @@ pub trait RowStore: Sync {
         fold::add_weighted_gram(self, fold::Weighting::One, sign, into)
     }
 
-    /// `Σ (x_iᵀ v)²` and `Σ (x_iᵀ v)⁴` over the rows of a problem, for the step v in `point.weights`.
+    /// `Σ (x_iᵀ v)⁴` over the rows of a problem, for the step v in `point.weights`.
     fn step_powers(&self, point: &Point<'_>) -> Result<StepPowers, StoreError> {
         fold::step_powers(self, point)
     }

@@ -50,8 +50,9 @@ impl Lbfgs {
         {
             let direction = direction(&gradient, &history, &precondition);
             let slope = kernel::dot(&direction, &gradient);
-            let mut length =
-                if history.is_empty() && !precondition(&mut []) { 1.0 / progress.gradient_norm } else { 1.0 };
+            // The first direction without a preconditioner is the bare gradient, which may be of any size.
+            let bare = history.is_empty() && slope == -kernel::dot(&gradient, &gradient);
+            let mut length = if bare { (1.0 / progress.gradient_norm).min(1.0) } else { 1.0 };
             let accepted = loop {
                 let mut trial = weights.to_vec();
                 kernel::axpy(length, &direction, &mut trial);

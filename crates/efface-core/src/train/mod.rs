@@ -3,8 +3,9 @@
 //! With a d × d matrix at hand: L-BFGS on the factor of a fixed majorizer of the Hessian, down to a rough gradient, then
 //! Newton steps on the factor of the true Hessian, which removal needs anyway. Beyond: L-BFGS alone.
 
+mod descend;
 mod lbfgs;
 mod polish;
 
-pub(crate) use lbfgs::Lbfgs;
+pub(crate) use descend::Descent;
 pub(crate) use polish::polish;

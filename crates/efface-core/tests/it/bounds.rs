@@ -1,20 +1,19 @@
 //! Bounds dominate truth: after every step of random lives of models, what is claimed is at least what is true.
 
 use efface_core::loss::Logistic;
-use efface_core::model::{BudgetRule, Mechanism};
+use efface_core::model::{Mechanism, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseLaw;
-use efface_core::residual::{Constants, CurvatureChange, Rung, StepNorms, data_dependent, stale};
-use efface_core::rounding::UpperBound;
+use efface_core::removal::Change;
+use efface_core::residual::{Constants, Rung};
 use efface_testkit::dense::{dot, norm, solve_positive_definite};
 use efface_testkit::reference::removal_gradient;
 use efface_testkit::{Reference, ReferenceLoss, Shape};
 use rand::RngExt;
 
-use crate::world::{Draw, World, unknown_part};
+use crate::store::TestStore;
+use crate::world::{Draw, OBJECTIVE, World, fixed_noise, unknown_part};
 
 const LOSSES: [ReferenceLoss; 2] = [ReferenceLoss::Logistic, ReferenceLoss::Squared];
-
-const OBJECTIVE: Mechanism = Mechanism::Objective { budget: BudgetRule::Analytic };
 
 /// 2 × 60 worlds of 250 rows, 100 changes each, never settled: curvature as stale as it gets.
 #[test]
@@ -58,7 +57,9 @@ fn every_rung_dominates_truth_under_both_mechanisms() {
                         world.check_gradients();
                         for step in 0..8 {
                             let report = world.random_change(50);
-                            assert_eq!(report.claim.rung, rung);
+                            // A stale step that would claim more than staying put is not taken.
+                            let stayed = rung == Rung::Stale && report.claim.rung == Rung::NoStep;
+                            assert!(report.claim.rung == rung || stayed, "{:?}", report.claim.rung);
                             world.check_gradients();
                             if step == 5 {
                                 world.check_distance();
@@ -96,17 +97,23 @@ fn settling_in_between_keeps_claims_above_truth() {
     }
 }
 
-/// The hardest test of the rounding bounds: the true gradient is as small as rounding lets it be. 2 × 300 worlds of up to
-/// 200 rows, weights up to 1e6 (λ down to 1e-7), three changes with a settling after each.
+/// A world of up to 200 rows whose weights grow large (λ down to 1e-7), trained as far as rounding allows.
+fn world_at_the_floor(seed: u64, loss: ReferenceLoss) -> World {
+    let n_rows = 10 + (seed as usize * 37) % 191;
+    World::train(Draw::any(seed, loss, n_rows), |config| {
+        config.l2_per_row *= [1.0, 1e-3][seed as usize % 2];
+        config.gradient_tolerance = 1e-15;
+    })
+}
+
+/// The hardest test of the rounding bounds: the true gradient is as small as rounding lets it be. 2 × 300 worlds, three
+/// changes with a settling after each.
 #[test]
 fn settled_claims_hold_where_only_rounding_is_left() {
     for loss in LOSSES {
         for seed in 3000..3300 {
-            let n_rows = 10 + (seed as usize * 37) % 191;
-            let mut world = World::train(Draw::any(seed, loss, n_rows), |config| {
-                config.l2_per_row *= [1.0, 1e-3][seed as usize % 2];
-                config.gradient_tolerance = 1e-15;
-            });
+            let mut world = world_at_the_floor(seed, loss);
+            world.check_gradients();
             for _ in 0..3 {
                 world.random_change(3);
                 let tolerance = [1e-15, 1e-13, 1e-9][seed as usize % 3];
@@ -114,29 +121,52 @@ fn settled_claims_hold_where_only_rounding_is_left() {
                 assert_eq!(settled.claim.rung, Rung::Measured);
                 world.check_gradients();
                 world.check_distance();
+                // The error charged is that of the arithmetic: a hundred units of what is added up.
                 let fit = &world.model.state().fits[0];
-                // At the floor, a gradient no larger than its own rounding error is all that can be asked for.
-                let floor = 2.0 * fit.gradient_error.get() * (1.0 + 1e-9);
-                let reached = settled.claim.gradient_residual.get();
-                assert!(reached <= tolerance.max(floor), "{reached:e}, floor {floor:e}: {:?}", world.draw);
-                // And the floor is that of the arithmetic: a few hundred units of what is added up.
                 let (r, w) = (world.draw.row_norm, norm(&fit.weights).to_f64());
                 let slopes = sum_of_slopes(&world.truth(fit), &fit.weights);
                 let scale = r * slopes + fit.n_rows as f64 * (r * r + world.model.plan().config().l2_per_row) * w;
-                assert!(floor <= 100.0 * f64::EPSILON * scale, "floor {floor:e} of {scale:e}: {:?}", world.draw);
+                let charged = fit.gradient_error.get();
+                assert!(charged <= 50.0 * f64::EPSILON * scale, "{charged:e} of {scale:e}: {:?}", world.draw);
             }
         }
     }
 }
 
-/// 40 worlds of 3 to 5 classes: squares of the problems' residuals and distances add up to the joint claim.
+/// 2 × 300 worlds. Settling goes on until the residual is within the tolerance, or no larger than its own rounding error,
+/// wherever an instant removal has thrown the weights.
+#[test]
+fn settling_reaches_its_tolerance_or_the_rounding_floor() {
+    let mut stuck = Vec::new();
+    for loss in LOSSES {
+        for seed in 3000..3300 {
+            let mut world = world_at_the_floor(seed, loss);
+            for _ in 0..3 {
+                world.random_change(3);
+                let settled = world.model.settle(&world.store, Some(1e-9)).expect("readable");
+                let floor = 2.0 * world.model.state().fits[0].gradient_error.get() * (1.0 + 1e-9);
+                let reached = settled.claim.gradient_residual.get();
+                if reached > floor.max(1e-9) {
+                    stuck.push((loss, seed, reached, floor));
+                    break;
+                }
+            }
+        }
+    }
+    assert!(stuck.is_empty(), "{} of 600 models are stuck (seed, residual, floor): {stuck:?}", stuck.len());
+}
+
+/// 40 worlds of 3 to 5 classes, half of them with a fraction of the negatives: squares of the problems' residuals and distances add up to the joint claim.
 #[test]
 fn joint_claims_of_several_classes_dominate_truth() {
     for seed in 4000..4040 {
         let n_classes = 3 + (seed % 3) as u32;
         let draw = Draw { n_classes, ..Draw::any(seed, ReferenceLoss::Logistic, 60) };
         let mechanism = if seed % 2 == 0 { OBJECTIVE } else { Mechanism::Release };
-        let mut world = World::train(draw, |config| config.mechanism = mechanism);
+        let mut world = World::train(draw, |config| {
+            config.mechanism = mechanism;
+            config.negatives = (seed % 4 < 2).then_some(0.4);
+        });
         for step in 0..12 {
             world.random_change(4);
             if step % 5 == 4 {
@@ -175,60 +205,28 @@ fn removal_without_a_matrix_claims_the_gradient_it_leaves() {
     }
 }
 
-/// 400 worlds, one step each by every rung from the same state.
+/// 24 models of a few rows that thousands join without a step: what is left to charge is the arrivals' own rounding.
 #[test]
-fn rungs_are_ordered_and_the_exact_residual_is_below_all() {
-    for seed in 6000..6400 {
-        let mut draw = Draw::any(seed, ReferenceLoss::Logistic, 20 + seed as usize % 80);
-        draw.constant_column = false;
-        let mut trained = World::train(draw, |config| config.gradient_tolerance = 1e-12);
-        let n_removed = trained.rng.random_range(1..=10);
-        let removed = trained.some_rows(n_removed);
-        for constants in [Constants::Tight, Constants::Paper] {
-            let step = |rung: Rung| {
-                let mut world = trained.replanned(|config| {
-                    (config.bound, config.constants) = (Some(rung), constants);
-                });
-                world.change(&removed, 0);
-                world
-            };
-            // Steps and what they charge besides the rung are the same; the error bounds differ by the rung alone.
-            let [worst_case, step_norm, data_dependent, per_row] =
-                [Rung::WorstCase, Rung::StepNorm, Rung::DataDependent, Rung::PerRow].map(step);
-            let fit = |world: &World| world.model.state().fits[0].clone();
-            assert!(fit(&worst_case).weights == fit(&per_row).weights);
-            let exact = unknown_part(&fit(&per_row), &per_row.truth(&fit(&per_row)).gradient(&fit(&per_row).weights));
-            let bounds = [&per_row, &data_dependent, &step_norm, &worst_case].map(|w| fit(w).gradient_error.get());
-            assert!(exact.to_f64() <= bounds[0], "{exact:?} {bounds:?} {draw:?}");
-            for pair in bounds.windows(2) {
-                // Rungs may be equal in exact arithmetic (one feature): each adds slack of its own, in parts per million.
-                assert!(pair[0] <= pair[1] * (1.0 + 1e-5), "{exact:?} {bounds:?} removed {}: {draw:?}", removed.len());
-            }
+fn rounding_of_rows_that_arrive_is_charged() {
+    for case in 0..24 {
+        let dim = [1, 2, 40][case % 3];
+        let length = (0.51 + 0.02 * case as f64) / (dim as f64).sqrt();
+        let mut rows = TestStore::of(&vec![vec![length; dim]; 3], &[0.0, 1.0, 0.0]);
+        let mut config = TrainingConfig::new(&Logistic, 1e-3, Some(2));
+        config.max_matrix_dim = 0;
+        let plan = TrainingPlan::new(config).expect("valid");
+        let trained = plan.train(&rows, &mut fixed_noise(), &mut |_| {}).expect("trainable");
+        let mut model = trained.model;
+        for _ in 0..2000 {
+            rows.push(&vec![length; dim], f64::from(u8::from(case % 2 == 0)));
         }
+        let arriving = rows.batch(&(3..2003).collect::<Vec<usize>>());
+        model.change(&Change::add(&arriving), &rows).expect("readable");
+        let fit = &model.state().fits[0];
+        let exact = rows.reference(ReferenceLoss::Logistic, 1e-3, Some(1)).gradient(&fit.weights);
+        let (error, bound) = (unknown_part(fit, &exact).to_f64(), fit.gradient_error.get());
+        assert!(error <= bound, "the gradient is off by {error:e}, bound {bound:e}");
     }
-}
-
-#[test]
-fn stale_curvature_at_its_anchor_is_the_data_dependent_rung() {
-    for constants in [Constants::Tight, Constants::Paper] {
-        let change = CurvatureChange::new(&Logistic, constants, UpperBound::new(0.75));
-        let [design, step, step_image] = [3.5, 0.01, 0.02].map(UpperBound::new);
-        let norms = StepNorms { design, step, step_image };
-        let (fresh, anchored) = (data_dependent(&change, &norms).get(), stale(&change, &norms, UpperBound::ZERO).get());
-        assert!((fresh / anchored - 1.0).abs() < 1e-14, "{fresh:e} {anchored:e}");
-        assert!(stale(&change, &norms, UpperBound::new(1e-3)).get() > anchored);
-    }
-}
-
-/// Paper constants are γ = 1/4 and no factor ½: 2 · 0.25 / 0.0962 = 5.196 times the tight bound.
-#[test]
-fn printed_constants_cost_their_known_factor() {
-    let [design, step, step_image] = [3.5, 0.01, 0.02].map(UpperBound::new);
-    let norms = StepNorms { design, step, step_image };
-    let bound =
-        |constants| data_dependent(&CurvatureChange::new(&Logistic, constants, UpperBound::new(1.0)), &norms).get();
-    let factor = bound(Constants::Paper) / bound(Constants::Tight);
-    assert!((factor - 3.0 * 3.0_f64.sqrt()).abs() < 1e-12, "{factor}");
 }
 
 /// 60 worlds, 40 changes: removal under the squared loss is exact up to rounding, however often it happens.
@@ -239,7 +237,7 @@ fn squared_loss_leaves_rounding_only() {
         for step in 0..40 {
             let report = world.random_change(6);
             let reached = report.claim.gradient_residual.get();
-            assert!(reached <= 1e-9 * world.draw.row_norm.max(1.0).powi(2), "{reached:e}: {:?}", world.draw);
+            assert!(reached <= 1e-9, "{reached:e}: {:?}", world.draw);
             world.check_gradients();
             if step % 20 == 0 {
                 world.check_distance();
@@ -271,7 +269,8 @@ fn influence_is_the_length_of_the_newton_step() {
             let delta = removal_gradient(loss, truth.l2_per_row, &rows, &targets, &fit.weights);
             let step = solve_positive_definite(&truth.hessian(&fit.weights), &delta);
             let exact = norm(&step.expect("positive definite")).to_f64();
-            assert!((estimate / exact - 1.0).abs() < 1e-3, "{estimate:e} for {exact:e}: {:?}", world.draw);
+            // Rows of norm 1e-6 leave steps near the rounding error of the gradient.
+            assert!((estimate - exact).abs() < 1e-3 * exact + 1e-14, "{estimate:e} for {exact:e}: {:?}", world.draw);
         }
     }
 }

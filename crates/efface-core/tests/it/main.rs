@@ -5,9 +5,12 @@
 mod accounting;
 mod bounds;
 mod claim;
+mod ladder;
 mod matrices;
+mod plan;
 mod release;
 mod rows;
 mod samplers;
+mod secrecy;
 mod store;
 mod world;

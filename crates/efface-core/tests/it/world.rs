@@ -1,7 +1,9 @@
 //! A model, its rows and the truth about them, kept in step. No tests here; the checks that tests call after each step.
 
 use efface_core::loss::{Logistic, Loss, Squared};
-use efface_core::model::{ChangeReport, Fit, Model, TrainingConfig, TrainingPlan};
+use efface_core::model::{
+    BudgetRule, ChangeReport, Fit, Mechanism, Model, Release, ReleaseOutcome, TrainingConfig, TrainingPlan,
+};
 use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
 use efface_core::rounding::UpperBound;
@@ -84,7 +86,7 @@ impl Draw {
         for (index, (row, target)) in problem.rows.iter().zip(&problem.targets).enumerate() {
             let mut row: Vec<f64> = row.iter().map(|x| x * self.row_norm).collect();
             if self.constant_column {
-                row.iter_mut().for_each(|x| *x *= 0.6);
+                row = row.iter().map(|x| 0.6 * x).collect();
                 row[self.dim - 1] = 0.79 * self.row_norm;
             }
             let label = match self.loss {
@@ -136,7 +138,9 @@ impl World {
     /// The rows of the given places leave, `n_added` spare rows arrive.
     pub(crate) fn change(&mut self, removed: &[usize], n_added: usize) -> ChangeReport {
         let leaving = self.store.batch(removed);
-        removed.iter().for_each(|index| self.store.remove(*index));
+        for index in removed {
+            self.store.remove(*index);
+        }
         let first = self.store.n_places();
         let n_added = n_added.min(self.spare.len());
         for (row, label) in self.spare.drain(..n_added) {
@@ -165,13 +169,18 @@ impl World {
         self.change(&removed, if kind > 0.65 { n } else { 0 })
     }
 
-    /// The problem of one fit over the rows now present, written a second time.
+    /// The problem of one fit over the rows now present, written a second time. Which negatives take part is the rule's
+    /// own business, tested with the sums over rows.
     pub(crate) fn truth(&self, fit: &Fit) -> Reference {
         let positive = match fit.problem.target {
             TargetRule::Value => None,
             TargetRule::OneVsRest { positive } => Some(positive),
         };
-        let mut reference = self.store.reference(self.draw.loss, self.model.plan().config().l2_per_row, positive);
+        let takes_part =
+            |place: &usize| fit.problem.target(self.store.label(*place), self.store.selector(*place)).is_some();
+        let places: Vec<usize> = self.store.present().into_iter().filter(takes_part).collect();
+        let rows = self.store.batch(&places);
+        let mut reference = rows.reference(self.draw.loss, self.model.plan().config().l2_per_row, positive);
         reference.perturbation = fit.perturbation.as_deref().map_or(Vec::new(), <[f64]>::to_vec);
         reference
     }
@@ -215,23 +224,29 @@ impl World {
 
     fn assert_covers(&self, bound: UpperBound, exact: DoubleDouble, what: &str) {
         let case = (self.draw, self.model.plan().config());
-        if std::env::var("STATS").is_ok() {
-            use std::io::Write; // STATS
-            let mut f = std::fs::OpenOptions::new().append(true).create(true).open("/tmp/stats.txt").unwrap(); // STATS
-            writeln!(
-                f,
-                "{}|{:?}|{:?}|{:e}|{}|{:e}",
-                what,
-                self.model.state().rung,
-                self.draw.loss,
-                bound.get() / exact.to_f64(),
-                self.draw.seed,
-                exact.to_f64()
-            )
-            .unwrap();
-        } // STATS
         assert!(bound.is_finite(), "{what} has no finite bound: {case:?}");
         assert!(DoubleDouble::from(bound.get()) >= exact, "{what} is {exact:?}, its bound {:e}: {case:?}", bound.get());
+    }
+}
+
+/// Mechanism `objective` with the exact budget.
+pub(crate) const OBJECTIVE: Mechanism = Mechanism::Objective { budget: BudgetRule::Analytic };
+
+/// 60 plain rows of 5 features, and a model trained on them.
+pub(crate) fn small_world(seed: u64, loss: ReferenceLoss, configure: impl FnOnce(&mut TrainingConfig)) -> World {
+    World::train(Draw::plain(seed, loss, 60, 5, Shape::Isotropic), configure)
+}
+
+/// Noise that anybody can predict.
+pub(crate) fn fixed_noise() -> NoiseSource {
+    NoiseSource::danger_fixed_seed(5)
+}
+
+/// What a model publishes; it must not refuse.
+pub(crate) fn published(model: &mut Model, noise: &mut NoiseSource) -> Release {
+    match model.release(noise) {
+        ReleaseOutcome::Published(release) => release,
+        refused => panic!("not published: {refused:?}"),
     }
 }
 

@@ -1,0 +1,99 @@
+//! Plans: what is refused before any row is read, and what the defaults are.
+
+use efface_core::accounting::Guarantee;
+use efface_core::loss::{Logistic, Squared};
+use efface_core::model::{BudgetRule, Mechanism, PlanError, TrainingConfig, TrainingPlan};
+use efface_core::noise::NoiseLaw;
+use efface_core::residual::Rung;
+
+fn logistic() -> TrainingConfig {
+    TrainingConfig::new(&Logistic, 0.01, Some(2))
+}
+
+fn refusal(config: TrainingConfig) -> String {
+    TrainingPlan::new(config).expect_err("must be refused").to_string()
+}
+
+#[test]
+fn numbers_that_must_be_positive_are_named_with_their_value() {
+    for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let configs = [
+            ("l2", TrainingConfig { l2_per_row: value, ..logistic() }),
+            ("epsilon", TrainingConfig { epsilon: value, ..logistic() }),
+            ("tolerance", TrainingConfig { gradient_tolerance: value, ..logistic() }),
+            ("noise-std", TrainingConfig { noise_std: Some(value), ..logistic() }),
+        ];
+        for (name, config) in configs {
+            assert_eq!(refusal(config), format!("{name} must be positive and finite, got `{value}`"));
+        }
+    }
+}
+
+#[test]
+fn delta_is_a_probability_and_only_the_gaussian_law_has_one() {
+    for value in [0.0, 1.0, -1e-5, 2.0, f64::NAN] {
+        let config = TrainingConfig { delta: value, ..logistic() };
+        assert_eq!(refusal(config.clone()), format!("delta must be above 0 and below 1, got `{value}`"));
+        let gamma = TrainingPlan::new(TrainingConfig { law: NoiseLaw::Gamma, ..config }).expect("δ is not used");
+        assert_eq!(gamma.guarantee(), Guarantee { epsilon: 1.0, delta: 0.0 });
+    }
+}
+
+#[test]
+fn fractions_extractors_classes_and_bounds_are_checked() {
+    for fraction in [0.0, -0.1, 1.1, f64::NAN] {
+        assert!(refusal(TrainingConfig { negatives: Some(fraction), ..logistic() }).starts_with("negatives must be"));
+    }
+    for (epsilon, delta) in
+        [(-1.0, 0.0), (f64::INFINITY, 0.0), (f64::NAN, 0.0), (1.0, 1.0), (1.0, -0.1), (1.0, f64::NAN)]
+    {
+        let config = TrainingConfig { extractor: Some(Guarantee { epsilon, delta }), ..logistic() };
+        assert!(matches!(TrainingPlan::new(config), Err(PlanError::Extractor { .. })));
+    }
+    for n_classes in [None, Some(0), Some(1)] {
+        let config = TrainingConfig { n_classes, ..logistic() };
+        assert!(matches!(TrainingPlan::new(config), Err(PlanError::Classes { loss: "logistic", .. })));
+    }
+    let config = TrainingConfig { n_classes: Some(2), ..TrainingConfig::new(&Squared, 0.1, None) };
+    assert!(matches!(TrainingPlan::new(config), Err(PlanError::NoClasses { loss: "squared" })));
+    let config = TrainingConfig { bound: Some(Rung::NoStep), ..logistic() };
+    assert!(matches!(TrainingPlan::new(config), Err(PlanError::Bound { bound: "no-step" })));
+}
+
+#[test]
+fn a_promise_that_allows_no_difference_is_refused() {
+    let config = TrainingConfig { epsilon: 1e-300, delta: 1e-300, ..logistic() };
+    assert!(matches!(TrainingPlan::new(config), Err(PlanError::Unreachable { .. })));
+}
+
+#[test]
+fn defaults_are_those_of_the_mechanism() {
+    let release = TrainingPlan::new(logistic()).expect("valid");
+    assert_eq!((release.rung(), release.noise_std(), release.is_exact()), (Rung::Stale, 1e-3, false));
+    let objective = Mechanism::Objective { budget: BudgetRule::Paper };
+    let objective = TrainingPlan::new(TrainingConfig { mechanism: objective, ..logistic() }).expect("valid");
+    assert_eq!((objective.rung(), objective.noise_std()), (Rung::DataDependent, 1.0));
+    let squared = TrainingPlan::new(TrainingConfig::new(&Squared, 0.1, None)).expect("valid");
+    assert!(squared.is_exact());
+    assert_eq!(squared.guarantee(), Guarantee { epsilon: 0.0, delta: 0.0 });
+}
+
+#[test]
+fn one_problem_for_two_classes_and_one_per_class_beyond() {
+    let n_problems =
+        |n_classes| TrainingPlan::new(TrainingConfig { n_classes, ..logistic() }).expect("valid").problems().len();
+    assert_eq!([2, 3, 10].map(|n| n_problems(Some(n))), [1, 3, 10]);
+    let squared = TrainingPlan::new(TrainingConfig::new(&Squared, 0.1, None)).expect("valid");
+    assert_eq!(squared.problems().len(), 1);
+}
+
+#[test]
+fn a_configuration_survives_json_and_an_unknown_loss_does_not() {
+    let config = TrainingConfig { bound: Some(Rung::PerRow), ..logistic() };
+    let text = serde_json::to_string(&config).expect("serializable");
+    let back: TrainingConfig = serde_json::from_str(&text).expect("readable");
+    assert_eq!(serde_json::to_string(&back).expect("serializable"), text);
+    assert!(text.contains("\"per-row\"") && text.contains("\"logistic\""));
+    let unknown = serde_json::from_str::<TrainingConfig>(&text.replace("logistic", "hinge"));
+    assert!(unknown.expect_err("no such loss").to_string().contains("unknown loss `hinge`"));
+}
