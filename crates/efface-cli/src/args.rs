@@ -273,9 +273,12 @@ pub(crate) struct AddArgs {
     /// Column or file with the labels [default: the column of training].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) label: Option<String>,
-    /// Column or file with the ids [default: the column of training; rows added without ids are numbered on].
+    /// Column or file with the ids [default: the column of training; without one, rows are numbered on].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) id: Option<String>,
+    /// Column or file that says whose rows they are [default: the column of training].
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) subject: Option<String>,
 }
 
 #[derive(Args)]

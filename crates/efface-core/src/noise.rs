@@ -59,6 +59,7 @@ pub enum NoiseLaw {
 
 impl NoiseLaw {
     /// One vector of `dim` numbers.
+    #[expect(clippy::missing_panics_doc, reason = "a shape of at least 1 is always valid")]
     pub fn sample(self, dim: usize, scale: f64, source: &mut NoiseSource) -> SecretVector {
         let mut noise: Vec<f64> = StandardNormal.sample_iter(&mut source.generator).take(dim).collect();
         let factor = match self {

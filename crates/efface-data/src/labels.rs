@@ -27,6 +27,14 @@ pub enum LabelCodec {
 pub const MAX_CLASSES: usize = 1000;
 
 impl LabelCodec {
+    /// The codec that labels call for: classes for a loss of classification, numbers otherwise.
+    pub fn for_labels(labels: Option<&Labels>, is_classification: bool) -> Result<Self, LabelError> {
+        match labels {
+            Some(labels) if is_classification => Self::for_classification(labels),
+            _ => Ok(Self::Numeric),
+        }
+    }
+
     /// Finds the classes among the labels: at least two, at most [`MAX_CLASSES`].
     pub fn for_classification(labels: &Labels) -> Result<Self, LabelError> {
         let classes = match &labels.values {

@@ -1,6 +1,6 @@
 //! The certificate that comes with a release: enough for a stranger to recompute the claim, and what it does not cover.
 
-use efface_core::model::{Mechanism, ReleaseClaim};
+use efface_core::model::{BudgetRule, Mechanism, ReleaseClaim};
 use efface_core::noise::NoiseLaw;
 use serde::Serialize;
 
@@ -27,6 +27,15 @@ pub struct Certificate {
     pub l2: f64,
     /// How rows are scaled.
     pub scale: String,
+    /// Whether a constant was appended to every row.
+    pub intercept: bool,
+    /// R: bound on the norm of every row.
+    pub row_norm_bound: f64,
+    /// Rows of each problem: `distance_bound` is a residual over λ times these.
+    pub n_rows: Vec<usize>,
+    /// Fraction of the negatives that each problem keeps, by a salted hash of the id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub negatives: Option<f64>,
     /// Number of problems that are published jointly.
     pub n_problems: usize,
     /// Weights per problem, the intercept included.
@@ -35,10 +44,14 @@ pub struct Certificate {
     pub rung: &'static str,
     /// Which constants the bounds use.
     pub gamma: efface_core::residual::Constants,
-    /// Upper bound of the gradient left behind.
+    /// Upper bound of the gradient left behind, as claimed.
     pub gradient_residual: f64,
-    /// r: upper bound of the distance to the retrained weights.
+    /// r: upper bound of the distance to the retrained weights, as claimed: a step of a scale that does not depend on the
+    /// rows.
     pub distance_bound: f64,
+    /// How the removal budget follows from σ, ε and δ (mechanism `objective`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetRule>,
     /// Law of the noise.
     pub law: NoiseLaw,
     /// Its scale.
@@ -99,19 +112,24 @@ impl Certificate {
             release: claim.release,
             n_removed: directory.index.n_removed,
             certified: claim.certified,
-            mechanism: match settings.config.mechanism {
-                Mechanism::Release => "release",
-                Mechanism::Objective { .. } => "objective",
-            },
+            mechanism: settings.config.mechanism.tag(),
             loss: plan.loss().tag(),
             l2: settings.config.l2_per_row,
             scale: settings.transform.scale.to_string(),
+            intercept: settings.transform.intercept,
+            row_norm_bound: state.row_norm.get(),
+            n_rows: state.fits.iter().map(|fit| fit.n_rows).collect(),
+            negatives: settings.config.negatives,
             n_problems: state.fits.len(),
             dim: model.dim(),
             rung: state.rung.tag(),
             gamma: settings.config.constants,
             gradient_residual: claim.gradient_residual.get(),
             distance_bound: claim.distance_bound.get(),
+            budget: match settings.config.mechanism {
+                Mechanism::Release => None,
+                Mechanism::Objective { budget } => Some(budget),
+            },
             law: settings.config.law,
             noise_std: claim.noise_std,
             mu: claim.mu.get(),
@@ -126,11 +144,20 @@ impl Certificate {
                 noise: if plan.is_exact() { "none" } else { "double precision, idealized" },
             },
             adversary: Adversary { sees_prior_release: false, adaptive_requests: !objective, secret_state: true },
-            limits: if objective && !plan.is_exact() { OBJECTIVE_LIMITS.to_vec() } else { Vec::new() },
+            limits: match (plan.is_exact(), objective) {
+                (true, _) => EXACT_LIMITS.to_vec(),
+                (false, true) => OBJECTIVE_LIMITS.to_vec(),
+                (false, false) => Vec::new(),
+            },
             outside_scope: OUTSIDE_SCOPE.to_vec(),
         }
     }
 }
+
+/// What a model without noise leaves open.
+const EXACT_LIMITS: [&str; 1] = [
+    "exact up to rounding: the weights are within distance_bound of the retrained ones, and no noise hides the difference",
+];
 
 /// What the published proof of mechanism `objective` leaves open.
 const OBJECTIVE_LIMITS: [&str; 3] = [

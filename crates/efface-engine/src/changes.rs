@@ -5,9 +5,11 @@ use std::time::Instant;
 
 use efface_core::model::Outcome;
 use efface_core::removal::Change;
-use efface_core::rounding::LowerBound;
+use efface_core::rounding::{LowerBound, UpperBound};
 use efface_core::rows::RowStore;
-use efface_data::{EncodedRows, FeatureOrder, MemoryRows, RowId, RowsFile, Table, encode_table, is_array, read_table};
+use efface_data::{
+    EncodedRows, FeatureOrder, MemoryRows, RowId, RowsFile, Table, TableParts, encode_table, is_array, read_table,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::directory::ROWS;
@@ -33,22 +35,24 @@ pub struct RowSource<'a> {
     pub label: Option<&'a str>,
     /// Column or file with the ids; `None`: likewise.
     pub id: Option<&'a str>,
+    /// Column or file with the subjects; `None`: likewise.
+    pub subject: Option<&'a str>,
 }
 
 impl<'a> RowSource<'a> {
     /// A file whose columns are called as those of training.
     pub fn of(data: &'a Path) -> Self {
-        Self { data, label: None, id: None }
+        Self { data, label: None, id: None, subject: None }
     }
 }
 
-/// What happens to rows without ids.
-#[derive(Clone, Copy)]
-enum NewIds {
-    /// They are numbered on.
-    Counted,
-    /// They cannot be told.
-    Refused,
+/// What rows from a file are for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NewRows {
+    /// They join the others.
+    Add,
+    /// They take the place of the rows of the same ids.
+    Correct,
 }
 
 /// What a change led to.
@@ -59,9 +63,9 @@ pub struct ChangeReport {
     /// Rows that left or came; a corrected row counts once.
     pub n_changed: usize,
     /// Upper bound of the gradient left behind.
-    pub gradient_residual: f64,
+    pub gradient_residual: UpperBound,
     /// Upper bound of the distance to the retrained weights.
-    pub distance_bound: f64,
+    pub distance_bound: UpperBound,
     /// What the bounds rest on.
     pub rung: String,
     /// Whether the model still stands.
@@ -71,7 +75,7 @@ pub struct ChangeReport {
     pub budget: Option<f64>,
     /// Residual so far (mechanism `objective`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spent: Option<f64>,
+    pub spent: Option<UpperBound>,
     /// Time of the step alone.
     pub step_seconds: f64,
     /// Time of the whole call, durable write included.
@@ -131,8 +135,8 @@ impl ModelDirectory {
             this.forget(&positions);
             this.index.n_removed += positions.len();
             let step = Instant::now();
-            let changed = this.model.change(&Change::remove(&batch), &this.rows)?;
-            let mut report = this.report(changed.outcome, positions.len(), step.elapsed().as_secs_f64());
+            this.model.change(&Change::remove(&batch), &this.rows)?;
+            let mut report = this.report(positions.len(), step.elapsed().as_secs_f64());
             report.seconds = start.elapsed().as_secs_f64();
             if let Some(id) = request_id {
                 this.index.requests.insert(id.into(), PastRequest { fingerprint, report: report.clone() });
@@ -147,15 +151,15 @@ impl ModelDirectory {
     /// Adds the rows of a file, read in the way the model's own rows were read.
     pub fn add(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        let encoded = self.read_rows(source, NewIds::Counted)?;
+        let encoded = self.read_rows(source, NewRows::Add)?;
         self.rows.check_append(&encoded)?;
         let n_added = encoded.n_rows();
         self.transaction(|this| {
             let positions = this.append(encoded)?;
             let batch = this.rows.batch(&positions)?;
             let step = Instant::now();
-            let changed = this.model.change(&Change::add(&batch), &this.rows)?;
-            let mut report = this.report(changed.outcome, n_added, step.elapsed().as_secs_f64());
+            this.model.change(&Change::add(&batch), &this.rows)?;
+            let mut report = this.report(n_added, step.elapsed().as_secs_f64());
             this.commit()?;
             report.seconds = start.elapsed().as_secs_f64();
             Ok(report)
@@ -165,7 +169,7 @@ impl ModelDirectory {
     /// Replaces rows by the rows of the same ids in a file: one removal and one addition in one step.
     pub fn correct(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        let encoded = self.read_rows(source, NewIds::Refused)?;
+        let encoded = self.read_rows(source, NewRows::Correct)?;
         let old = self.rows.positions_of(encoded.ids())?;
         let removed = self.rows.batch(&old)?;
         self.check_enough_remain(&removed, Some(&encoded))?;
@@ -177,8 +181,8 @@ impl ModelDirectory {
             let added = this.rows.batch(&positions)?;
             let step = Instant::now();
             let change = Change { removed: Some(&removed), added: Some(&added) };
-            let changed = this.model.change(&change, &this.rows)?;
-            let mut report = this.report(changed.outcome, n_changed, step.elapsed().as_secs_f64());
+            this.model.change(&change, &this.rows)?;
+            let mut report = this.report(n_changed, step.elapsed().as_secs_f64());
             this.commit()?;
             this.purge()?;
             report.seconds = start.elapsed().as_secs_f64();
@@ -186,32 +190,47 @@ impl ModelDirectory {
         })
     }
 
-    fn read_rows(&self, source: &RowSource<'_>, new_ids: NewIds) -> Result<EncodedRows, EngineError> {
+    fn read_rows(&self, source: &RowSource<'_>, role: NewRows) -> Result<EncodedRows, EngineError> {
         let settings = &self.settings;
         let mut columns = settings.columns_for(is_array(source.data));
         columns.label = source.label.map(String::from).or(columns.label);
         columns.id = source.id.map(String::from).or(columns.id);
+        columns.subject = source.subject.map(String::from).or(columns.subject);
+        let path = || source.data.into();
         if columns.label.is_none() {
-            return Err(EngineError::NoLabelNamed { path: source.data.into() });
+            return Err(EngineError::NoLabelNamed { path: path() });
         }
-        let mut table = read_table(source.data, &columns)?;
-        if columns.id.is_none() {
-            match new_ids {
-                NewIds::Refused => return Err(EngineError::NoIdNamed { path: source.data.into() }),
-                NewIds::Counted => table = self.number_on(table)?,
-            }
+        let numbered = columns.id.is_none();
+        if numbered && (role == NewRows::Correct || settings.columns.id.is_some()) {
+            return Err(EngineError::NoIdNamed { path: path() });
         }
+        if role == NewRows::Add && columns.subject.is_none() && settings.columns.subject.is_some() {
+            return Err(EngineError::NoSubjectNamed { path: path() });
+        }
+        let mut parts = read_table(source.data, &columns)?.into_parts();
+        if numbered {
+            self.number_on(&mut parts);
+        }
+        if role == NewRows::Correct && parts.subjects.is_none() {
+            self.keep_subjects(&mut parts)?;
+        }
+        let table = Table::new(parts)?;
         let order = FeatureOrder::Named(&settings.features);
         Ok(encode_table(table, &settings.transform, Some(&settings.codec), order, settings.precision)?)
     }
 
     /// Rows without ids of their own get numbers that no row has had: positions never repeat.
-    fn number_on(&self, table: Table) -> Result<Table, EngineError> {
+    fn number_on(&self, parts: &mut TableParts) {
         let first = self.rows.len();
-        let mut parts = table.into_parts();
         let n_new = parts.ids.as_ref().map_or(0, Vec::len);
         parts.ids = Some((first..first + n_new).map(|number| RowId::parse(&number.to_string())).collect());
-        Ok(Table::new(parts)?)
+    }
+
+    /// A corrected row stays with its subject unless another one is named.
+    fn keep_subjects(&self, parts: &mut TableParts) -> Result<(), EngineError> {
+        let positions = self.rows.positions_of(parts.ids.as_deref().unwrap_or_default())?;
+        parts.subjects = positions.into_iter().map(|position| self.rows.subject(position).cloned()).collect();
+        Ok(())
     }
 
     /// Appends rows in memory and in the file of rows, where they count only after the commit.
@@ -255,21 +274,37 @@ impl ModelDirectory {
         Ok(())
     }
 
-    fn report(&self, outcome: Outcome, n_changed: usize, step_seconds: f64) -> ChangeReport {
+    fn report(&self, n_changed: usize, step_seconds: f64) -> ChangeReport {
+        let report = ChangeReport {
+            n_rows: 0,
+            n_changed,
+            gradient_residual: UpperBound::INFINITE,
+            distance_bound: UpperBound::INFINITE,
+            rung: String::new(),
+            outcome: OutcomeTag::Done,
+            budget: None,
+            spent: None,
+            step_seconds,
+            seconds: step_seconds,
+            repeated: false,
+        };
+        self.brought_up_to_date(&report)
+    }
+
+    /// The report of a change with what the model claims now: after settling, the settled values.
+    #[must_use]
+    pub fn brought_up_to_date(&self, report: &ChangeReport) -> ChangeReport {
         let claim = self.model.claim();
         let budget = self.model.removal_budget();
         ChangeReport {
             n_rows: self.rows.n_rows(),
-            n_changed,
-            gradient_residual: claim.gradient_residual.get(),
-            distance_bound: claim.distance_bound.get(),
+            gradient_residual: claim.gradient_residual,
+            distance_bound: claim.distance_bound,
             rung: claim.rung.tag().into(),
-            outcome: outcome.into(),
+            outcome: self.model.outcome().into(),
             budget: budget.map(LowerBound::get),
-            spent: budget.map(|_| claim.gradient_residual.get()),
-            step_seconds,
-            seconds: step_seconds,
-            repeated: false,
+            spent: budget.map(|_| claim.gradient_residual),
+            ..report.clone()
         }
     }
 

@@ -70,8 +70,9 @@ pub(crate) fn remove_abandoned(out: &Path) {
     let prefix = format!("{name}.partial-");
     let Ok(entries) = fs::read_dir(parent) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
-        let ours = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&prefix));
-        if ours && path.is_dir() && WriterLock::acquire(&path).is_ok() {
+        let number = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(&prefix));
+        let ours = number.is_some_and(|number| number.parse::<u32>().is_ok()) && path.join(RELEASES).is_dir();
+        if ours && WriterLock::acquire(&path).is_ok() {
             // Best effort: it is not a model, and nothing depends on it.
             let _ = fs::remove_dir_all(&path);
         }

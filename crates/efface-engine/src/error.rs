@@ -123,6 +123,12 @@ pub enum EngineError {
         /// The file.
         path: PathBuf,
     },
+    /// The model knows whose rows it has, and these are nobody's.
+    #[error("{}: whose rows these are is not named", path.display())]
+    NoSubjectNamed {
+        /// The file.
+        path: PathBuf,
+    },
     /// A request names nothing to remove.
     #[error("no row to change was named")]
     NothingNamed,
@@ -145,12 +151,6 @@ pub enum EngineError {
     Unbounded {
         /// λ.
         l2_per_row: f64,
-        /// Scale of the noise.
-        noise_std: f64,
-    },
-    /// Noise is so large that the weights leave the range of numbers.
-    #[error("weights with noise-std `{noise_std}` are not finite")]
-    Overflow {
         /// Scale of the noise.
         noise_std: f64,
     },
@@ -178,6 +178,7 @@ impl EngineError {
             Self::NotAModel { .. } => Some("`efface train DATA --label NAME --out DIR` makes one"),
             Self::Locked { .. } => Some("wait until it is done, then try again"),
             Self::NoLabelNamed { .. } => Some("--label FILE names the array of labels"),
+            Self::NoSubjectNamed { .. } => Some("--subject NAME names the column (or the array) of subjects"),
             Self::NoIdNamed { .. } => Some("--id NAME names the column (or the array) of ids"),
             Self::NoRelease { .. } => Some("publish one with `efface release DIR`"),
             Self::LastOfClass { .. } => Some("train a new model without that class"),

@@ -188,10 +188,7 @@ fn check_is_model(path: &Path) -> Result<(), EngineError> {
 /// Encodes the table and checks the plan, before anything is written.
 fn prepare(request: TrainRequest) -> Result<(Settings, TrainingPlan, MemoryRows), EngineError> {
     let TrainRequest { table, columns, transform, mut config, .. } = request;
-    let codec = match table.labels() {
-        Some(labels) if config.loss.is_classification() => LabelCodec::for_classification(labels)?,
-        _ => LabelCodec::Numeric,
-    };
+    let codec = LabelCodec::for_labels(table.labels(), config.loss.is_classification())?;
     config.n_classes = config.loss.is_classification().then_some(codec.classes().len() as u32);
     let plan = TrainingPlan::new(config.clone())?;
     let features = table.feature_names().to_vec();

@@ -9,8 +9,6 @@ use efface_core::model::{Model, TrainingConfig, TrainingPlan};
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::predict;
 use efface_core::removal::Change;
-use efface_core::residual::{CurvatureChange, RemovalSize, worst_case};
-use efface_core::rounding::UpperBound;
 use efface_core::rows::RowStore;
 use efface_data::{FeatureOrder, LabelCodec, MemoryRows, RemovedIds, RowTransform, Table, encode_table};
 use serde::Serialize;
@@ -124,10 +122,7 @@ pub fn plan_from_rows(
     transform: &RowTransform,
 ) -> Result<PlanReport, EngineError> {
     let mut request = request.clone();
-    let codec = match table.labels() {
-        Some(labels) if request.config.loss.is_classification() => LabelCodec::for_classification(labels)?,
-        _ => LabelCodec::Numeric,
-    };
+    let codec = LabelCodec::for_labels(table.labels(), request.config.loss.is_classification())?;
     request.config.n_classes = request.config.loss.is_classification().then_some(codec.classes().len() as u32);
     let plan = TrainingPlan::new(request.config.clone())?;
     let precision = table.features().precision();
@@ -169,7 +164,7 @@ fn plan_row(plan: &TrainingPlan, n_rows: usize, distances: &[f64]) -> PlanRow {
     PlanRow {
         noise_std: plan.noise_std(),
         settle_above_distance: limit,
-        guaranteed_removals: (limit / worst_distance(plan, n_rows)).floor().min(n_rows.saturating_sub(1) as f64) as u64,
+        guaranteed_removals: guaranteed(plan, n_rows, limit),
         expected_removals: fitting as u64,
         at_least: fitting == distances.len() && fitting + 1 < n_rows,
         score_std: plan.noise_std(),
@@ -186,7 +181,7 @@ fn needed(unit: &TrainingPlan, n_rows: usize, distances: &[f64]) -> Vec<NeededNo
         .map(|k| NeededNoise {
             removals: k as u64,
             expected_noise_std: distances[k - 1] / per_noise,
-            guaranteed_noise_std: k as f64 * worst_distance(unit, n_rows) / per_noise,
+            guaranteed_noise_std: worst_distance(unit, n_rows, k as u64) / per_noise,
         })
         .collect()
 }
@@ -237,24 +232,36 @@ fn report(
     }
 }
 
-/// What one removal adds to the distance bound whatever the data: the worst-case rung with ‖w‖ ≤ C/λ.
-fn worst_distance(plan: &TrainingPlan, n_rows: usize) -> f64 {
+/// Single removals without settling that stay within `limit` whatever the data.
+fn guaranteed(plan: &TrainingPlan, n_rows: usize, limit: f64) -> u64 {
+    let (mut low, mut high) = (0, n_rows.saturating_sub(1) as u64);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if worst_distance(plan, n_rows, middle) <= limit { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
+/// Distance bound after k single removals on a stale Hessian, whatever the data.
+///
+/// ```text
+/// v = 2C/(λ(n−k)),   ‖w − w₀‖ ≤ j v before step j,   γ R³ n Σ_{j<k} (j v + v/2) v = γ R³ n v² k²/2
+/// ```
+///
+/// with ‖w‖ ≤ C/λ, divided by λ(n−k), and √K problems together.
+fn worst_distance(plan: &TrainingPlan, n_rows: usize, removals: u64) -> f64 {
     let config = plan.config();
-    if config.loss.curvature_lipschitz() == 0.0 {
+    let gamma = config.loss.curvature_lipschitz();
+    if gamma == 0.0 {
         return 0.0;
     }
-    let gradient_norm_bound = UpperBound::new(config.loss.slope_bound().unwrap_or(f64::INFINITY));
-    let size = RemovalSize {
-        n_changed: 1,
-        n_remaining: n_rows.saturating_sub(1).max(1),
-        l2_per_row: config.l2_per_row,
-        gradient_norm_bound,
-        weights_norm: UpperBound::new(gradient_norm_bound.get() / config.l2_per_row),
-        solver: UpperBound::ZERO,
-        hessian_error: UpperBound::ZERO,
-    };
-    let change = CurvatureChange::new(config.loss, config.constants, UpperBound::new(1.0));
-    worst_case(&change, &size).get() / (config.l2_per_row * size.n_remaining as f64)
+    // Rows of norm 1 and an intercept's constant.
+    let row_norm = 2f64.sqrt();
+    let (n, k) = (n_rows as f64, removals as f64);
+    let strong = config.l2_per_row * (n - k).max(1.0);
+    let step = 2.0 * config.loss.slope_bound().unwrap_or(f64::INFINITY) * row_norm / strong;
+    let residual = gamma * row_norm.powi(3) * n * step * step * k * k / 2.0;
+    residual / strong * (plan.problems().len() as f64).sqrt()
 }
 
 /// Distance bounds after 1, 2, … removals to expect for rows spread evenly over all directions, with the stale rung.

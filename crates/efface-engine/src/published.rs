@@ -25,6 +25,8 @@ pub struct PublishedModel {
     format: String,
     /// k.
     pub release: usize,
+    /// Whether the randomness behind it was unpredictable; if not, nothing is promised of it.
+    pub certified: bool,
     /// Tag of the loss.
     pub loss: String,
     /// Names of the classes; empty for regression.
@@ -87,6 +89,7 @@ impl PublishedModel {
         Self {
             format: FORMAT.into(),
             release: release.claim.release,
+            certified: release.claim.certified,
             loss: settings.config.loss.tag().into(),
             classes: settings.codec.classes().to_vec(),
             features: settings.features.clone(),

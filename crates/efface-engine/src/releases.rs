@@ -49,8 +49,10 @@ pub struct ReleaseReport {
     pub delta: f64,
     /// The least ε that the releases so far prove.
     pub epsilon_spent: f64,
-    /// r.
+    /// r, as claimed.
     pub distance_bound: f64,
+    /// r, as verified. It is a function of the rows: keep it inside.
+    pub verified_distance_bound: f64,
     /// Whether the randomness was unpredictable.
     pub certified: bool,
     /// Passes over the rows made to settle first.
@@ -89,9 +91,6 @@ impl ModelDirectory {
                     return Ok(ReleaseAnswer::Refused { outcome: "budget-exhausted", spent, budget });
                 }
             };
-            if !release.weights.iter().flatten().all(|w| w.is_finite()) {
-                return Err(EngineError::Overflow { noise_std: release.claim.noise_std });
-            }
             let folder = this.publish(&release, copies.as_ref())?;
             let claim = &release.claim;
             let (model, certificate) = match &copies {
@@ -107,6 +106,7 @@ impl ModelDirectory {
                 delta: claim.guarantee.delta,
                 epsilon_spent: claim.epsilon_spent,
                 distance_bound: claim.distance_bound.get(),
+                verified_distance_bound: claim.verified_distance.get(),
                 certified: claim.certified,
                 settle_passes,
                 model,
@@ -122,7 +122,7 @@ impl ModelDirectory {
         let (aside, folder) = release_folders(&self.path, release.claim.release);
         // After the commit the account counts this release, whether or not it ever appears under its name.
         let counted = write_aside(&aside, &model, &certificate)
-            .and_then(|()| copies.map_or(Ok(()), |copies| copies.write(&model, &certificate)))
+            .and_then(|()| copies.map_or(Ok(()), Copies::reserve))
             .and_then(|()| self.commit());
         if let Err(error) = counted {
             // Best effort: what is not counted must not be found.
@@ -132,7 +132,7 @@ impl ModelDirectory {
         fs::rename(&aside, &folder).map_err(EngineError::io(&folder))?;
         directory::sync_parent(&folder)?;
         if let Some(copies) = copies {
-            copies.publish()?;
+            copies.publish(&model, &certificate)?;
         }
         Ok(folder)
     }
@@ -148,7 +148,8 @@ fn write_aside(aside: &Path, model: &[u8], certificate: &[u8]) -> Result<(), Eng
     directory::sync_parent(&aside.join(MODEL_FILE))
 }
 
-/// Copies of a release elsewhere: written aside before anything is spent, named once the release counts.
+/// Copies of a release elsewhere. Their place is tried before anything is spent; what is in them is written once the
+/// release counts, so that no draw of the noise can be found that is counted nowhere.
 struct Copies {
     model: PathBuf,
     certificate: PathBuf,
@@ -163,13 +164,15 @@ impl Copies {
         Ok(Self { model, certificate })
     }
 
-    fn write(&self, model: &[u8], certificate: &[u8]) -> Result<(), EngineError> {
-        directory::write_synced(&aside(&self.model), model)?;
-        directory::write_synced(&aside(&self.certificate), certificate)
+    /// Makes empty files aside: a folder that is missing or not writable is noticed here.
+    fn reserve(&self) -> Result<(), EngineError> {
+        directory::write_synced(&aside(&self.model), &[])?;
+        directory::write_synced(&aside(&self.certificate), &[])
     }
 
-    fn publish(&self) -> Result<(), EngineError> {
-        for path in [&self.model, &self.certificate] {
+    fn publish(&self, model: &[u8], certificate: &[u8]) -> Result<(), EngineError> {
+        for (path, bytes) in [(&self.certificate, certificate), (&self.model, model)] {
+            directory::write_synced(&aside(path), bytes)?;
             fs::rename(aside(path), path).map_err(EngineError::io(path))?;
         }
         directory::sync_parent(&self.model)
@@ -185,20 +188,25 @@ impl Drop for Copies {
 }
 
 fn aside(path: &Path) -> PathBuf {
-    directory::with_suffix(path, ".partial")
+    directory::with_suffix(path, &format!(".partial-{}", std::process::id()))
 }
 
-/// Gives a release its name if a crash came between its commit and its renaming.
+/// Gives a release its name if a crash came between its commit and its renaming, and removes what was never counted.
 pub(crate) fn finish_publication(path: &Path, n_releases: usize) -> Result<(), EngineError> {
-    if n_releases == 0 {
-        return Ok(());
+    let releases = path.join(RELEASES);
+    let (counted, folder) = release_folders(path, n_releases);
+    for entry in fs::read_dir(&releases).map_err(EngineError::io(&releases))? {
+        let left = entry.map_err(EngineError::io(&releases))?.path();
+        if left.extension().is_none_or(|extension| extension != "partial") {
+            continue;
+        }
+        if left == counted && !folder.exists() {
+            fs::rename(&left, &folder).map_err(EngineError::io(&folder))?;
+        } else {
+            fs::remove_dir_all(&left).map_err(EngineError::io(&left))?;
+        }
     }
-    let (aside, folder) = release_folders(path, n_releases);
-    if aside.exists() && !folder.exists() {
-        fs::rename(&aside, &folder).map_err(EngineError::io(&folder))?;
-        directory::sync_parent(&folder)?;
-    }
-    Ok(())
+    directory::sync_parent(&folder)
 }
 
 fn release_folders(path: &Path, release: usize) -> (PathBuf, PathBuf) {

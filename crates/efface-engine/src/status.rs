@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use efface_core::model::Mechanism;
 use efface_core::noise::NoiseLaw;
 use efface_core::rounding::LowerBound;
 use efface_data::Scale;
@@ -77,10 +76,7 @@ impl Status {
         let budget = model.removal_budget();
         let (mu_total, mu_limit) = model.spent_and_limit();
         Ok(Self {
-            mechanism: match settings.config.mechanism {
-                Mechanism::Release => "release",
-                Mechanism::Objective { .. } => "objective",
-            },
+            mechanism: settings.config.mechanism.tag(),
             loss: plan.loss().tag(),
             l2: settings.config.l2_per_row,
             law: settings.config.law,

@@ -15,9 +15,8 @@ pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answe
     let selection = selection(&args.which)?;
     let mut model = ModelDirectory::open(&args.model)?;
     let report = model.remove(&selection, args.request_id.as_deref())?;
-    let settled = if args.settle { Some(model.settle(None)?) } else { None };
-    let outcome = settled.as_ref().map_or(report.outcome, |settled| settled.outcome);
-    let report = ChangeReport { outcome, ..report };
+    let settled = if args.settle && !report.repeated { Some(model.settle(None)?) } else { None };
+    let report = if settled.is_some() { model.brought_up_to_date(&report) } else { report };
     show(&args.model, "removed", &report, settled.as_ref(), output)
 }
 
@@ -32,7 +31,12 @@ pub(crate) fn correct(args: &AddArgs, output: &Output) -> anyhow::Result<Answer>
 }
 
 fn source(args: &AddArgs) -> RowSource<'_> {
-    RowSource { data: &args.data, label: args.label.as_deref(), id: args.id.as_deref() }
+    RowSource {
+        data: &args.data,
+        label: args.label.as_deref(),
+        id: args.id.as_deref(),
+        subject: args.subject.as_deref(),
+    }
 }
 
 fn selection(which: &WhichArgs) -> anyhow::Result<Selection> {
@@ -52,7 +56,7 @@ fn selection(which: &WhichArgs) -> anyhow::Result<Selection> {
     }
 }
 
-/// A change and, where it was asked for, the settling after it. The settled values are the current ones.
+/// A change and, where it was asked for, the settling after it. The claims are those after both.
 #[derive(Serialize)]
 struct ChangeAndSettle<'a> {
     #[serde(flatten)]
@@ -77,12 +81,12 @@ fn show(
     };
     let mut lines = vec![
         ("rows now", report.n_rows.to_string()),
-        ("gradient left, at most", bound(report.gradient_residual)),
-        ("distance to the retrained weights, at most", bound(report.distance_bound)),
+        ("gradient left, at most", bound(report.gradient_residual.get())),
+        ("distance to the retrained weights, at most", bound(report.distance_bound.get())),
         ("certified by", format!("the {} bound", report.rung)),
     ];
     if let (Some(budget), Some(spent)) = (report.budget, report.spent) {
-        lines.push(("budget", format!("{} of {} spent", bound(spent), crate::output::number(budget))));
+        lines.push(("budget", format!("{} of {} spent", bound(spent.get()), crate::output::number(budget))));
     }
     lines.extend(settled.into_iter().flat_map(settle_lines));
     output.show(&ChangeAndSettle { change: report, settled }, &sentence, &lines)?;

@@ -24,7 +24,11 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                 &[
                     ("promised for the model's life (ε, δ)", promise),
                     ("proved so far: ε at that δ", bound(report.epsilon_spent)),
-                    ("distance to the retrained weights, at most", bound(report.distance_bound)),
+                    (
+                        "distance to the retrained weights, verified",
+                        format!("at most {}", bound(report.verified_distance_bound)),
+                    ),
+                    ("the same as claimed in the certificate", format!("at most {}", bound(report.distance_bound))),
                     ("scale of the noise", parameter(report.noise_std)),
                     ("settled first", settled),
                     ("model", report.model.display().to_string()),

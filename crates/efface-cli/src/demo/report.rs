@@ -132,7 +132,7 @@ pub(super) struct Check {
     pub(super) residual: Pair,
     /// Distance r of the weights to the retrained ones.
     pub(super) distance: Pair,
-    /// μ of a release at this moment: distance / noise standard deviation, plus what rounding the release adds.
+    /// μ of a release at this moment: distance / noise standard deviation; as promised at a release, the claimed one.
     pub(super) mu: Pair,
     /// ε that follows from μ at the model's δ.
     pub(super) epsilon: Pair,

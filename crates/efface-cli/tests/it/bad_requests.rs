@@ -210,3 +210,27 @@ fn a_refused_removal_leaves_a_model_that_still_works() {
     assert_eq!(sandbox.json("remove model --id u1")["n_rows"], 59);
     sandbox.json("release model");
 }
+
+/// Rows without a subject would be missed when the subject asks to be forgotten.
+#[test]
+fn rows_of_a_model_with_subjects_stay_somebodys() {
+    let sandbox = Sandbox::new();
+    let column = |values: &[i64]| {
+        npy("<i8", &format!("({},)", values.len()), &values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())
+    };
+    let numbers: Vec<i64> = (0..20).collect();
+    sandbox.write("x.npy", npy_features(20));
+    sandbox.write("y.npy", column(&numbers.iter().map(|i| i % 2).collect::<Vec<_>>()));
+    sandbox.write("ids.npy", column(&numbers));
+    sandbox.write("later.npy", column(&numbers.iter().map(|i| i + 100).collect::<Vec<_>>()));
+    sandbox.write("who.npy", column(&numbers.iter().map(|i| i / 5).collect::<Vec<_>>()));
+    sandbox.json("train x.npy --label y.npy --id ids.npy --subject who.npy --out model");
+    let refused = "add model x.npy --label y.npy";
+    sandbox.refuses(refused, &["error: x.npy: which rows", "hint: --id"]);
+    let refused = format!("{refused} --id later.npy");
+    sandbox.refuses(&refused, &["error: x.npy: whose rows these are is not named", "hint: --subject"]);
+    sandbox.json(&format!("{refused} --subject who.npy"));
+    // A corrected row stays with its subject.
+    sandbox.json("correct model x.npy --label y.npy --id ids.npy");
+    assert_eq!(sandbox.json("remove model --subject 2")["n_changed"], 10);
+}

@@ -83,3 +83,13 @@ fn a_negative_answer_is_repeated_too() {
     let status = sandbox.run("status model --json").json();
     assert_eq!(status["n_removed"], 1);
 }
+
+/// A bound that is not known is `null` in the stored answer, which made the state unreadable.
+#[test]
+fn an_answer_without_a_finite_bound_can_be_read_again() {
+    let sandbox = Sandbox::with_model("--bound worst-case --l2 1e-15");
+    let first = sandbox.run("remove model --id u3 --request-id ticket-1 --json");
+    assert!(first.code == Some(0), "{first:?}");
+    sandbox.json("status model");
+    assert_eq!(timeless(sandbox.json("remove model --id u3 --request-id ticket-1")), timeless(first.json()));
+}

@@ -113,6 +113,9 @@ const DEFAULT_RELEASE_STD: f64 = 1e-3;
 /// Perturbation of mechanism `objective` when none is given.
 const DEFAULT_PERTURBATION_STD: f64 = 1.0;
 
+/// More noise than this leaves no room for sums of squares in double precision.
+const MOST_NOISE: f64 = 1e100;
+
 impl TrainingPlan {
     /// Checks every value.
     pub fn new(config: TrainingConfig) -> Result<Self, PlanError> {
@@ -148,6 +151,9 @@ impl TrainingPlan {
         });
         if !(linear && noise_std == 0.0) {
             positive("noise-std", noise_std)?;
+        }
+        if noise_std > MOST_NOISE {
+            return Err(PlanError::Noise { value: noise_std });
         }
         let unbounded = config.loss.slope_bound().is_none() && !linear;
         if config.bound == Some(Rung::WorstCase) && unbounded || config.bound == Some(Rung::NoStep) {
@@ -263,6 +269,12 @@ pub enum PlanError {
     NotPositive {
         /// The parameter.
         name: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// The noise is beyond all use.
+    #[error("noise-std must be at most 1e100, got `{value}`")]
+    Noise {
         /// Its value.
         value: f64,
     },

@@ -186,14 +186,12 @@ fn three_releases_are_jointly_indistinguishable_as_claimed() {
         // More of the same kind are published until the promise is spent, and then refused.
         for _ in 0..50 {
             let account = line.model.state().account;
-            match publish(&mut line.model) {
-                Some(claimed) => assert!(claimed <= limit, "seed {seed}"),
-                None => {
-                    n_refused += 1;
-                    assert_eq!(line.model.state().account, account, "a refusal is no release");
-                    break;
-                }
-            }
+            let Some(claimed) = publish(&mut line.model) else {
+                n_refused += 1;
+                assert_eq!(line.model.state().account, account, "a refusal is no release");
+                break;
+            };
+            assert!(claimed <= limit, "seed {seed}");
         }
     }
     assert!(n_refused > 100, "only {n_refused} were refused");
@@ -259,13 +257,11 @@ fn gamma_noise_gives_pure_epsilon() {
         }
         assert_eq!(line.model.plan().guarantee().delta, 0.0);
         for _ in 0..50 {
-            match publish(&mut line.model) {
-                Some(claimed) => assert!(claimed <= epsilon, "seed {seed}"),
-                None => {
-                    n_refused += 1;
-                    break;
-                }
-            }
+            let Some(claimed) = publish(&mut line.model) else {
+                n_refused += 1;
+                break;
+            };
+            assert!(claimed <= epsilon, "seed {seed}");
         }
     }
     assert!(n_refused > 100, "only {n_refused} were refused");

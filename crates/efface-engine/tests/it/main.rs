@@ -4,6 +4,7 @@ mod accounting;
 mod crash;
 mod damage;
 mod models;
+mod planning;
 mod purge;
 mod readers;
 mod round_trip;

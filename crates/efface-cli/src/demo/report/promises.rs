@@ -99,9 +99,9 @@ pub(super) fn promised(report: &Report) -> String {
          no more than {points} percentage points better than a coin.</dd>\n\
          <dt>By which means</dt><dd>The engine keeps the exact weights secret, together with a proven limit on their \
          distance from the retrained ones: r&nbsp;=&nbsp;{distance}. A release adds fresh random noise of standard \
-         deviation s&nbsp;=&nbsp;{noise} to each weight. What counts is how small r is against s. This \
-         is μ: r&nbsp;/&nbsp;s, plus what the rounding of the released numbers adds; here \
-         μ&nbsp;=&nbsp;{mu}. The size of the noise was fixed when the model was created; it does not depend on the \
+         deviation s&nbsp;=&nbsp;{noise} to each weight. What counts is how small \
+         μ&nbsp;=&nbsp;r&nbsp;/&nbsp;s is. The digits of r depend on the rows, so a certificate does not show them: \
+         every settled release claims the same μ&nbsp;=&nbsp;{mu}, which r&nbsp;/&nbsp;s stays below. The size of the noise was fixed when the model was created; it does not depend on the \
          data and does not grow with the number of removals.</dd>\n</dl>\n\
          <p class=\"formula\">δ = Φ(μ/2 − ε/μ) − e<sup>ε</sup> Φ(−μ/2 − ε/μ), where Φ is the normal distribution \
          function. Limits are printed rounded up.</p>\n</section>\n",
