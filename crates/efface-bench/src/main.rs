@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p efface-bench -- mnist --data DIR     training, removal, settling on MNIST 3-vs-8
+//! cargo run --release -p efface-bench -- memory --data DIR    peak of memory of one life of a model
 //! cargo run --release -p efface-bench -- ladder --data DIR    what each bound promises, and what is true
 //! cargo run --release -p efface-bench -- growth               instant removal against the number of rows
 //! cargo run --release -p efface-bench -- gram                 the weighted Gram matrix against a matrix product
@@ -35,6 +36,12 @@ enum Command {
         #[arg(long, env = "EFFACE_DATA")]
         data: PathBuf,
     },
+    /// Peak of memory on MNIST 3-vs-8.
+    Memory {
+        /// Directory that holds `mnist/` with the four gzipped IDX files.
+        #[arg(long, env = "EFFACE_DATA")]
+        data: PathBuf,
+    },
     /// The residual ladder for one batch of 100 rows of MNIST 3-vs-8.
     Ladder {
         /// Directory that holds `mnist/` with the four gzipped IDX files.
@@ -51,6 +58,7 @@ fn main() -> anyhow::Result<()> {
     println!("threads: {}", rayon::current_num_threads());
     match Cli::parse().command {
         Command::Mnist { data } => mnist::run(&data),
+        Command::Memory { data } => mnist::memory(&data),
         Command::Ladder { data } => ladder::run(&data),
         Command::Growth => growth::run(),
         Command::Gram => gram::run(),

@@ -59,11 +59,6 @@ impl LabelCodec {
         }
     }
 
-    /// The class of an index.
-    pub fn decode(&self, index: usize) -> Option<&str> {
-        self.classes().get(index).map(String::as_str)
-    }
-
     /// One number per label: the index of its class, or the number that it is.
     pub fn encode(&self, labels: &Labels) -> Result<Vec<f64>, LabelError> {
         match self {

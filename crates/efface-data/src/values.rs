@@ -40,12 +40,19 @@ impl fmt::Display for Precision {
 }
 
 /// Values of many rows, row-major.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum FeatureValues {
     /// Single precision.
     F32(Vec<f32>),
     /// Double precision.
     F64(Vec<f64>),
+}
+
+/// Shape only: rows stay out of logs.
+impl fmt::Debug for FeatureValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FeatureValues({} numbers, {})", self.len(), self.precision())
+    }
 }
 
 impl FeatureValues {

@@ -117,8 +117,8 @@ pub enum EngineError {
         /// The file.
         path: PathBuf,
     },
-    /// Rows to be corrected are told by their ids, and there are none.
-    #[error("{}: which rows to correct is told by ids, and none are named", path.display())]
+    /// Rows of this model are told by their ids, and none are named.
+    #[error("{}: the ids of these rows are not named", path.display())]
     NoIdNamed {
         /// The file.
         path: PathBuf,

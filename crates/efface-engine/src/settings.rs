@@ -19,7 +19,7 @@ pub struct Settings {
     pub codec: LabelCodec,
     /// Precision in which rows are kept.
     pub precision: Precision,
-    /// Salt of the rule that picks negatives. Public.
+    /// Salt of the rule that picks negatives, and of the fingerprints of requests. Random, kept with the secrets.
     pub salt: [u8; 32],
 }
 

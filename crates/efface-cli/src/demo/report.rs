@@ -155,7 +155,8 @@ pub(super) struct Accuracy {
 
 /// Residuals of one and the same sequence of removals without settling; entry k − 1 is the state after k removals.
 ///
-/// Every rung must be a bound for the very steps whose residual is in `truth`. A rung that was not computed is empty.
+/// The steps are taken twice, on a Hessian formed anew each time and on the stale one, and `truth` is what the worse of
+/// the two left: every rung must be above it. A rung that was not computed is empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResidualHistory {
     /// Rows that leave with each removal.
@@ -172,7 +173,7 @@ pub(super) struct ResidualHistory {
     pub(super) per_row: Vec<f64>,
     /// Rung "measured", with its bound on rounding errors.
     pub(super) measured: Vec<f64>,
-    /// The residual itself, computed independently.
+    /// The residual itself, without any allowance for rounding.
     pub(super) truth: Vec<f64>,
 }
 

@@ -16,7 +16,7 @@ use crate::rounding::UpperBound;
 use crate::statistic::{GradientSum, StepPowers};
 
 /// Feature values of a block, row-major, in the precision they are stored in. Arithmetic is always in `f64`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum Features<'a> {
     /// Single precision.
     F32(&'a [f32]),
@@ -25,7 +25,7 @@ pub enum Features<'a> {
 }
 
 /// A run of consecutive rows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct RowBlock<'a> {
     /// `n × dim` values, row-major.
     pub features: Features<'a>,
