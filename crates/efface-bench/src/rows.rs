@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use efface_data::{
-    FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, Precision, RawLabels, RemovedIds,
-    RowTransform, Scale, Table, TableParts, encode_table,
+    FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, RawLabels, RowTransform, Scale, Table,
+    TableParts,
 };
 use flate2::read::GzDecoder;
 use rand::SeedableRng;
@@ -46,7 +46,6 @@ pub(crate) fn synthetic(n_rows: usize, dim: usize) -> anyhow::Result<MemoryRows>
 }
 
 fn rows(features: FeatureValues, dim: usize, classes: Vec<f64>) -> anyhow::Result<MemoryRows> {
-    let precision: Precision = features.precision();
     let origin = Origin::new("benchmark rows");
     let table = Table::new(TableParts {
         feature_names: (0..dim).map(|j| format!("x{j}")).collect(),
@@ -58,11 +57,7 @@ fn rows(features: FeatureValues, dim: usize, classes: Vec<f64>) -> anyhow::Resul
     })?;
     let transform = RowTransform { scale: Scale::Unit, intercept: false };
     let codec = LabelCodec::Classes(vec!["0".into(), "1".into()]);
-    let encoded = encode_table(table, &transform, Some(&codec), FeatureOrder::AsRead, precision)?;
-    let removed = RemovedIds::new([0; 32]);
-    let mut rows = MemoryRows::new(dim, precision, transform.row_norm_bound(), [0; 32], removed);
-    rows.append(encoded)?;
-    Ok(rows)
+    Ok(MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead)?)
 }
 
 fn gunzip(path: &Path) -> anyhow::Result<Vec<u8>> {

@@ -5,6 +5,7 @@ use crate::loss::Loss;
 use crate::residual::measured;
 use crate::rounding::{LowerBound, UpperBound, norm, operations};
 use crate::rows::{Point, RowStore, StoreError};
+use crate::secret::SecretVector;
 
 /// ```text
 /// L_b(w; D) = Σ_i ℓ(wᵀx_i, y_i) + (λ n / 2) ‖w‖² + bᵀw
@@ -68,7 +69,7 @@ impl Objective<'_> {
 pub(crate) struct Measurement {
     pub(crate) n_rows: usize,
     pub(crate) value: f64,
-    pub(crate) gradient: Vec<f64>,
+    pub(crate) gradient: SecretVector,
     pub(crate) error: UpperBound,
 }
 

@@ -13,6 +13,7 @@ use crate::objective::Objective;
 use crate::residual::{self, CurvatureChange, RemovalSize, Rung, StepNorms};
 use crate::rounding::{UpperBound, norm, operations};
 use crate::rows::{Point, RowStore, Sign, StoreError, margin_error};
+use crate::secret::SecretVector;
 
 /// Rows that leave and rows that arrive, in one step.
 #[derive(Clone, Copy, Default)]
@@ -66,10 +67,10 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
     let shift = removal_gradient(fit, change, context)?;
     fit.n_rows = shift.n_rows_after;
     // g − Δ: the gradient at the old weights over the new rows.
-    let gradient: Vec<f64> = fit.gradient.iter().zip(&shift.delta).map(|(g, delta)| g - delta).collect();
+    let gradient: SecretVector = fit.gradient.iter().zip(&*shift.delta).map(|(g, delta)| g - delta).collect();
     fit.gradient_error += shift.error + operations(1) * norm(&gradient);
     let solver_before = norm(&fit.gradient);
-    fit.gradient = gradient.into();
+    fit.gradient = gradient;
     let (Some(gram), true) = (context.gram, fit.curvature.is_some()) else { return Ok(Rung::NoStep) };
 
     update_curvature(fit, change, context)?;
@@ -77,7 +78,7 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
     let ridge = context.objective.ridge(fit.n_rows);
     let weights_norm = norm(&fit.weights);
     let anchor_distance = curvature.distance_from(&fit.weights);
-    let right_hand_side: Vec<f64> = fit.gradient.iter().map(|g| -g).collect();
+    let right_hand_side: SecretVector = fit.gradient.iter().map(|g| -g).collect();
 
     let design = context.design_norm_squared.sqrt();
     let solution = newton_step(curvature, context, ridge, &right_hand_side, anchor_distance, design);
@@ -118,7 +119,7 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
     // The weights are rounded to the nearest numbers, which moves the gradient by at most ‖H‖ times that.
     let smoothness = context.objective.smoothness(context.design_norm_squared, fit.n_rows);
     let weight_rounding = smoothness * operations(1) * norm(&fit.weights);
-    fit.gradient = solution.leftover.iter().map(|x| -x).collect::<Vec<f64>>().into();
+    fit.gradient = solution.leftover.iter().map(|x| -x).collect();
     fit.gradient_error += solution.leftover_error + curvature_error + weight_rounding;
     if solution.iterations > REFACTOR_ABOVE {
         curvature.refactor(ridge);
@@ -142,7 +143,7 @@ pub(crate) fn step_size(fit: &Fit, change: &Change<'_>, context: &StepContext<'_
 /// Δ and what comes with it.
 struct Shift {
     /// Δ = (m − p) λ w + Σ_removed ∇ℓ − Σ_added ∇ℓ.
-    delta: Vec<f64>,
+    delta: SecretVector,
     /// Distance of `delta` from the exact one.
     error: UpperBound,
     n_changed: usize,
@@ -152,8 +153,12 @@ struct Shift {
 fn removal_gradient(fit: &Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<Shift, StoreError> {
     let objective = &context.objective;
     let weights_norm = norm(&fit.weights);
-    let mut shift =
-        Shift { delta: vec![0.0; fit.weights.len()], error: UpperBound::ZERO, n_changed: 0, n_rows_after: fit.n_rows };
+    let mut shift = Shift {
+        delta: SecretVector::zeros(fit.weights.len()),
+        error: UpperBound::ZERO,
+        n_changed: 0,
+        n_rows_after: fit.n_rows,
+    };
     let mut size = UpperBound::ZERO;
     for (sign, rows) in change.parts() {
         let point = Point { problem: &fit.problem, weights: &fit.weights };

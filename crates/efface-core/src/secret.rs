@@ -22,6 +22,16 @@ impl From<Vec<f64>> for SecretVector {
     }
 }
 
+impl FromIterator<f64> for SecretVector {
+    fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
+        // Collected into a vector that does not move: a growing one would leave copies behind.
+        let values = values.into_iter();
+        let mut vector = Vec::with_capacity(values.size_hint().1.unwrap_or(values.size_hint().0));
+        vector.extend(values);
+        Self(vector)
+    }
+}
+
 impl Deref for SecretVector {
     type Target = [f64];
 

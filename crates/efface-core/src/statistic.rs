@@ -2,6 +2,7 @@
 
 use crate::loss::{EVALUATION_ROUNDING, Loss};
 use crate::rounding::{UpperBound, operations};
+use crate::secret::SecretVector;
 
 /// `Σ ℓ` and `Σ ∇ℓ` over the rows of a problem, at one point.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,8 +11,8 @@ pub struct GradientSum {
     pub n_rows: usize,
     /// `Σ ℓ(wᵀx_i, y_i)`.
     pub value: f64,
-    /// `Σ ℓ′(wᵀx_i, y_i) x_i`.
-    pub gradient: Vec<f64>,
+    /// `Σ ℓ′(wᵀx_i, y_i) x_i`. For one row it is a multiple of the row.
+    pub gradient: SecretVector,
     /// `Σ |ℓ′|`.
     pub(crate) slope_size: f64,
     /// `Σ ℓ″`.
@@ -23,7 +24,14 @@ pub struct GradientSum {
 impl GradientSum {
     /// The empty sum.
     pub(crate) fn zeros(dim: usize) -> Self {
-        Self { n_rows: 0, value: 0.0, gradient: vec![0.0; dim], slope_size: 0.0, curvature_size: 0.0, depth: 0 }
+        Self {
+            n_rows: 0,
+            value: 0.0,
+            gradient: SecretVector::zeros(dim),
+            slope_size: 0.0,
+            curvature_size: 0.0,
+            depth: 0,
+        }
     }
 
     /// Adds the sum over other rows at the same point.
@@ -32,7 +40,7 @@ impl GradientSum {
         self.value += other.value;
         self.slope_size += other.slope_size;
         self.curvature_size += other.curvature_size;
-        for (mine, theirs) in self.gradient.iter_mut().zip(&other.gradient) {
+        for (mine, theirs) in self.gradient.iter_mut().zip(&*other.gradient) {
             *mine += theirs;
         }
         self.depth = self.depth.max(other.depth) + 1;

@@ -10,7 +10,7 @@ use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::predict;
 use efface_core::removal::Change;
 use efface_core::rows::RowStore;
-use efface_data::{FeatureOrder, LabelCodec, MemoryRows, RemovedIds, RowTransform, Table, encode_table};
+use efface_data::{FeatureOrder, LabelCodec, MemoryRows, RowTransform, Table};
 use serde::Serialize;
 
 use crate::error::EngineError;
@@ -125,11 +125,8 @@ pub fn plan_from_rows(
     let codec = LabelCodec::for_labels(table.labels(), request.config.loss.is_classification())?;
     request.config.n_classes = request.config.loss.is_classification().then_some(codec.classes().len() as u32);
     let plan = TrainingPlan::new(request.config.clone())?;
-    let precision = table.features().precision();
-    let encoded = encode_table(table, transform, Some(&codec), FeatureOrder::AsRead, precision)?;
-    let (dim, bound) = (encoded.dim(), transform.row_norm_bound());
-    let mut all = MemoryRows::new(dim, precision, bound, [0; 32], RemovedIds::new([0; 32]));
-    all.append(encoded)?;
+    let all = MemoryRows::of_table(table, transform, Some(&codec), FeatureOrder::AsRead)?;
+    let dim = all.dim();
     let (held_out, kept): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|i| is_held_out(*i));
     let (mut rows, test) = (all.batch(&kept)?, all.batch(if held_out.is_empty() { &kept } else { &held_out })?);
     let n_rows = rows.n_rows();

@@ -8,9 +8,7 @@ use efface_core::loss;
 use efface_core::model::Release;
 use efface_core::predict;
 use efface_core::rows::RowStore;
-use efface_data::{
-    Columns, FeatureOrder, LabelCodec, MemoryRows, RemovedIds, RowId, RowTransform, Scale, Table, encode_table,
-};
+use efface_data::{Columns, FeatureOrder, LabelCodec, MemoryRows, RowId, RowTransform, Scale, Table};
 use serde::{Deserialize, Serialize};
 
 use crate::directory::RELEASES;
@@ -163,12 +161,8 @@ impl PublishedModel {
     }
 
     fn scores(&self, table: Table) -> Result<(Vec<Vec<f64>>, usize), EngineError> {
-        let transform = self.transform();
-        let precision = table.features().precision();
-        let encoded = encode_table(table, &transform, None, FeatureOrder::Named(&self.features), precision)?;
-        let removed = RemovedIds::new([0; 32]);
-        let mut rows = MemoryRows::new(encoded.dim(), precision, transform.row_norm_bound(), [0; 32], removed);
-        rows.append(encoded)?;
+        let order = FeatureOrder::Named(&self.features);
+        let rows = MemoryRows::of_table(table, &self.transform(), None, order)?;
         Ok((predict::margins(&rows, &self.problems())?, rows.n_rows()))
     }
 

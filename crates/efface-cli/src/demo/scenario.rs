@@ -11,8 +11,8 @@ use efface_core::removal::Change;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::RowStore;
 use efface_data::{
-    FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, Precision, RawLabels, RemovedIds, RowId,
-    RowTransform, Scale, Table, TableParts, encode_table,
+    FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, RawLabels, RowId, RowTransform, Scale, Table,
+    TableParts,
 };
 
 use super::digits::Digits;
@@ -204,11 +204,7 @@ fn rows_of(digits: &Digits, indices: &[usize]) -> anyhow::Result<MemoryRows> {
     })?;
     let transform = RowTransform { scale: Scale::Unit, intercept: true };
     let codec = LabelCodec::Classes((0..10).map(|digit| digit.to_string()).collect());
-    let encoded = encode_table(table, &transform, Some(&codec), FeatureOrder::AsRead, Precision::F32)?;
-    let removed = RemovedIds::new([0; 32]);
-    let mut rows = MemoryRows::new(encoded.dim(), Precision::F32, transform.row_norm_bound(), [0; 32], removed);
-    rows.append(encoded)?;
-    Ok(rows)
+    Ok(MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead)?)
 }
 
 /// The number of a row or a subject as its id.

@@ -5,13 +5,14 @@
 
 use super::{Cholesky, TrackedMatrix, kernel};
 use crate::rounding::{UpperBound, norm, operations};
+use crate::secret::SecretVector;
 
 /// A step and what is left of the right-hand side after it.
 pub(crate) struct Solution {
     /// v.
-    pub(crate) step: Vec<f64>,
+    pub(crate) step: SecretVector,
     /// `b − (A + ridge·I) v`.
-    pub(crate) leftover: Vec<f64>,
+    pub(crate) leftover: SecretVector,
     /// Distance of `leftover` from the exact one.
     pub(crate) leftover_error: UpperBound,
     /// Products with the matrix that were made.
@@ -30,13 +31,13 @@ pub(crate) fn solve(
     mut done: impl FnMut(&[f64], f64) -> bool,
 ) -> Solution {
     let dim = right_hand_side.len();
-    let mut step = right_hand_side.to_vec();
+    let mut step = SecretVector::from(right_hand_side.to_vec());
     factor.solve(&mut step);
-    let mut image = vec![0.0; dim];
+    let mut image = SecretVector::zeros(dim);
     let (mut leftover, mut leftover_error) = remainder(matrix, ridge, right_hand_side, &step, &mut image);
     let mut iterations = 1;
     let mut converged = done(&step, kernel::dot(&leftover, &leftover).sqrt());
-    let mut direction: Vec<f64> = Vec::new();
+    let mut direction = SecretVector::default();
     let mut last_product = 0.0;
     while !converged && iterations < limit {
         let mut preconditioned = leftover.clone();
@@ -46,7 +47,7 @@ pub(crate) fn solve(
             direction = preconditioned;
         } else {
             let keep = product / last_product;
-            for (direction, new) in direction.iter_mut().zip(&preconditioned) {
+            for (direction, new) in direction.iter_mut().zip(&*preconditioned) {
                 *direction = keep * *direction + new;
             }
         }
@@ -74,9 +75,15 @@ pub(crate) fn solve(
 }
 
 /// `b − (A + ridge·I) v` and its rounding error.
-fn remainder(matrix: &TrackedMatrix, ridge: f64, b: &[f64], v: &[f64], image: &mut [f64]) -> (Vec<f64>, UpperBound) {
+fn remainder(
+    matrix: &TrackedMatrix,
+    ridge: f64,
+    b: &[f64],
+    v: &[f64],
+    image: &mut [f64],
+) -> (SecretVector, UpperBound) {
     let product_error = matrix.multiply(ridge, v, norm(v), image);
-    let leftover: Vec<f64> = b.iter().zip(image).map(|(b, image)| b - *image).collect();
+    let leftover: SecretVector = b.iter().zip(image).map(|(b, image)| b - *image).collect();
     let subtraction = operations(1) * norm(&leftover);
     (leftover, product_error + subtraction)
 }

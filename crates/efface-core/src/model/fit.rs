@@ -79,7 +79,7 @@ impl Fit {
     pub(crate) fn accept(&mut self, measurement: Measurement) {
         self.n_rows = measurement.n_rows;
         self.gradient_error = measurement.error;
-        self.gradient = measurement.gradient.into();
+        self.gradient = measurement.gradient;
     }
 
     /// Measures the gradient at the current weights, in one pass.

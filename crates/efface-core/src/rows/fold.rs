@@ -6,6 +6,7 @@ use std::ops::Range;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
+use zeroize::Zeroize;
 
 use super::{Features, Point, Problem, RowBlock, RowStore, Sign, StoreError};
 use crate::linalg::TrackedMatrix;
@@ -147,6 +148,12 @@ struct GramRun {
     margins: Vec<f64>,
     roots: Vec<f64>,
     scaled: Vec<f64>,
+}
+
+impl Drop for GramRun {
+    fn drop(&mut self) {
+        self.scaled.zeroize();
+    }
 }
 
 impl GramRun {

@@ -31,7 +31,7 @@ impl Descent {
             &mut fit.weights,
             |weights| {
                 let at = objective.measure(rows, &Point { problem: &problem, weights }, perturbation)?;
-                Ok::<_, StoreError>((at.value, at.gradient))
+                Ok::<_, StoreError>((at.value, at.gradient.to_vec()))
             },
             precondition,
             |progress| {

@@ -11,6 +11,7 @@ use crate::linalg::{Cholesky, kernel};
 use crate::objective::{Measurement, Objective};
 use crate::rounding::norm;
 use crate::rows::{Point, Problem, RowStore, StoreError};
+use crate::secret::SecretVector;
 
 /// Where polishing ended.
 pub(crate) struct Polished {
@@ -49,7 +50,7 @@ pub(crate) fn polish(
         }
         let mut step = measurement.gradient.clone();
         factor.solve(&mut step);
-        let before = weights.to_vec();
+        let before = SecretVector::from(weights.to_vec());
         let mut length = 1.0;
         let next = loop {
             weights.copy_from_slice(&before);

@@ -45,7 +45,7 @@ fn all_sums(store: &TestStore) -> Vec<u64> {
     let mut numbers = vec![store.count(&problem).expect("readable") as f64];
     for sum in store.gradients(&Logistic, &points).expect("readable") {
         numbers.extend([sum.n_rows as f64, sum.value]);
-        numbers.extend(&sum.gradient);
+        numbers.extend(&*sum.gradient);
     }
     let (mut gram, mut hessian) = (TrackedMatrix::zeros(dim), TrackedMatrix::zeros(dim));
     store.add_gram(Sign::Add, &mut gram).expect("readable");
@@ -119,7 +119,7 @@ fn any_layout_gives_the_same_sums_up_to_rounding() {
             assert_eq!(sum.n_rows, first.n_rows);
             assert!((sum.value - first.value).abs() < 1e-12 * first.value);
             // At most 900 terms of size one, in double precision.
-            assert!(sum.gradient.iter().zip(&first.gradient).all(|(a, b)| (a - b).abs() < 1e-12));
+            assert!(sum.gradient.iter().zip(&*first.gradient).all(|(a, b)| (a - b).abs() < 1e-12));
             let entries = gram.parts().0.iter().zip(first_gram.parts().0);
             let distance = entries.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
             assert!(distance <= gram.error().get() + first_gram.error().get());
@@ -134,7 +134,7 @@ fn an_empty_store_sums_to_nothing() {
         let problem = Problem::regression();
         let point = Point { problem: &problem, weights: &[1.0, 2.0, 3.0] };
         let sum = store.gradients(&Squared, &[point]).expect("readable").swap_remove(0);
-        assert_eq!((sum.n_rows, sum.value, sum.gradient), (0, 0.0, vec![0.0; 3]));
+        assert_eq!((sum.n_rows, sum.value, sum.gradient), (0, 0.0, vec![0.0; 3].into()));
         assert_eq!(store.count(&problem).expect("readable"), 0);
         let mut gram = TrackedMatrix::zeros(3);
         store.add_gram(Sign::Add, &mut gram).expect("readable");
@@ -166,7 +166,7 @@ fn removed_rows_do_not_count() {
             assert_eq!(with.n_rows, without.n_rows);
             assert_eq!(store.count(&problem).expect("readable"), with.n_rows);
             assert!((with.value - without.value).abs() < 1e-11);
-            assert!(with.gradient.iter().zip(&without.gradient).all(|(a, b)| (a - b).abs() < 1e-12));
+            assert!(with.gradient.iter().zip(&*without.gradient).all(|(a, b)| (a - b).abs() < 1e-12));
             let powers = |store: &TestStore| store.step_powers(&point).expect("readable");
             assert_eq!(powers(&store).n_rows, powers(&compact).n_rows);
             assert!((powers(&store).fourth_powers / powers(&compact).fourth_powers - 1.0).abs() < 1e-12);

@@ -14,11 +14,13 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 use self::index::{Departure, Index};
-use crate::encode::EncodedRows;
-use crate::error::{AppendError, LookupError};
+use crate::encode::{EncodedRows, FeatureOrder, encode_table};
+use crate::error::{AppendError, EncodeError, LookupError};
 use crate::id::RowId;
-use crate::labels::MAX_CLASSES;
+use crate::labels::{LabelCodec, MAX_CLASSES};
 use crate::removed::RemovedIds;
+use crate::scale::RowTransform;
+use crate::table::Table;
 use crate::values::{FeatureValues, Precision, extend_zeroizing};
 
 /// Rows, their labels, ids and subjects. What is removed or dropped is overwritten with zeros.
@@ -55,6 +57,24 @@ impl MemoryRows {
             index: Index::new(removed),
             label_counts: Vec::new(),
         }
+    }
+
+    /// The rows of a table, encoded. For rows that are looked at and dropped again: salt and key are zero.
+    ///
+    /// Without a codec (for prediction) labels are left aside and zero.
+    #[expect(clippy::missing_panics_doc, reason = "an empty store of the same shape takes every encoded row")]
+    pub fn of_table(
+        table: Table,
+        transform: &RowTransform,
+        codec: Option<&LabelCodec>,
+        order: FeatureOrder<'_>,
+    ) -> Result<Self, EncodeError> {
+        let precision = table.features().precision();
+        let encoded = encode_table(table, transform, codec, order, precision)?;
+        let removed = RemovedIds::new([0; 32]);
+        let mut rows = Self::new(encoded.dim(), precision, transform.row_norm_bound(), [0; 32], removed);
+        rows.append(encoded).expect("an empty store of the same shape takes every encoded row");
+        Ok(rows)
     }
 
     /// A store of the same shape, salt and key, without rows and without removed ids.

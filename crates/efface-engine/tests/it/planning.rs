@@ -6,8 +6,8 @@ use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
 use efface_core::rows::RowStore;
 use efface_data::{
-    FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, Precision, RawLabels, RemovedIds,
-    RowTransform, Scale, Table, TableParts, encode_table,
+    FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, RawLabels, RowTransform, Scale, Table,
+    TableParts,
 };
 use efface_engine::{PlanRequest, plan_from_sizes};
 
@@ -26,10 +26,7 @@ fn same_rows(n_rows: usize) -> MemoryRows {
     .expect("valid");
     let transform = RowTransform { scale: Scale::None, intercept: false };
     let codec = LabelCodec::Classes(vec!["0".into(), "1".into()]);
-    let encoded = encode_table(table, &transform, Some(&codec), FeatureOrder::AsRead, Precision::F64).expect("valid");
-    let mut rows = MemoryRows::new(1, Precision::F64, transform.row_norm_bound(), [0; 32], RemovedIds::new([0; 32]));
-    rows.append(encoded).expect("new");
-    rows
+    MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead).expect("valid")
 }
 
 #[test]

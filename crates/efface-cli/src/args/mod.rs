@@ -1,0 +1,205 @@
+//! What can be typed. Help texts live with the flags.
+
+mod choices;
+mod train;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+pub(crate) use train::{PromiseArgs, RowArgs, TrainArgs};
+
+/// Train linear models that can forget: remove rows, or everything about a person, in milliseconds, and prove it.
+#[derive(Parser)]
+#[command(
+    name = "efface",
+    version,
+    after_help = "Start with `efface demo`. Exit codes: 0 done, 1 a negative answer, 2 an error."
+)]
+pub(crate) struct Cli {
+    /// Print one JSON object on stdout instead of text on stderr.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Show the whole story on hand-written digits, with a report.
+    Demo(DemoArgs),
+    /// Train a model and make its directory.
+    Train(Box<TrainArgs>),
+    /// Remove rows or people from a model.
+    Remove(RemoveArgs),
+    /// Add rows to a model.
+    Add(AddArgs),
+    /// Replace rows by corrected ones of the same ids.
+    Correct(AddArgs),
+    /// Measure what removals left behind and polish it away.
+    Settle(SettleArgs),
+    /// Train again from zero on the rows that are left.
+    Retrain(RetrainArgs),
+    /// Publish the model with fresh noise and a certificate.
+    Release(ReleaseArgs),
+    /// Show what a model is and what it claims.
+    Status(StatusArgs),
+    /// Predict with a published model.
+    Predict(PredictArgs),
+    /// Measure a published model on labelled rows.
+    Evaluate(EvaluateArgs),
+    /// Say before training which noise is needed and how many instant removals fit.
+    Plan(PlanArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct DemoArgs {
+    /// Where the report goes.
+    #[arg(long, default_value = "efface-demo.html")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct SeedArgs {
+    /// For tests only: noise from this seed. Whoever knows it can take the noise off; nothing is certified.
+    #[arg(long, value_name = "SEED")]
+    pub(crate) danger_fixed_seed: Option<u64>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  efface remove churn.efface --id 8123
+  efface remove churn.efface --subject alpha --subject beta --settle
+  efface remove churn.efface --ids to-forget.txt --request-id ticket-77")]
+pub(crate) struct RemoveArgs {
+    /// The model directory.
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+    /// Name of this request: asked again, it gets the same answer and removes nothing more.
+    #[arg(long, value_name = "R")]
+    pub(crate) request_id: Option<String>,
+    /// Settle afterwards.
+    #[arg(long)]
+    pub(crate) settle: bool,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct WhichArgs {
+    /// Row id; may be given several times.
+    #[arg(long, value_name = "ID", num_args = 1.., allow_negative_numbers = true)]
+    pub(crate) id: Vec<String>,
+    /// Subject whose rows all go; may be given several times.
+    #[arg(long, value_name = "S", num_args = 1.., allow_negative_numbers = true)]
+    pub(crate) subject: Vec<String>,
+    /// File with one row id per line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ids: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct AddArgs {
+    /// The model directory.
+    pub(crate) model: PathBuf,
+    /// Rows, in the form the model was trained on.
+    pub(crate) data: PathBuf,
+    /// Column or file with the labels [default: the column of training].
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) label: Option<String>,
+    /// Column or file with the ids [default: the column of training; without one, rows are numbered on].
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) id: Option<String>,
+    /// Column or file that says whose rows they are [default: the column of training].
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) subject: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct SettleArgs {
+    /// The model directory.
+    pub(crate) model: PathBuf,
+    /// Gradient norm to reach [default: that of training].
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(crate) tolerance: Option<f64>,
+}
+
+#[derive(Args)]
+pub(crate) struct RetrainArgs {
+    /// The model directory.
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) seed: SeedArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct ReleaseArgs {
+    /// The model directory.
+    pub(crate) model: PathBuf,
+    /// Copy the published model here, and its certificate beside it.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) seed: SeedArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct StatusArgs {
+    /// The model directory.
+    pub(crate) model: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct PredictArgs {
+    /// A published model, the folder of a release, or a model directory (its latest release).
+    pub(crate) model: PathBuf,
+    /// Rows.
+    pub(crate) data: PathBuf,
+    /// Column with row ids [default: row numbers from 0].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) id: Option<String>,
+    /// Where predictions go, as CSV [default: stdout].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct EvaluateArgs {
+    /// A published model, the folder of a release, or a model directory (its latest release).
+    pub(crate) model: PathBuf,
+    /// Rows.
+    pub(crate) data: PathBuf,
+    /// Column with the labels (`.csv`), or file with them (`.npy`).
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) label: String,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  efface plan --rows 100000 --dim 256 --l2 1e-3 --epsilon 1 --delta 1e-5
+  efface plan public-sample.csv --label churned --l2 1e-3 --epsilon 1 --delta 1e-5")]
+pub(crate) struct PlanArgs {
+    /// A public sample of the data; without it, --rows and --dim.
+    #[arg(required_unless_present_all = ["rows", "dim"])]
+    pub(crate) data: Option<PathBuf>,
+    /// Column or file with the labels of the sample.
+    #[arg(long, value_name = "NAME|FILE", required_unless_present_all = ["rows", "dim"])]
+    pub(crate) label: Option<String>,
+    /// Columns of the sample to use as features [default: all others].
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub(crate) features: Option<Vec<String>>,
+    /// Columns of the sample to leave out.
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+    /// n.
+    #[arg(long, value_name = "N", requires = "dim", conflicts_with = "data")]
+    pub(crate) rows: Option<usize>,
+    /// d.
+    #[arg(long, value_name = "D", requires = "rows")]
+    pub(crate) dim: Option<usize>,
+    #[command(flatten)]
+    pub(crate) shape: RowArgs,
+    #[command(flatten)]
+    pub(crate) promise: PromiseArgs,
+}

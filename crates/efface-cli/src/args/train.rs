@@ -1,0 +1,178 @@
+//! What is decided at training: columns, scaling, the promise, and how it is kept.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use efface_core::accounting::Guarantee;
+use efface_core::loss;
+use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
+use efface_core::noise::NoiseLaw;
+use efface_core::residual::Constants;
+use efface_data::{Columns, RowTransform, Scale};
+
+use super::SeedArgs;
+use super::choices::{BoundArg, BudgetArg, GammaArg, LawArg, LossArg, MechanismArg};
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  efface train people.csv --label churned --id customer --out churn.efface
+  efface train x.npy --label y.npy --scale clip:10 --l2 1e-4 --out model.efface
+  efface train people.csv --label churned --mechanism objective --noise-std 10 --gamma paper --budget paper --out paper.efface")]
+pub(crate) struct TrainArgs {
+    /// Rows: `.csv` with a header, or `.npy` (rows × features); either may be gzipped.
+    pub(crate) data: PathBuf,
+    /// The model directory to make.
+    #[arg(long)]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
+    #[command(flatten)]
+    pub(crate) rows: RowArgs,
+    #[command(flatten)]
+    pub(crate) promise: PromiseArgs,
+    /// How the model is protected when it leaves.
+    #[arg(long, value_enum, default_value_t = MechanismArg::Release)]
+    pub(crate) mechanism: MechanismArg,
+    /// What certifies a removal [default: stale (release), data-dependent (objective)].
+    #[arg(long, value_enum)]
+    pub(crate) bound: Option<BoundArg>,
+    /// Constants of the bounds: the least ones, or those the paper prints (γ = 1/4, no factor ½).
+    #[arg(long, value_enum, default_value_t = GammaArg::Tight)]
+    pub(crate) gamma: GammaArg,
+    /// Removal budget of mechanism `objective`: exact for every ε, or σε/c as printed.
+    #[arg(long, value_enum, default_value_t = BudgetArg::Analytic)]
+    pub(crate) budget: BudgetArg,
+    /// What a private feature extractor spent; added to what is claimed.
+    #[arg(long, value_name = "E", requires = "extractor_delta", allow_hyphen_values = true)]
+    pub(crate) extractor_epsilon: Option<f64>,
+    /// Likewise.
+    #[arg(long, value_name = "D", requires = "extractor_epsilon", allow_hyphen_values = true)]
+    pub(crate) extractor_delta: Option<f64>,
+    /// With three classes or more: fraction of the negatives each one-vs-rest problem keeps, by a salted hash of the id.
+    #[arg(long, value_name = "FRACTION", allow_hyphen_values = true)]
+    pub(crate) negatives: Option<f64>,
+    /// Gradient norm at which training and settling stop.
+    #[arg(long, value_name = "T", default_value_t = 1e-9, allow_hyphen_values = true)]
+    pub(crate) tolerance: f64,
+    /// Keep no d × d matrix beyond this many features: L-BFGS, and removals without a step.
+    #[arg(long, value_name = "D", default_value_t = 4096)]
+    pub(crate) max_matrix_dim: usize,
+    #[command(flatten)]
+    pub(crate) seed: SeedArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct ColumnArgs {
+    /// Column with the labels (`.csv`), or file with them (`.npy`).
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) label: String,
+    /// Column (or `.npy` file) with row ids [default: row numbers from 0].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) id: Option<String>,
+    /// Column (or `.npy` file) that says whose row it is.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) subject: Option<String>,
+    /// Columns to use as features [default: all others].
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub(crate) features: Option<Vec<String>>,
+    /// Columns to leave out.
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+}
+
+impl ColumnArgs {
+    pub(crate) fn columns(&self) -> Columns {
+        Columns {
+            features: self.features.clone(),
+            label: Some(self.label.clone()),
+            id: self.id.clone(),
+            subject: self.subject.clone(),
+            ignore: self.ignore.clone(),
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct RowArgs {
+    /// Append a constant 1 to every row.
+    #[arg(long)]
+    pub(crate) intercept: bool,
+    /// unit: every row to norm 1; clip:R: divide by R, shorten longer rows; none: rows must have norm at most 1.
+    #[arg(long, default_value_t = Scale::Unit, value_name = "unit|clip:R|none")]
+    pub(crate) scale: Scale,
+}
+
+impl RowArgs {
+    pub(crate) fn transform(&self) -> RowTransform {
+        RowTransform { scale: self.scale, intercept: self.intercept }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct PromiseArgs {
+    /// Loss.
+    #[arg(long, value_enum, default_value_t = LossArg::Logistic)]
+    pub(crate) loss: LossArg,
+    /// λ: the objective adds λ·n/2·‖w‖².
+    #[arg(long, value_name = "LAMBDA", default_value_t = 1e-3, allow_hyphen_values = true)]
+    pub(crate) l2: f64,
+    /// ε of the promise.
+    #[arg(long, value_name = "E", default_value_t = 1.0, allow_hyphen_values = true)]
+    pub(crate) epsilon: f64,
+    /// δ of the promise (0 under the gamma law).
+    #[arg(long, value_name = "D", default_value_t = 1e-4, allow_hyphen_values = true)]
+    pub(crate) delta: f64,
+    /// Standard deviation of the noise (scale of the gamma law) [default: 0.001 (release), 1 (objective), 0 (squared loss)].
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    pub(crate) noise_std: Option<f64>,
+    /// Law of the noise: gaussian gives (ε, δ), gamma gives pure ε.
+    #[arg(long, value_enum, default_value_t = LawArg::Gaussian)]
+    pub(crate) law: LawArg,
+}
+
+impl PromiseArgs {
+    pub(crate) fn config(&self) -> TrainingConfig {
+        let loss: &'static dyn loss::Loss = match self.loss {
+            LossArg::Logistic => &loss::Logistic,
+            LossArg::Squared => &loss::Squared,
+        };
+        TrainingConfig {
+            epsilon: self.epsilon,
+            delta: self.delta,
+            noise_std: self.noise_std,
+            law: match self.law {
+                LawArg::Gaussian => NoiseLaw::Gaussian,
+                LawArg::Gamma => NoiseLaw::Gamma,
+            },
+            ..TrainingConfig::new(loss, self.l2, None)
+        }
+    }
+}
+
+impl TrainArgs {
+    pub(crate) fn config(&self) -> TrainingConfig {
+        let budget = match self.budget {
+            BudgetArg::Analytic => BudgetRule::Analytic,
+            BudgetArg::Paper => BudgetRule::Paper,
+        };
+        TrainingConfig {
+            mechanism: match self.mechanism {
+                MechanismArg::Release => Mechanism::Release,
+                MechanismArg::Objective => Mechanism::Objective { budget },
+            },
+            bound: self.bound.map(BoundArg::rung),
+            constants: match self.gamma {
+                GammaArg::Tight => Constants::Tight,
+                GammaArg::Paper => Constants::Paper,
+            },
+            extractor: self
+                .extractor_epsilon
+                .zip(self.extractor_delta)
+                .map(|(epsilon, delta)| Guarantee { epsilon, delta }),
+            negatives: self.negatives,
+            gradient_tolerance: self.tolerance,
+            max_matrix_dim: self.max_matrix_dim,
+            ..self.promise.config()
+        }
+    }
+}
