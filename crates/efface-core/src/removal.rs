@@ -111,10 +111,6 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
         }
     };
 
-    if context.rung == Rung::Stale && (leftover + curvature_error).get() >= norm(&fit.gradient).get() {
-        // The step would claim more than staying put, where the gradient is known without any bound.
-        return Ok(Rung::NoStep);
-    }
     kernel::axpy(1.0, &solution.step, &mut fit.weights);
     // The weights are rounded to the nearest numbers, which moves the gradient by at most ‖H‖ times that.
     let smoothness = context.objective.smoothness(context.design_norm_squared, fit.n_rows);

@@ -274,7 +274,7 @@ const fn style(
 }
 
 /// The reference first, then the palette of Okabe and Ito without its yellow, which is too pale for white paper.
-const STYLES: [Style; 7] = [
+const STYLES: [Style; 8] = [
     style("currentColor", "none", 4.0, MarkerShape::Circle, "M27 8a5 5 0 1 1-10 0a5 5 0 1 1 10 0z"),
     style("#D55E00", "12 4", 2.5, MarkerShape::Square, "M17 3h10v10h-10z"),
     style("#0072B2", "none", 2.5, MarkerShape::Triangle, "M22 2l6 11h-12z"),
@@ -282,6 +282,7 @@ const STYLES: [Style; 7] = [
     style("#009E73", "12 4 2 4", 2.5, MarkerShape::TriangleDown, "M22 14l6-11h-12z"),
     style("#CC79A7", "6 3", 2.5, MarkerShape::Star, STAR),
     style("#56B4E9", "12 4 2 4 2 4", 2.5, MarkerShape::Cross, "M17 3l10 10M27 3l-10 10"),
+    style("#7A7A7A", "3 3", 3.5, MarkerShape::Circle, "M27 8a5 5 0 1 1-10 0a5 5 0 1 1 10 0z"),
 ];
 
 /// Width of a chart in its own units; the page scales it.

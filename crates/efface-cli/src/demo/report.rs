@@ -155,8 +155,8 @@ pub(super) struct Accuracy {
 
 /// Residuals of one and the same sequence of removals without settling; entry k − 1 is the state after k removals.
 ///
-/// The steps are taken twice, on a Hessian formed anew each time and on the stale one, and `truth` is what the worse of
-/// the two left: every rung must be above it. A rung that was not computed is empty.
+/// The steps are taken twice: on a Hessian formed anew each time, and on the stale one. Each rung must bound the steps it
+/// is stated for. A rung that was not computed is empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResidualHistory {
     /// Rows that leave with each removal.
@@ -173,8 +173,10 @@ pub(super) struct ResidualHistory {
     pub(super) per_row: Vec<f64>,
     /// Rung "measured", with its bound on rounding errors.
     pub(super) measured: Vec<f64>,
-    /// The residual itself, without any allowance for rounding.
+    /// The residual that steps on a fresh Hessian left, without any allowance for rounding.
     pub(super) truth: Vec<f64>,
+    /// The residual that steps on the stale Hessian left.
+    pub(super) stale_truth: Vec<f64>,
 }
 
 /// Accuracy on held-out rows over the sequence: pairs of the number of removals so far and a fraction between 0 and 1.

@@ -70,9 +70,9 @@ impl Scenario {
         })?;
         let (retrained, retrain) = timed(|| self.train(&mut noise))?;
         let after_removal = self.check(&model, &after_claim, &retrained)?;
-        let after = self.accuracy(&weights(&model))?;
 
         let (settled, settle) = timed(|| Ok(model.settle(&self.rows, None)?))?;
+        let after = self.accuracy(&weights(&model))?;
         let mut at_release = self.check(&model, &settled.claim, &retrained)?;
         let (released, release) = timed(|| match model.release(&mut noise) {
             ReleaseOutcome::Published(release) => Ok(release),

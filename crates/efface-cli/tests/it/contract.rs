@@ -238,6 +238,7 @@ fn the_demo_needs_nothing_and_writes_one_report() {
     assert_eq!(sandbox.names("."), ["report.html"]);
     let report = sandbox.text("report.html");
     assert!(report.contains("</html>") && report.contains("<svg"));
+    assert!(report.contains("Every promise was kept"), "the report's own checks fail");
     for outside in ["src=\"http", "href=\"http", "@import", "<link"] {
         assert!(!report.contains(outside), "{outside}");
     }

@@ -8,16 +8,24 @@ use super::{Digit, RankedDigit, Report, ResidualHistory};
 
 impl ResidualHistory {
     /// The rungs with their names, as the ladder orders them.
-    pub(super) fn rungs(&self) -> [(&'static str, &[f64]); 6] {
+    pub(super) fn rungs(&self) -> [Rung<'_>; 6] {
+        let (fresh, stale) = (&self.truth, &self.stale_truth);
         [
-            ("worst case", &self.worst_case),
-            ("step norm", &self.step_norm),
-            ("data-dependent", &self.data_dependent),
-            ("stale curvature", &self.stale_curvature),
-            ("per row", &self.per_row),
-            ("measured", &self.measured),
+            Rung { name: "worst case", bounds: &self.worst_case, truth: fresh },
+            Rung { name: "step norm", bounds: &self.step_norm, truth: fresh },
+            Rung { name: "data-dependent", bounds: &self.data_dependent, truth: fresh },
+            Rung { name: "stale curvature", bounds: &self.stale_curvature, truth: stale },
+            Rung { name: "per row", bounds: &self.per_row, truth: fresh },
+            Rung { name: "measured", bounds: &self.measured, truth: fresh },
         ]
     }
+}
+
+/// A rung's promises, and the residual they are about.
+pub(super) struct Rung<'a> {
+    pub(super) name: &'static str,
+    pub(super) bounds: &'a [f64],
+    pub(super) truth: &'a [f64],
 }
 
 /// What each rung looks at, in the order of [`ResidualHistory::rungs`].
@@ -39,7 +47,8 @@ pub(super) fn residuals(report: &Report) -> String {
     let history = &report.residuals;
     let n_removals = history.truth.len();
     let mut series = vec![over_removals("truth", &history.truth)];
-    series.extend(history.rungs().map(|(name, bounds)| over_removals(name, bounds)));
+    series.extend(history.rungs().map(|rung| over_removals(rung.name, rung.bounds)));
+    series.push(over_removals("truth of the stale steps", &history.stale_truth));
     let chart = LineChart {
         description: "Line chart: the gradient left behind after each removal, with the six bounds on it",
         x_label: "removals so far",
@@ -48,8 +57,8 @@ pub(super) fn residuals(report: &Report) -> String {
         series: &series,
     };
     let mut rows = String::new();
-    for ((name, bounds), (meaning, cost)) in history.rungs().into_iter().zip(RUNG_MEANINGS) {
-        if let (Some(&bound), Some(&truth)) = (bounds.last(), history.truth.last()) {
+    for (Rung { name, bounds, truth }, (meaning, cost)) in history.rungs().into_iter().zip(RUNG_MEANINGS) {
+        if let (Some(&bound), Some(&truth)) = (bounds.last(), truth.last()) {
             let _ = writeln!(
                 rows,
                 "<tr><th scope=\"row\">{name}</th><td class=\"words\">{meaning}</td><td class=\"num\">{cost}</td>\
@@ -67,8 +76,9 @@ pub(super) fn residuals(report: &Report) -> String {
          is nearly the truth. For this picture {n} removals were made one after another without settling in \
          between.</p>\n<figure>\n{chart}\n\
          <figcaption>Norm of the gradient left behind after each removal, over the weights of all classes together (a \
-         pure number, logarithmic scale). One removal takes out {per_removal}. Every thin line is a promise and must \
-         lie above the broad line, the truth. Values of exactly zero are not drawn.</figcaption>\n</figure>\n\
+         pure number, logarithmic scale). One removal takes out {per_removal}. Every bound is a promise and must \
+         lie above the broad line, the truth; “stale curvature” saves the work of computing the curvature anew, so its \
+         steps leave a little more, and it must lie above the truth of those. Values of exactly zero are not drawn.</figcaption>\n</figure>\n\
          <figure>\n<div class=\"wide\">\n<table>\n\
          <thead><tr><th scope=\"col\">Rung</th><th scope=\"col\">What it looks at</th>\
          <th scope=\"col\" class=\"num\">Cost</th><th scope=\"col\" class=\"num\">Bound</th>\

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::charts::escape;
+use super::evidence::Rung;
 use super::numbers::{count, number, number_up, one_in, setting};
 use super::{Check, Report};
 
@@ -48,8 +49,7 @@ fn broken_promises(report: &Report) -> Vec<String> {
     if !epsilon_is_allowed(report) {
         broken.push("The release claims a larger ε than the model was set up for".to_owned());
     }
-    for (rung, bounds) in report.residuals.rungs() {
-        let truth = &report.residuals.truth;
+    for Rung { name: rung, bounds, truth } in report.residuals.rungs() {
         let holds = truth.len() == bounds.len() && truth.iter().zip(bounds).all(|(truth, bound)| truth <= bound);
         if !bounds.is_empty() && !holds {
             broken.push(format!("The rung “{rung}” lies below the residual it should bound"));

@@ -48,6 +48,7 @@ fn sample() -> Report {
             per_row: vec![],
             measured: vec![1e-14, 0.02, 0.03],
             truth: vec![0.0, 0.019, 0.029],
+            stale_truth: vec![0.0, 0.05, 0.09],
         },
         accuracy_history: AccuracyHistory {
             updated: vec![(0, 0.93), (1, 0.93), (2, 0.92), (3, f64::NAN)],
