@@ -22,6 +22,8 @@ fn main() -> ExitCode {
     match run(cli, &output) {
         Ok(Answer::Done) => ExitCode::SUCCESS,
         Ok(Answer::Negative) => ExitCode::from(1),
+        // Whoever read stdout has had enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             match error.downcast_ref::<EngineError>() {
                 // Its own message says all that its sources say.
@@ -31,6 +33,11 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let broken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
 }
 
 fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {

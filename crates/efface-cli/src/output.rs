@@ -1,6 +1,7 @@
 //! Showing: one JSON object on stdout for machines, or text on stderr for people.
 
 use std::io::Write;
+use std::path::Path;
 
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
@@ -107,6 +108,30 @@ pub(crate) fn parameter(x: f64) -> String {
 /// A bound for people, never shown smaller than it is.
 pub(crate) fn bound(x: f64) -> String {
     number(x * 1.005)
+}
+
+/// What a claim rests on, for people.
+pub(crate) fn rung(tag: &str) -> &str {
+    match tag {
+        "stale" => "bounded without a look at the rows (stale curvature)",
+        "measured" => "measured over all rows",
+        "no-step" => "known exactly; the weights have not moved yet",
+        other => other,
+    }
+}
+
+/// Number of features for people, who do not count the intercept.
+pub(crate) fn features(dim: usize, intercept: bool) -> String {
+    let n = dim - usize::from(intercept);
+    let noun = if n == 1 { "feature" } else { "features" };
+    format!("{n} {noun}{}", if intercept { " and an intercept" } else { "" })
+}
+
+/// A path that can be pasted into a shell.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// A duration for people.

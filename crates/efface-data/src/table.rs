@@ -9,6 +9,7 @@ use std::fmt;
 use crate::error::ReadError;
 use crate::id::RowId;
 use crate::place::{Origin, Place};
+use crate::remarks::{self, Remark};
 use crate::values::FeatureValues;
 
 /// Labels as they stand in the input, before it is known what they mean.
@@ -135,6 +136,11 @@ impl Table {
         }
         let ids = ids.unwrap_or_else(|| (0_i64..).take(n_rows).map(RowId::Integer).collect());
         Ok(Self { feature_names, features, n_rows, labels, ids, subjects, origin })
+    }
+
+    /// What looks like a mistake, though it is not an error.
+    pub fn remarks(&self) -> Vec<Remark> {
+        remarks::of(self)
     }
 
     /// One name per feature.

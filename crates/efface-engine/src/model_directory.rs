@@ -182,7 +182,14 @@ pub(crate) fn check_is_bounded(model: &Model) -> Result<(), EngineError> {
 }
 
 fn check_is_model(path: &Path) -> Result<(), EngineError> {
-    if path.join(STATE).is_file() { Ok(()) } else { Err(EngineError::NotAModel { path: path.into() }) }
+    let state = path.join(STATE);
+    match fs::metadata(&state) {
+        Ok(file) if file.is_file() => Ok(()),
+        Err(source) if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(EngineError::Io { path: state, source })
+        }
+        _ => Err(EngineError::NotAModel { path: path.into() }),
+    }
 }
 
 /// Encodes the table and checks the plan, before anything is written.
@@ -222,6 +229,7 @@ fn write_new(aside: &Path, settings: &Settings, model: &Model, rows: &MemoryRows
         subjects: (0..rows.len()).map(|position| rows.subject(position).cloned()).collect(),
         removed: rows.removed().clone(),
         n_removed: 0,
+        n_removed_at_release: 0,
         pending_purge: Vec::new(),
         requests: std::collections::BTreeMap::new(),
     };

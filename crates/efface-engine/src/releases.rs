@@ -120,6 +120,7 @@ impl ModelDirectory {
         let model = pretty(&PublishedModel::new(&self.settings, release));
         let certificate = pretty(&Certificate::new(self, &release.claim));
         let (aside, folder) = release_folders(&self.path, release.claim.release);
+        self.index.n_removed_at_release = self.index.n_removed;
         // After the commit the account counts this release, whether or not it ever appears under its name.
         let counted = write_aside(&aside, &model, &certificate)
             .and_then(|()| copies.map_or(Ok(()), Copies::reserve))
@@ -166,8 +167,11 @@ impl Copies {
 
     /// Makes empty files aside: a folder that is missing or not writable is noticed here.
     fn reserve(&self) -> Result<(), EngineError> {
-        directory::write_synced(&aside(&self.model), &[])?;
-        directory::write_synced(&aside(&self.certificate), &[])
+        for path in [&self.model, &self.certificate] {
+            // With the usual permissions: what is published is meant to be read.
+            fs::File::create(aside(path)).map_err(EngineError::io(path))?;
+        }
+        Ok(())
     }
 
     fn publish(&self, model: &[u8], certificate: &[u8]) -> Result<(), EngineError> {

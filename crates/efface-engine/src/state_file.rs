@@ -34,6 +34,8 @@ pub(crate) struct RowIndex {
     pub(crate) removed: RemovedIds,
     /// Rows removed on request so far.
     pub(crate) n_removed: usize,
+    /// How many of them had been removed when the latest release was published.
+    pub(crate) n_removed_at_release: usize,
     /// Positions that may still have bytes in the file of rows.
     pub(crate) pending_purge: Vec<usize>,
     /// Answers by request id.

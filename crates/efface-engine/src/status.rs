@@ -58,6 +58,8 @@ pub struct Status {
     pub spent: Option<f64>,
     /// Releases so far.
     pub n_releases: usize,
+    /// Rows removed since the latest release, which still knows them.
+    pub n_removed_since_release: usize,
     /// What they spent together (mechanism `release`, Gaussian law).
     pub mu_total: f64,
     /// What the promise allows.
@@ -97,6 +99,10 @@ impl Status {
             budget: budget.map(LowerBound::get),
             spent: budget.map(|_| claim.gradient_residual.get()),
             n_releases: state.account.n_releases,
+            n_removed_since_release: match state.account.n_releases {
+                0 => 0,
+                _ => snapshot.index.n_removed - snapshot.index.n_removed_at_release.min(snapshot.index.n_removed),
+            },
             mu_total: mu_total.get(),
             mu_limit: mu_limit.get(),
             certified: state.certified && state.account.certified,

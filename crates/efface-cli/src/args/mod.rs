@@ -54,6 +54,8 @@ pub(crate) enum Command {
 }
 
 #[derive(Args)]
+#[command(after_help = "Example:
+  efface demo --out report.html")]
 pub(crate) struct DemoArgs {
     /// Where the report goes.
     #[arg(long, default_value = "efface-demo.html")]
@@ -100,6 +102,10 @@ pub(crate) struct WhichArgs {
 }
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  efface add churn.efface new-customers.csv
+  efface correct churn.efface corrected.csv
+  efface add model.efface x.npy --label y.npy --id ids.npy")]
 pub(crate) struct AddArgs {
     /// The model directory.
     pub(crate) model: PathBuf,
@@ -117,6 +123,8 @@ pub(crate) struct AddArgs {
 }
 
 #[derive(Args)]
+#[command(after_help = "Example:
+  efface settle churn.efface --tolerance 1e-9")]
 pub(crate) struct SettleArgs {
     /// The model directory.
     pub(crate) model: PathBuf,
@@ -126,6 +134,8 @@ pub(crate) struct SettleArgs {
 }
 
 #[derive(Args)]
+#[command(after_help = "Example:
+  efface retrain churn.efface")]
 pub(crate) struct RetrainArgs {
     /// The model directory.
     pub(crate) model: PathBuf,
@@ -134,6 +144,8 @@ pub(crate) struct RetrainArgs {
 }
 
 #[derive(Args)]
+#[command(after_help = "Example:
+  efface release churn.efface --out model.json")]
 pub(crate) struct ReleaseArgs {
     /// The model directory.
     pub(crate) model: PathBuf,
@@ -145,12 +157,19 @@ pub(crate) struct ReleaseArgs {
 }
 
 #[derive(Args)]
+#[command(after_help = "Example:
+  efface status churn.efface --json")]
 pub(crate) struct StatusArgs {
     /// The model directory.
     pub(crate) model: PathBuf,
 }
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  efface predict model.json people.csv --id customer --out predictions.csv
+  efface predict churn.efface people.csv            (its latest release)
+
+The probability is that of the predicted class.")]
 pub(crate) struct PredictArgs {
     /// A published model, the folder of a release, or a model directory (its latest release).
     pub(crate) model: PathBuf,
@@ -165,6 +184,8 @@ pub(crate) struct PredictArgs {
 }
 
 #[derive(Args)]
+#[command(after_help = "Example:
+  efface evaluate model.json people.csv --label churned")]
 pub(crate) struct EvaluateArgs {
     /// A published model, the folder of a release, or a model directory (its latest release).
     pub(crate) model: PathBuf,
@@ -178,7 +199,7 @@ pub(crate) struct EvaluateArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:
   efface plan --rows 100000 --dim 256 --l2 1e-3 --epsilon 1 --delta 1e-5
-  efface plan public-sample.csv --label churned --l2 1e-3 --epsilon 1 --delta 1e-5")]
+  efface plan public-sample.csv --label churned --ignore customer --l2 1e-3 --epsilon 1 --delta 1e-5")]
 pub(crate) struct PlanArgs {
     /// A public sample of the data; without it, --rows and --dim.
     #[arg(required_unless_present_all = ["rows", "dim"])]

@@ -17,7 +17,7 @@ use super::choices::{BoundArg, BudgetArg, GammaArg, LawArg, LossArg, MechanismAr
 #[command(after_help = "Examples:
   efface train people.csv --label churned --id customer --out churn.efface
   efface train x.npy --label y.npy --scale clip:10 --l2 1e-4 --out model.efface
-  efface train people.csv --label churned --mechanism objective --noise-std 10 --gamma paper --budget paper --out paper.efface")]
+  efface train people.csv --label churned --id customer --mechanism objective --noise-std 10 --gamma paper --budget paper --out paper.efface")]
 pub(crate) struct TrainArgs {
     /// Rows: `.csv` with a header, or `.npy` (rows × features); either may be gzipped.
     pub(crate) data: PathBuf,

@@ -7,9 +7,10 @@ use efface_data::RowId;
 use efface_engine::{ChangeReport, ModelDirectory, OutcomeTag, RowSource, Selection, SettleReport};
 use serde::Serialize;
 
+use super::over_budget;
 use super::settle::settle_lines;
 use crate::args::{AddArgs, RemoveArgs, WhichArgs};
-use crate::output::{Answer, Output, bound, duration};
+use crate::output::{Answer, Output, bound, duration, quoted, rung};
 
 pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answer> {
     let selection = selection(&args.which)?;
@@ -83,7 +84,7 @@ fn show(
         ("rows now", report.n_rows.to_string()),
         ("gradient left, at most", bound(report.gradient_residual.get())),
         ("distance to the retrained weights, at most", bound(report.distance_bound.get())),
-        ("certified by", format!("the {} bound", report.rung)),
+        ("how that is known", rung(&report.rung).into()),
     ];
     if let (Some(budget), Some(spent)) = (report.budget, report.spent) {
         lines.push(("budget", format!("{} of {} spent", bound(spent.get()), crate::output::number(budget))));
@@ -91,8 +92,9 @@ fn show(
     lines.extend(settled.into_iter().flat_map(settle_lines));
     output.show(&ChangeAndSettle { change: report, settled }, &sentence, &lines)?;
     if report.outcome == OutcomeTag::RetrainRequired {
-        output.say(&format!("retraining required: the budget is spent. next: efface retrain {}", model.display()));
+        output.say(&over_budget(model));
         return Ok(Answer::Negative);
     }
+    output.say(&format!("models published before still know the old rows. next: efface release {}", quoted(model)));
     Ok(Answer::Done)
 }

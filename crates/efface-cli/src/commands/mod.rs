@@ -8,10 +8,20 @@ pub(crate) mod settle;
 pub(crate) mod status;
 pub(crate) mod train;
 
+use std::path::Path;
+
 use efface_core::noise::NoiseSource;
 
 use crate::args::SeedArgs;
-use crate::output::Output;
+use crate::output::{Output, quoted};
+
+/// What to do about a spent budget.
+fn over_budget(model: &Path) -> String {
+    let model = quoted(model);
+    format!(
+        "retraining required: the budget is spent. next: efface retrain {model} (or settle, which measures what is left)"
+    )
+}
 
 /// The operating system's randomness, or a fixed seed with a warning.
 fn noise(seed: &SeedArgs, output: &Output) -> anyhow::Result<NoiseSource> {

@@ -20,8 +20,9 @@ pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
         (None, Some((rows, dim))) => plan_from_sizes(&request, rows, dim)?,
         (None, None) => anyhow::bail!("give a sample of the data, or --rows and --dim"),
     };
+    let held_out = if report.basis == "rows" { " (a fifth of the sample is held out)" } else { "" };
     let sentence = format!(
-        "{} rows, {} features, λ = {}, (ε, δ) = ({}, {})",
+        "{} rows{held_out}, {} features, λ = {}, (ε, δ) = ({}, {})",
         report.n_rows,
         report.dim,
         parameter(report.l2),
@@ -60,8 +61,12 @@ fn explain(report: &PlanReport, output: &Output) {
     output.say(&table.to_string());
     for needed in &report.needed {
         output.say(&format!(
-            "  {} instant removals between settles need --noise-std {} ({} whatever the data)",
-            needed.removals,
+            "  {} between settles would need --noise-std {} ({} whatever the data)",
+            if needed.removals == 1 {
+                "1 instant removal".into()
+            } else {
+                format!("{} instant removals", needed.removals)
+            },
             number(needed.expected_noise_std),
             number(needed.guaranteed_noise_std),
         ));
@@ -77,7 +82,7 @@ fn explain(report: &PlanReport, output: &Output) {
         }
     }
     output.say(
-        "After more removals than that a release settles first: one to three passes over the rows, no retraining.",
+        "After more removals than that a release settles first: a few passes over the rows, no retraining. That is the rule.",
     );
     if measured {
         output.say(

@@ -1,14 +1,15 @@
 //! `efface predict`, `efface evaluate`
 
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use anyhow::Context;
 use efface_data::read_table;
-use efface_engine::{EngineError, Prediction, PublishedModel};
+use efface_engine::{EngineError, Prediction, PublishedModel, Status};
 use serde::Serialize;
 
 use crate::args::{EvaluateArgs, PredictArgs};
-use crate::output::{Answer, Output, number};
+use crate::output::{Answer, Output, number, quoted};
 
 /// Predictions as one JSON object.
 #[derive(Serialize)]
@@ -22,7 +23,7 @@ struct Predictions<'a> {
 }
 
 pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Answer> {
-    let model = PublishedModel::open(&args.model)?;
+    let model = open(&args.model, output)?;
     let columns = model.columns(None, args.id.clone());
     let table = read_table(&args.data, &columns).map_err(EngineError::from)?;
     let predictions = model.predict(table)?;
@@ -43,7 +44,7 @@ pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Ans
 }
 
 pub(crate) fn evaluate(args: EvaluateArgs, output: &Output) -> anyhow::Result<Answer> {
-    let model = PublishedModel::open(&args.model)?;
+    let model = open(&args.model, output)?;
     let columns = model.columns(Some(args.label), None);
     let table = read_table(&args.data, &columns).map_err(EngineError::from)?;
     let evaluation = model.evaluate(table)?;
@@ -55,11 +56,25 @@ pub(crate) fn evaluate(args: EvaluateArgs, output: &Output) -> anyhow::Result<An
     Ok(Answer::Done)
 }
 
+/// Opens a published model; for a model directory, with a warning when rows have left since its latest release.
+fn open(path: &Path, output: &Output) -> anyhow::Result<PublishedModel> {
+    let model = PublishedModel::open(path)?;
+    if let Ok(status) = Status::read(path)
+        && status.n_removed_since_release > 0
+    {
+        let (release, model) = (model.release, quoted(path));
+        output.warn(&format!(
+            "release {release} still knows rows that have been removed since; next: efface release {model}"
+        ));
+    }
+    Ok(model)
+}
+
 fn write_csv(predictions: &[Prediction], out: &mut impl Write) -> std::io::Result<()> {
     let with_probability = predictions.first().is_some_and(|first| first.probability.is_some());
     writeln!(out, "{}", if with_probability { "id,prediction,probability" } else { "id,prediction" })?;
     for Prediction { id, prediction, probability } in predictions {
-        write!(out, "{},{}", quoted(&id.to_string()), quoted(prediction))?;
+        write!(out, "{},{}", csv_field(&id.to_string()), csv_field(prediction))?;
         match probability {
             Some(probability) => writeln!(out, ",{probability}")?,
             None => writeln!(out)?,
@@ -69,6 +84,6 @@ fn write_csv(predictions: &[Prediction], out: &mut impl Write) -> std::io::Resul
 }
 
 /// A CSV field, quoted where it must be.
-fn quoted(field: &str) -> String {
+fn csv_field(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.into() }
 }

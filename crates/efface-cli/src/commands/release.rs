@@ -2,7 +2,7 @@
 
 use efface_engine::{ModelDirectory, ReleaseAnswer};
 
-use super::noise;
+use super::{noise, over_budget};
 use crate::args::ReleaseArgs;
 use crate::output::{Answer, Output, bound, duration, number, parameter};
 
@@ -12,7 +12,10 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
     let answer = model.release(&mut noise, args.out.as_deref())?;
     match &answer {
         ReleaseAnswer::Published(report) => {
-            let promise = format!("({}, {})", parameter(report.epsilon), parameter(report.delta));
+            let promise = match report.noise_std {
+                0.0 => "(0, 0), exact up to rounding: no noise hides the distance below".into(),
+                _ => format!("({}, {})", parameter(report.epsilon), parameter(report.delta)),
+            };
             let settled = match report.settle_passes {
                 0 => "not needed".into(),
                 1 => "1 pass over the rows".into(),
@@ -45,7 +48,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
             let lines = [("spent", bound(*spent)), ("allowed", number(*budget))];
             output.show(&answer, &sentence, &lines)?;
             let next = match *outcome {
-                "retrain-required" => format!("next: efface retrain {}", args.model.display()),
+                "retrain-required" => over_budget(&args.model),
                 "not-exact" => {
                     "without noise only exact weights may leave: train again with --noise-std, or a larger --l2".into()
                 }

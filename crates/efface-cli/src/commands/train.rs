@@ -5,20 +5,28 @@ use efface_engine::{EngineError, ModelDirectory, TrainRequest};
 
 use super::noise;
 use crate::args::TrainArgs;
-use crate::output::{Answer, Output, bound, duration};
+use crate::output::{Answer, Output, bound, duration, features, quoted};
 use crate::progress::TrainingProgress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     let columns = args.columns.columns();
     let table = read_table(&args.data, &columns).map_err(EngineError::from)?;
+    for remark in table.remarks() {
+        output.warn(&remark.to_string());
+    }
+    let intercept = args.rows.intercept;
     let mut noise = noise(&args.seed, output)?;
     let request =
         TrainRequest { table, columns, transform: args.rows.transform(), config: args.config(), out: args.out };
     let mut progress = TrainingProgress::new(output.is_text());
     let report = ModelDirectory::train(request, &mut noise, &mut |phase| progress.update(phase))?;
     drop(progress);
-    let sentence =
-        format!("trained on {} rows of {} features in {}", report.n_rows, report.dim, duration(report.train_seconds));
+    let sentence = format!(
+        "trained on {} rows of {} in {}",
+        report.n_rows,
+        features(report.dim, intercept),
+        duration(report.train_seconds)
+    );
     let classes = if report.classes == 0 { "none (regression)".into() } else { report.classes.to_string() };
     output.show(
         &report,
@@ -31,6 +39,6 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
             ("model", report.model.display().to_string()),
         ],
     )?;
-    output.say(&format!("next: efface release {}", report.model.display()));
+    output.say(&format!("next: efface release {}", quoted(&report.model)));
     Ok(Answer::Done)
 }

@@ -203,11 +203,11 @@ fn decades(low: f64, high: f64) -> Axis {
     Axis { low, high: ((high / step).ceil() * step).max(low + step), step }
 }
 
-/// Percents around the values. At least ten points high, so that a difference of one row does not look like a fall.
+/// Percents around the values. At least four points high, so that a difference of one row does not look like a fall.
 fn percents(low: f64, high: f64) -> Axis {
-    let step = if high - low > 20.0 { 10.0 } else { 2.0 };
-    let high = ((high / step).ceil() * step).clamp(10.0, 100.0);
-    let low = ((low / step).floor() * step).min(high - 10.0).max(0.0);
+    let step = if high - low > 20.0 { 10.0 } else { 1.0 };
+    let high = ((high / step).ceil() * step).clamp(4.0, 100.0);
+    let low = ((low / step).floor() * step).min(high - 4.0).max(0.0);
     Axis { low, high, step }
 }
 

@@ -12,6 +12,7 @@ mod tests;
 
 use super::charts::escape;
 use numbers::{count, seconds};
+pub(super) use promises::broken_promises;
 
 /// Everything the page says about one run of the demo.
 #[derive(Clone, Debug)]
@@ -222,13 +223,14 @@ fn head(report: &Report) -> String {
         "<header>\n<p class=\"kicker\">Efface demo report</p>\n\
          <h1>{n_removed} of {n_rows} rows removed from a trained model, and checked against retraining</h1>\n{verdict}\
          <ul class=\"figures\">\n\
-         <li><b>{remove}</b> to remove the rows of subject {number}</li>\n\
+         <li><b>{remove}</b> to remove the rows of subject {number}, and {settle} to settle before release</li>\n\
          <li><b>{retrain}</b> to retrain without them ({ratio})</li>\n\
          <li><b>≤&nbsp;{guess}</b> is how often the best guess at what happened is right; a coin: 50&nbsp;%</li>\n\
          <li><b>{released}</b> accuracy as released, {lost} retraining gives</li>\n</ul>\n</header>\n",
         n_rows = count(report.model.n_rows),
         verdict = promises::verdict(report),
         remove = seconds(report.seconds.remove),
+        settle = seconds(report.seconds.settle),
         number = report.subject.number,
         retrain = seconds(report.seconds.retrain),
         ratio = numbers::times_as_long(ratio),

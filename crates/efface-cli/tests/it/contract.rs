@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::sandbox::{COLUMNS, Sandbox, class, table, target};
+use crate::sandbox::{COLUMNS, Sandbox, class, table, target, two_classes};
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -281,4 +281,48 @@ fn a_stderr_that_takes_nothing_does_not_stop_the_work() {
     }
     sandbox.shell("\"$0\" status nowhere 2>/dev/full").ends_with(2);
     assert_eq!(sandbox.json("status model")["n_removed"], 1);
+}
+
+/// What is served must not quietly know more than the model does.
+#[test]
+fn a_release_that_still_knows_removed_rows_is_told() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.json("release model");
+    assert_eq!(sandbox.json("status model")["n_removed_since_release"], 0);
+    assert_eq!(sandbox.run("predict model two.csv").stderr, "");
+    let removed = sandbox.run("remove model --id u1 u2");
+    assert!(removed.stderr.contains("next: efface release model"), "{removed:?}");
+    assert_eq!(sandbox.json("status model")["n_removed_since_release"], 2);
+    for arguments in ["predict model two.csv", "evaluate model two.csv --label y"] {
+        let answer = sandbox.run(arguments);
+        answer.ends_with(0);
+        assert!(answer.stderr.contains("warning: release 1 still knows rows"), "{answer:?}");
+    }
+    sandbox.json("release model");
+    assert_eq!(sandbox.json("status model")["n_removed_since_release"], 0);
+    assert_eq!(sandbox.run("predict model two.csv").stderr, "");
+}
+
+#[test]
+fn a_reader_that_has_had_enough_is_no_error() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.write("many.csv", two_classes(20_000));
+    sandbox.json("release model");
+    let answer = sandbox.shell("\"$0\" predict model many.csv | head -1");
+    answer.ends_with(0);
+    assert_eq!((answer.stdout.trim(), answer.stderr.as_str()), ("id,prediction,probability", ""));
+}
+
+#[test]
+fn columns_that_look_like_a_mistake_are_told_before_training() {
+    let sandbox = Sandbox::new();
+    let row = |i: i32| format!("{},{},{},{}", 7 * i, 1e6 + f64::from(i), i % 3, i % 2);
+    let rows: Vec<String> = (0..40).map(row).collect();
+    sandbox.write("rows.csv", format!("customer,weight,calls,y\n{}\n", rows.join("\n")));
+    let warned = sandbox.run("train rows.csv --label y --out one");
+    warned.ends_with(0);
+    assert!(warned.stderr.contains("warning: column `customer` has another whole number in every row"), "{warned:?}");
+    assert!(warned.stderr.contains("warning: column `weight` carries 100.0 % of the size"), "{warned:?}");
+    let calm = sandbox.run("train rows.csv --label y --ignore customer,weight --out two");
+    assert!(!calm.stderr.contains("warning"), "{calm:?}");
 }

@@ -40,7 +40,7 @@ fn axes_end_on_ticks_and_enclose_the_values() {
     }
     for (low, high) in [(92.1, 93.4), (0.0, 0.0), (100.0, 100.0), (12.0, 99.0)] {
         let axis = percents(low, high);
-        assert!(axis.low <= low && high <= axis.high && axis.high - axis.low >= 10.0);
+        assert!(axis.low <= low && high <= axis.high && axis.high - axis.low >= 4.0);
     }
 }
 

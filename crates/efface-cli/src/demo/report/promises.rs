@@ -33,7 +33,7 @@ pub(super) fn verdict(report: &Report) -> String {
 }
 
 /// Every promise that does not hold, in words. A comparison with something that is not a number does not hold.
-fn broken_promises(report: &Report) -> Vec<String> {
+pub(in super::super) fn broken_promises(report: &Report) -> Vec<String> {
     let mut broken = Vec::new();
     for (moment, check) in moments(report) {
         if !residual_holds(check) {
