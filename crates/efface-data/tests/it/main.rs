@@ -1,7 +1,10 @@
 //! The crate as others use it: from files to rows to sums and back.
 
+mod chunks;
 mod csv;
+mod idx;
 mod npy;
+mod npz;
 mod rows_file;
 mod samples;
 mod store;
