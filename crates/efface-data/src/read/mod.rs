@@ -9,6 +9,7 @@ mod csv;
 mod idx_header;
 mod input;
 mod kind;
+mod libsvm;
 mod lines;
 mod npy_elements;
 mod npy_header;
@@ -19,6 +20,7 @@ use std::path::Path;
 use self::array_table::ArrayReader;
 use self::csv::CsvReader;
 use self::kind::Kind;
+use self::libsvm::LibsvmReader;
 use crate::columns::Columns;
 use crate::error::ReadError;
 use crate::table::Table;
@@ -69,7 +71,8 @@ pub fn open_table(path: impl AsRef<Path>, columns: &Columns) -> Result<Box<dyn T
         Some(Kind::Csv) => Box::new(CsvReader::open(path, columns)?),
         Some(Kind::Npy | Kind::Idx) => Box::new(ArrayReader::open(path, columns)?),
         Some(Kind::Npz) => Box::new(ArrayReader::open_archive(path, columns)?),
-        Some(Kind::Parquet | Kind::Libsvm) | None => return Err(ReadError::UnknownExtension { file: path.into() }),
+        Some(Kind::Libsvm) => Box::new(LibsvmReader::open(path, columns)?),
+        Some(Kind::Parquet) | None => return Err(ReadError::UnknownExtension { file: path.into() }),
     })
 }
 

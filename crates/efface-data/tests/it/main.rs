@@ -3,6 +3,7 @@
 mod chunks;
 mod csv;
 mod idx;
+mod libsvm;
 mod npy;
 mod npz;
 mod rows_file;
