@@ -14,6 +14,9 @@ mod lines;
 mod npy_elements;
 mod npy_header;
 mod npz;
+mod parquet;
+mod parquet_cells;
+mod parquet_columns;
 
 use std::path::Path;
 
@@ -21,6 +24,7 @@ use self::array_table::ArrayReader;
 use self::csv::CsvReader;
 use self::kind::Kind;
 use self::libsvm::LibsvmReader;
+use self::parquet::ParquetReader;
 use crate::columns::Columns;
 use crate::error::ReadError;
 use crate::table::Table;
@@ -71,8 +75,9 @@ pub fn open_table(path: impl AsRef<Path>, columns: &Columns) -> Result<Box<dyn T
         Some(Kind::Csv) => Box::new(CsvReader::open(path, columns)?),
         Some(Kind::Npy | Kind::Idx) => Box::new(ArrayReader::open(path, columns)?),
         Some(Kind::Npz) => Box::new(ArrayReader::open_archive(path, columns)?),
+        Some(Kind::Parquet) => Box::new(ParquetReader::open(path, columns)?),
         Some(Kind::Libsvm) => Box::new(LibsvmReader::open(path, columns)?),
-        Some(Kind::Parquet) | None => return Err(ReadError::UnknownExtension { file: path.into() }),
+        None => return Err(ReadError::UnknownExtension { file: path.into() }),
     })
 }
 

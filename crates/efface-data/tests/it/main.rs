@@ -6,6 +6,7 @@ mod idx;
 mod libsvm;
 mod npy;
 mod npz;
+mod parquet;
 mod rows_file;
 mod samples;
 mod store;
