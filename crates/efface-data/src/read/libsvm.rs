@@ -74,6 +74,7 @@ impl TableReader for LibsvmReader {
         if labels.is_empty() {
             return if self.rows_read == 0 { Err(ReadError::Empty { file }) } else { Ok(None) };
         }
+        features.shrink_to_fit();
         let origin = Origin::with_lines(&file, line_numbers).starting_at(self.rows_read);
         self.rows_read += labels.len() as u64;
         Table::new(TableParts {

@@ -124,8 +124,14 @@ impl ColumnPlan {
 }
 
 /// Replaces elements of lists (`name[3]`) among the features by their columns, and tells whether there were any.
+///
+/// Where no features are named, the index that pandas saves beside its columns is none.
 fn without_elements(columns: &Columns, header: &[String]) -> (Columns, bool) {
-    let Some(asked) = &columns.features else { return (columns.clone(), false) };
+    let Some(asked) = &columns.features else {
+        let is_index = |name: &&String| name.starts_with("__index_level_") && name.ends_with("__");
+        let ignore = columns.ignore.iter().chain(header.iter().filter(is_index)).cloned().collect();
+        return (Columns { ignore, ..columns.clone() }, false);
+    };
     let header: HashSet<&str> = header.iter().map(String::as_str).collect();
     let mut lists = HashSet::new();
     let mut roots = Vec::new();

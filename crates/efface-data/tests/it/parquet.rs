@@ -89,6 +89,17 @@ fn plain_columns_are_read_in_their_roles() {
 }
 
 #[test]
+fn an_index_saved_by_pandas_is_no_feature_unless_it_is_named() {
+    let index = || ("__index_level_0__", column(Int64Array::from(vec![3, 5])));
+    let bytes = parquet(vec![("a", floats(&[1.0, 2.0])), index()]);
+    assert_eq!(read(&bytes, &Columns::default()).expect("valid").feature_names(), ["a"]);
+    let id = Columns { id: Some("__index_level_0__".into()), ..Columns::default() };
+    assert_eq!(read(&bytes, &id).expect("valid").ids(), [3, 5].map(RowId::Integer));
+    let named = Columns { features: Some(vec!["__index_level_0__".into()]), ..Columns::default() };
+    assert_eq!(read(&bytes, &named).expect("valid").features(), &FeatureValues::F64(vec![3.0, 5.0]));
+}
+
+#[test]
 fn every_type_of_number_is_read_in_the_precision_it_needs() {
     let known: [(ArrayRef, Precision); 11] = [
         (column(BooleanArray::from(vec![true, false])), Precision::F32),
