@@ -10,7 +10,12 @@ use crate::table::listed;
 
 /// The roles of columns, as the user names them.
 ///
-/// In a file without named columns (`.npy`) `label`, `id` and `subject` are paths of one-dimensional `.npy` files.
+/// In a file without named columns (`.npy`, `.idx`) `label`, `id` and `subject` are paths of one-dimensional `.npy` or
+/// `.idx` files; in an archive (`.npz`) they are names of members, or such paths. A libsvm file brings its labels along:
+/// there `label` must be `None`, which stands for the file's own label, and rows have neither ids nor subjects.
+///
+/// A list of a Parquet file is one column here, and its elements are features `name[0]`, `name[1]`, …; an index
+/// that pandas has saved (`__index_level_0__`) is a feature only when it is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Columns {

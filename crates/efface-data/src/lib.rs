@@ -5,6 +5,8 @@
 //!        (checked)              (scaled, labelled)                     (sums over rows)  (purged in place)
 //! ```
 //!
+//! [`open_table`] delivers the same tables in chunks, for files larger than memory.
+//!
 //! Each arrow checks what the next one relies on: a [`Table`] has finite features and unique ids, [`EncodedRows`] have
 //! norms within the bound and known labels, [`MemoryRows`] have ids that are neither present twice nor removed.
 
@@ -32,7 +34,7 @@ pub use id::{IdKind, RowId};
 pub use labels::{LabelCodec, MAX_CLASSES};
 pub use memory::MemoryRows;
 pub use place::{Origin, Place, RowNumber};
-pub use read::{is_array, read_table};
+pub use read::{ReadProgress, TableReader, carries_labels, is_array, open_table, read_table};
 pub use remarks::Remark;
 pub use removed::RemovedIds;
 pub use rows_file::RowsFile;

@@ -10,17 +10,29 @@ pub struct Origin {
     file: Arc<Path>,
     /// Line of each row; `None` where rows are counted from 0.
     lines: Option<Arc<Vec<u64>>>,
+    first_row: u64,
 }
 
 impl Origin {
     /// A file whose rows are counted from 0, or any other source under a name the user will recognise.
     pub fn new(file: impl AsRef<Path>) -> Self {
-        Self { file: file.as_ref().into(), lines: None }
+        Self { file: file.as_ref().into(), lines: None, first_row: 0 }
     }
 
     /// A text file; `lines[i]` is the line, counted from 1, on which row `i` begins.
     pub fn with_lines(file: impl AsRef<Path>, lines: Vec<u64>) -> Self {
-        Self { file: file.as_ref().into(), lines: Some(Arc::new(lines)) }
+        Self { file: file.as_ref().into(), lines: Some(Arc::new(lines)), first_row: 0 }
+    }
+
+    /// The same source from row `first_row` on.
+    #[must_use]
+    pub fn starting_at(self, first_row: u64) -> Self {
+        Self { first_row, ..self }
+    }
+
+    /// The number, from 0, of the first row in the whole source.
+    pub fn first_row(&self) -> u64 {
+        self.first_row
     }
 
     /// The file's path.
@@ -32,7 +44,7 @@ impl Origin {
     pub fn place(&self, row: usize, column: Option<&str>) -> Place {
         let number = match self.lines.as_ref().and_then(|lines| lines.get(row)) {
             Some(line) => RowNumber::Line(*line),
-            None => RowNumber::Row(row as u64),
+            None => RowNumber::Row(self.first_row.saturating_add(row as u64)),
         };
         Place { file: self.file.to_path_buf(), row: number, column: column.map(str::to_owned) }
     }
@@ -86,5 +98,6 @@ mod tests {
         let text = Origin::with_lines("people.csv", vec![2, 5]);
         assert_eq!(text.place(1, Some("age")).to_string(), "people.csv, line 5, column `age`");
         assert_eq!(Origin::new("x.npy").place(4, None).to_string(), "x.npy, row 4");
+        assert_eq!(Origin::new("x.npy").starting_at(100).place(4, None).to_string(), "x.npy, row 104");
     }
 }

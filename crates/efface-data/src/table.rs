@@ -71,7 +71,7 @@ pub struct TableParts {
     pub features: FeatureValues,
     /// One per row, if there are any.
     pub labels: Option<Labels>,
-    /// One per row; without, rows are numbered from 0.
+    /// One per row; without, rows are numbered from the origin's first row on, which is 0 unless said otherwise.
     pub ids: Option<Vec<RowId>>,
     /// One per row, if there are any.
     pub subjects: Option<Vec<RowId>>,
@@ -134,7 +134,8 @@ impl Table {
         if let Some(ids) = &ids {
             refuse_duplicates(ids, &origin)?;
         }
-        let ids = ids.unwrap_or_else(|| (0_i64..).take(n_rows).map(RowId::Integer).collect());
+        let first_id = i64::try_from(origin.first_row()).unwrap_or(i64::MAX);
+        let ids = ids.unwrap_or_else(|| (first_id..).take(n_rows).map(RowId::Integer).collect());
         Ok(Self { feature_names, features, n_rows, labels, ids, subjects, origin })
     }
 

@@ -151,6 +151,14 @@ impl FeatureValues {
         }
     }
 
+    /// Appends `n` zeros.
+    pub(crate) fn extend_zeros(&mut self, n: usize) {
+        match self {
+            Self::F32(values) => values.resize(values.len() + n, 0.0),
+            Self::F64(values) => values.resize(values.len() + n, 0.0),
+        }
+    }
+
     /// Moves the rows of a table of width `from` apart to width `to` ≥ `from`; the new columns hold what is left there.
     pub(crate) fn spread_rows(&mut self, n_rows: usize, from: usize, to: usize) {
         self.resize(n_rows * to);

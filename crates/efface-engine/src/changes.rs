@@ -8,7 +8,8 @@ use efface_core::removal::Change;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_core::rows::RowStore;
 use efface_data::{
-    EncodedRows, FeatureOrder, MemoryRows, RowId, RowsFile, Table, TableParts, encode_table, is_array, read_table,
+    EncodedRows, FeatureOrder, MemoryRows, RowId, RowsFile, Table, TableParts, carries_labels, encode_table, is_array,
+    read_table,
 };
 use serde::{Deserialize, Serialize};
 
@@ -192,12 +193,13 @@ impl ModelDirectory {
 
     fn read_rows(&self, source: &RowSource<'_>, role: NewRows) -> Result<EncodedRows, EngineError> {
         let settings = &self.settings;
-        let mut columns = settings.columns_for(is_array(source.data));
+        let own_labels = carries_labels(source.data);
+        let mut columns = settings.columns_for(is_array(source.data) || own_labels);
         columns.label = source.label.map(String::from).or(columns.label);
         columns.id = source.id.map(String::from).or(columns.id);
         columns.subject = source.subject.map(String::from).or(columns.subject);
         let path = || source.data.into();
-        if columns.label.is_none() {
+        if columns.label.is_none() && !own_labels {
             return Err(EngineError::NoLabelNamed { path: path() });
         }
         let numbered = columns.id.is_none();

@@ -177,7 +177,7 @@ impl EngineError {
             Self::Exists { .. } => Some("choose another --out, or move the old model away"),
             Self::NotAModel { .. } => Some("`efface train DATA --label NAME --out DIR` makes one"),
             Self::Locked { .. } => Some("wait until it is done, then try again"),
-            Self::NoLabelNamed { .. } => Some("--label FILE names the array of labels"),
+            Self::NoLabelNamed { .. } => Some("--label NAME|FILE names the column or the array of labels"),
             Self::NoSubjectNamed { .. } => Some("--subject NAME names the column (or the array) of subjects"),
             Self::NoIdNamed { .. } => Some("--id NAME names the column (or the array) of ids"),
             Self::NoRelease { .. } => Some("publish one with `efface release DIR`"),

@@ -191,9 +191,9 @@ pub(crate) struct EvaluateArgs {
     pub(crate) model: PathBuf,
     /// Rows.
     pub(crate) data: PathBuf,
-    /// Column with the labels (`.csv`), or file with them (`.npy`).
+    /// Column with the labels, or file (or member) with them for arrays; libsvm files carry their own.
     #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) label: String,
+    pub(crate) label: Option<String>,
 }
 
 #[derive(Args)]
@@ -205,7 +205,7 @@ pub(crate) struct PlanArgs {
     #[arg(required_unless_present_all = ["rows", "dim"])]
     pub(crate) data: Option<PathBuf>,
     /// Column or file with the labels of the sample.
-    #[arg(long, value_name = "NAME|FILE", required_unless_present_all = ["rows", "dim"])]
+    #[arg(long, value_name = "NAME|FILE")]
     pub(crate) label: Option<String>,
     /// Columns of the sample to use as features [default: all others].
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]

@@ -19,7 +19,7 @@ use super::choices::{BoundArg, BudgetArg, GammaArg, LawArg, LossArg, MechanismAr
   efface train x.npy --label y.npy --scale clip:10 --l2 1e-4 --out model.efface
   efface train people.csv --label churned --id customer --mechanism objective --noise-std 10 --gamma paper --budget paper --out paper.efface")]
 pub(crate) struct TrainArgs {
-    /// Rows: `.csv` with a header, or `.npy` (rows × features); either may be gzipped.
+    /// Rows: `.csv`, `.parquet`, `.npy`, `.npz`, `.svm` (libsvm) or IDX; all but Parquet and NPZ may be gzipped.
     pub(crate) data: PathBuf,
     /// The model directory to make.
     #[arg(long)]
@@ -63,9 +63,9 @@ pub(crate) struct TrainArgs {
 
 #[derive(Args)]
 pub(crate) struct ColumnArgs {
-    /// Column with the labels (`.csv`), or file with them (`.npy`).
+    /// Column with the labels, or file (or member) with them for arrays; libsvm files carry their own.
     #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) label: String,
+    pub(crate) label: Option<String>,
     /// Column (or `.npy` file) with row ids [default: row numbers from 0].
     #[arg(long, value_name = "NAME")]
     pub(crate) id: Option<String>,
@@ -84,7 +84,7 @@ impl ColumnArgs {
     pub(crate) fn columns(&self) -> Columns {
         Columns {
             features: self.features.clone(),
-            label: Some(self.label.clone()),
+            label: self.label.clone(),
             id: self.id.clone(),
             subject: self.subject.clone(),
             ignore: self.ignore.clone(),

@@ -11,9 +11,19 @@ pub(crate) mod train;
 use std::path::Path;
 
 use efface_core::noise::NoiseSource;
+use efface_data::{Columns, Table, carries_labels, read_table};
+use efface_engine::EngineError;
 
 use crate::args::SeedArgs;
 use crate::output::{Output, quoted};
+
+/// Reads rows whose labels are needed.
+fn labelled(data: &Path, columns: &Columns) -> anyhow::Result<Table> {
+    if columns.label.is_none() && !carries_labels(data) {
+        return Err(EngineError::NoLabelNamed { path: data.into() }.into());
+    }
+    Ok(read_table(data, columns).map_err(EngineError::from)?)
+}
 
 /// What to do about a spent budget.
 fn over_budget(model: &Path) -> String {

@@ -2,9 +2,10 @@
 
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
-use efface_data::{Columns, read_table};
-use efface_engine::{EngineError, PlanReport, PlanRequest, plan_from_rows, plan_from_sizes};
+use efface_data::Columns;
+use efface_engine::{PlanReport, PlanRequest, plan_from_rows, plan_from_sizes};
 
+use super::labelled;
 use crate::args::PlanArgs;
 use crate::output::{Answer, Output, number, parameter};
 
@@ -14,7 +15,7 @@ pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
         (Some(data), _) => {
             let columns =
                 Columns { features: args.features, label: args.label, ignore: args.ignore, ..Columns::default() };
-            let table = read_table(data, &columns).map_err(EngineError::from)?;
+            let table = labelled(&data, &columns)?;
             plan_from_rows(&request, table, &args.shape.transform())?
         }
         (None, Some((rows, dim))) => plan_from_sizes(&request, rows, dim)?,

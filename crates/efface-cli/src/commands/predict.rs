@@ -8,6 +8,7 @@ use efface_data::read_table;
 use efface_engine::{EngineError, Prediction, PublishedModel, Status};
 use serde::Serialize;
 
+use super::labelled;
 use crate::args::{EvaluateArgs, PredictArgs};
 use crate::output::{Answer, Output, number, quoted};
 
@@ -45,8 +46,8 @@ pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Ans
 
 pub(crate) fn evaluate(args: EvaluateArgs, output: &Output) -> anyhow::Result<Answer> {
     let model = open(&args.model, output)?;
-    let columns = model.columns(Some(args.label), None);
-    let table = read_table(&args.data, &columns).map_err(EngineError::from)?;
+    let columns = model.columns(args.label, None);
+    let table = labelled(&args.data, &columns)?;
     let evaluation = model.evaluate(table)?;
     let (name, value) = match (evaluation.accuracy, evaluation.rmse) {
         (Some(accuracy), _) => ("accuracy", format!("{:.2} %", 100.0 * accuracy)),

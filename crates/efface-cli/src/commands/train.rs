@@ -1,16 +1,15 @@
 //! `efface train`
 
-use efface_data::read_table;
-use efface_engine::{EngineError, ModelDirectory, TrainRequest};
+use efface_engine::{ModelDirectory, TrainRequest};
 
-use super::noise;
+use super::{labelled, noise};
 use crate::args::TrainArgs;
 use crate::output::{Answer, Output, bound, duration, features, quoted};
 use crate::progress::TrainingProgress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     let columns = args.columns.columns();
-    let table = read_table(&args.data, &columns).map_err(EngineError::from)?;
+    let table = labelled(&args.data, &columns)?;
     for remark in table.remarks() {
         output.warn(&remark.to_string());
     }

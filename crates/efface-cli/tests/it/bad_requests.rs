@@ -138,7 +138,10 @@ fn labels_of_an_array_are_named_for_every_array() {
     sandbox.write("x.npy", npy_features(20));
     sandbox.write("y.npy", labels(20));
     sandbox.json("train x.npy --label y.npy --out model");
-    sandbox.refuses("add model x.npy", &["error: x.npy: the labels of these rows are not named", "hint: --label FILE"]);
+    sandbox.refuses(
+        "add model x.npy",
+        &["error: x.npy: the labels of these rows are not named", "hint: --label NAME|FILE"],
+    );
     assert_eq!(sandbox.json("add model x.npy --label y.npy")["n_rows"], 40);
 }
 

@@ -253,3 +253,40 @@ fn a_byte_order_mark_and_windows_line_ends_do_no_harm() {
     sandbox.write("rows.csv", format!("\u{feff}{}", two_classes(40).replace('\n', "\r\n")));
     whole_life(&sandbox, &format!("rows.csv {COLUMNS}"), "u3 u4", "rows.csv --label y");
 }
+
+/// A libsvm file carries its labels: none are named, at training or later.
+#[test]
+fn libsvm_files_need_no_label() {
+    let sandbox = Sandbox::new();
+    let line = |i: usize| {
+        format!("{} 1:{} 2:0.5 3:{}", if i.is_multiple_of(2) { "+1" } else { "-1" }, i % 7, (i % 5) as f64 / 10.0)
+    };
+    let lines = |rows: std::ops::Range<usize>| rows.map(line).collect::<Vec<_>>().join("\n");
+    sandbox.write("rows.svm", lines(0..40));
+    sandbox.write("more.svm.gz", gzipped(lines(40..45)));
+    sandbox.refuses("train rows.svm --label y --out model", &["error: rows.svm", "label"]);
+    sandbox.json("train rows.svm --out model");
+    assert_eq!(sandbox.json("add model more.svm.gz")["n_rows"], 45);
+    sandbox.json("remove model --id 3 44");
+    sandbox.json("release model");
+    assert_eq!(sandbox.json("evaluate model rows.svm")["n_rows"], 40);
+    sandbox.run("predict model rows.svm").ends_with(0);
+}
+
+#[test]
+fn images_in_the_mnist_format_are_rows() {
+    let sandbox = Sandbox::new();
+    let n = 30_u8;
+    let header = |magic: u8, sizes: &[u8]| {
+        let sizes = sizes.iter().flat_map(|size| [0, 0, 0, *size]);
+        [0, 0, 8, magic].into_iter().chain(sizes).collect::<Vec<u8>>()
+    };
+    let pixels = (0..n).flat_map(|i| [10 + i % 3, 200 - 40 * (i % 2), i, 7]);
+    let images: Vec<u8> = header(3, &[n, 2, 2]).into_iter().chain(pixels).collect();
+    let labels: Vec<u8> = header(1, &[n]).into_iter().chain((0..n).map(|i| i % 2)).collect();
+    sandbox.write("train-images-idx3-ubyte", &images);
+    sandbox.write("train-labels-idx1-ubyte.gz", gzipped(&labels));
+    let report = sandbox.json("train train-images-idx3-ubyte --label train-labels-idx1-ubyte.gz --out model");
+    assert_eq!((&report["n_rows"], &report["dim"], &report["classes"]), (&n.into(), &4.into(), &2.into()));
+    sandbox.refuses("train train-images-idx3-ubyte --out other", &["the labels of these rows are not named"]);
+}

@@ -11,7 +11,7 @@ use crate::place::{Place, RowNumber};
 #[non_exhaustive]
 pub enum ReadError {
     /// The file's name ends in nothing that can be read.
-    #[error("{}: unknown kind of file; supported are .csv, .npy, .csv.gz, .npy.gz", file.display())]
+    #[error("{}: unknown kind of file; supported are {SUPPORTED}", file.display())]
     UnknownExtension {
         /// The file.
         file: PathBuf,
@@ -136,20 +136,83 @@ pub enum ReadError {
         /// Number of rows.
         expected: u64,
     },
-    /// The file is not an NPY file, or its header is damaged.
-    #[error("{}: not a readable .npy file: {reason}", file.display())]
-    NotNpy {
+    /// The file is not of the kind that its name says, or it is damaged.
+    #[error("{}: not a readable {format} file: {reason}", file.display())]
+    NotReadable {
         /// The file.
         file: PathBuf,
+        /// The ending of files of that kind.
+        format: &'static str,
         /// What is wrong with it.
-        reason: &'static str,
+        reason: String,
+    },
+    /// A line is not of the form that its format asks for.
+    #[error("{place}: {reason}")]
+    BadLine {
+        /// Where.
+        place: Place,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A format that brings its own labels, and has neither ids nor subjects, was asked for a column of them.
+    #[error(
+        "{}: no column can be the {role}, got `{column}`; the file's own labels are used and its rows are numbered",
+        file.display()
+    )]
+    NoSuchRole {
+        /// The file.
+        file: PathBuf,
+        /// The role.
+        role: &'static str,
+        /// The column that was named for it.
+        column: String,
+    },
+    /// The rows do not fit in memory at once.
+    #[error("{}: {n_rows} rows of {dim} features do not fit in memory", file.display())]
+    TooLarge {
+        /// The file.
+        file: PathBuf,
+        /// Number of rows asked for.
+        n_rows: u64,
+        /// Features per row.
+        dim: usize,
+    },
+    /// A cell that must hold something is null.
+    #[error("{place}: missing value (null)")]
+    Null {
+        /// Where.
+        place: Place,
+    },
+    /// A list of features is longer or shorter than that of the first row.
+    #[error("{place}: {found} values in the list, the first row has {expected}")]
+    ListLength {
+        /// Where.
+        place: Place,
+        /// Values of this row.
+        found: usize,
+        /// Values of the first row.
+        expected: usize,
+    },
+    /// A column's type cannot be read in this role.
+    #[error("{}: column `{column}` of type {found} cannot be read as {role}; supported are {supported}", file.display())]
+    ColumnType {
+        /// The file.
+        file: PathBuf,
+        /// The column.
+        column: String,
+        /// Arrow's name of its type.
+        found: String,
+        /// What it should have been.
+        role: &'static str,
+        /// What can be read.
+        supported: &'static str,
     },
     /// The array's element type cannot be read in this role.
     #[error("{}: element type `{found}` cannot be read as {role}; supported are {supported}", file.display())]
     UnsupportedType {
         /// The file.
         file: PathBuf,
-        /// NumPy's name of the type.
+        /// The file's own name of the type.
         found: String,
         /// What it should have been.
         role: &'static str,
@@ -185,6 +248,9 @@ pub enum ReadError {
         expected: u64,
     },
 }
+
+const SUPPORTED: &str = ".csv, .npy, .npz, .parquet, .svm, .libsvm and .idx, \
+    and all but .npz and .parquet gzipped (.gz)";
 
 fn two_roles(first: &str, second: &str) -> String {
     if first == second { format!("is named twice as {first}") } else { format!("cannot be both {first} and {second}") }

@@ -1,12 +1,13 @@
 //! Comma-separated text with a header line. Features are numbers, everything else is text.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use csv::{ByteRecord, ErrorKind, ReaderBuilder};
+use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 
+use super::input::{BUFFER_BYTES, Input, Meter};
 use super::lines::LineCounter;
-use super::{BUFFER_BYTES, Input};
+use super::{ReadProgress, TableReader};
 use crate::columns::{Columns, Roles};
 use crate::error::ReadError;
 use crate::id::RowId;
@@ -14,26 +15,67 @@ use crate::place::{Origin, Place, RowNumber};
 use crate::table::{Labels, RawLabels, Table, TableParts};
 use crate::values::FeatureValues;
 
-/// Reads a table; cells are trimmed, blank lines skipped.
-pub(super) fn read(path: &Path, input: Input, columns: &Columns) -> Result<Table, ReadError> {
-    let mut reader =
-        ReaderBuilder::new().flexible(true).buffer_capacity(BUFFER_BYTES).from_reader(LineCounter::new(input));
-    let failed = |error: csv::Error| match error.into_kind() {
+/// Reads rows; cells are trimmed, blank lines skipped.
+pub(super) struct CsvReader {
+    path: PathBuf,
+    reader: Reader<LineCounter<Input>>,
+    meter: Meter,
+    header: Vec<String>,
+    roles: Roles,
+    feature_names: Vec<String>,
+    rows_read: u64,
+}
+
+impl CsvReader {
+    pub(super) fn open(path: &Path, columns: &Columns) -> Result<Self, ReadError> {
+        let input = Input::open(path)?;
+        let meter = input.meter();
+        let mut reader =
+            ReaderBuilder::new().flexible(true).buffer_capacity(BUFFER_BYTES).from_reader(LineCounter::new(input));
+        let header = header_names(reader.byte_headers().map_err(|error| failed(path, error))?, path)?;
+        if header.is_empty() {
+            return Err(ReadError::Empty { file: path.into() });
+        }
+        let roles = columns.resolve(&header, path)?;
+        let feature_names = roles.features.iter().map(|column| header[*column].clone()).collect();
+        Ok(Self { path: path.into(), reader, meter, header, roles, feature_names, rows_read: 0 })
+    }
+}
+
+impl TableReader for CsvReader {
+    fn feature_names(&self) -> &[String] {
+        &self.feature_names
+    }
+
+    fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
+        let mut rows = Rows::new(&self.path, &self.header, &self.roles);
+        let mut record = ByteRecord::new();
+        while rows.lines.len() < max_rows.max(1) {
+            if !self.reader.read_byte_record(&mut record).map_err(|error| failed(&self.path, error))? {
+                break;
+            }
+            let end = self.reader.position().byte();
+            rows.push(&record, first_line(self.reader.get_mut(), &record, end))?;
+        }
+        let n_rows = rows.lines.len() as u64;
+        if n_rows == 0 && self.rows_read > 0 {
+            return Ok(None);
+        }
+        let table = rows.into_table(self.feature_names.clone(), self.rows_read)?;
+        self.rows_read += n_rows;
+        Ok(Some(table))
+    }
+
+    fn progress(&self) -> ReadProgress {
+        self.meter.progress(self.rows_read)
+    }
+}
+
+fn failed(path: &Path, error: csv::Error) -> ReadError {
+    match error.into_kind() {
         ErrorKind::Io(source) => ReadError::Io { file: path.into(), source },
         other => ReadError::Io { file: path.into(), source: std::io::Error::other(format!("{other:?}")) },
-    };
-    let header = header_names(reader.byte_headers().map_err(failed)?, path)?;
-    if header.is_empty() {
-        return Err(ReadError::Empty { file: path.into() });
     }
-    let roles = columns.resolve(&header, path)?;
-    let mut rows = Rows::new(path, &header, &roles);
-    let mut record = ByteRecord::new();
-    while reader.read_byte_record(&mut record).map_err(failed)? {
-        let end = reader.position().byte();
-        rows.push(&record, first_line(reader.get_mut(), &record, end))?;
-    }
-    rows.into_table()
 }
 
 fn header_names(header: &ByteRecord, path: &Path) -> Result<Vec<String>, ReadError> {
@@ -127,15 +169,15 @@ impl<'a> Rows<'a> {
         Place { file: self.path.into(), row: RowNumber::Line(line), column }
     }
 
-    fn into_table(mut self) -> Result<Table, ReadError> {
+    fn into_table(mut self, feature_names: Vec<String>, first_row: u64) -> Result<Table, ReadError> {
         self.features.shrink_to_fit();
-        let origin = Origin::with_lines(self.path, self.lines);
+        let origin = Origin::with_lines(self.path, self.lines).starting_at(first_row);
         let labels = self
             .roles
             .label
             .map(|column| Labels::new(RawLabels::Text(self.labels), origin.clone(), Some(self.header[column].clone())));
         Table::new(TableParts {
-            feature_names: self.roles.features.iter().map(|column| self.header[*column].clone()).collect(),
+            feature_names,
             features: FeatureValues::F64(self.features),
             labels,
             ids: self.roles.id.map(|_| self.ids),

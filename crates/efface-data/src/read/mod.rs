@@ -1,25 +1,87 @@
-//! Readers: from a file to a [`Table`], chosen by the file's name.
+//! Readers: from a file to a [`Table`], whole or in chunks, chosen by the file's name.
 //!
 //! A reader trusts nothing in the file: sizes are checked against what the file can hold before memory is taken, and
 //! whatever is wrong is named with file, row, column and value.
 
+mod array;
+mod array_table;
 mod csv;
+mod idx_header;
+mod input;
+mod kind;
+mod libsvm;
 mod lines;
-mod npy;
 mod npy_elements;
 mod npy_header;
+mod npz;
+mod parquet;
+mod parquet_cells;
+mod parquet_columns;
 
-use std::fs::File;
-use std::io::{BufReader, Read};
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
-
+use self::array_table::ArrayReader;
+use self::csv::CsvReader;
+use self::kind::Kind;
+use self::libsvm::LibsvmReader;
+use self::parquet::ParquetReader;
 use crate::columns::Columns;
 use crate::error::ReadError;
 use crate::table::Table;
 
-/// Reads a table from `.csv` or `.npy`, plain or gzipped (`.gz`).
+/// A file that is read as a stream of tables.
+///
+/// After an error a reader must not be asked for more.
+pub trait TableReader: Send {
+    /// One name per feature.
+    fn feature_names(&self) -> &[String];
+
+    /// The next `max_rows` rows (at least one is read), fewer only at the end of the file; `None` when all rows have
+    /// been read. A file without a single row is an error.
+    ///
+    /// Rows without an id are numbered on from chunk to chunk. That ids are unique is checked within a chunk only.
+    fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError>;
+
+    /// How far the file has been read.
+    fn progress(&self) -> ReadProgress;
+}
+
+/// How far a file has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadProgress {
+    /// Rows delivered so far.
+    pub rows: u64,
+    /// Bytes of the file read so far; of a compressed file, compressed bytes.
+    pub bytes_read: u64,
+    /// Bytes of the file that are going to be read.
+    pub bytes_total: u64,
+}
+
+/// Opens a table to be read in chunks: `.csv`, `.npy`, `.npz`, `.parquet`, `.svm` or `.libsvm`, and `.idx` or
+/// `…-idx3-ubyte`; all but `.npz` and `.parquet` also gzipped (`.gz`).
+///
+/// ```no_run
+/// use efface_data::{Columns, open_table};
+///
+/// let mut reader = open_table("a9a.svm.gz", &Columns::default())?;
+/// while let Some(chunk) = reader.next_chunk(10_000)? {
+///     println!("{} rows from row {}", chunk.n_rows(), chunk.origin().first_row());
+/// }
+/// # Ok::<(), efface_data::ReadError>(())
+/// ```
+pub fn open_table(path: impl AsRef<Path>, columns: &Columns) -> Result<Box<dyn TableReader>, ReadError> {
+    let path = path.as_ref();
+    Ok(match Kind::of(path) {
+        Some(Kind::Csv) => Box::new(CsvReader::open(path, columns)?),
+        Some(Kind::Npy | Kind::Idx) => Box::new(ArrayReader::open(path, columns)?),
+        Some(Kind::Npz) => Box::new(ArrayReader::open_archive(path, columns)?),
+        Some(Kind::Parquet) => Box::new(ParquetReader::open(path, columns)?),
+        Some(Kind::Libsvm) => Box::new(LibsvmReader::open(path, columns)?),
+        None => return Err(ReadError::UnknownExtension { file: path.into() }),
+    })
+}
+
+/// Reads a whole table of any kind that [`open_table`] opens, and refuses ids that are there twice.
 ///
 /// ```no_run
 /// use efface_data::{Columns, read_table};
@@ -31,95 +93,18 @@ use crate::table::Table;
 /// ```
 pub fn read_table(path: impl AsRef<Path>, columns: &Columns) -> Result<Table, ReadError> {
     let path = path.as_ref();
-    match Kind::of(path) {
-        Some(Kind::Csv) => csv::read(path, Input::open(path)?, columns),
-        Some(Kind::Npy) => npy::read(path, columns),
-        None => Err(ReadError::UnknownExtension { file: path.into() }),
-    }
+    // One chunk of all rows: nothing is copied, and duplicates are found wherever they are.
+    open_table(path, columns)?.next_chunk(usize::MAX)?.ok_or_else(|| ReadError::Empty { file: path.into() })
 }
 
-/// Whether a file is an array by its name: its columns have no names, and labels and ids are in files of their own.
+/// Whether a file is an array by its name: its columns have no names, and labels and ids are in files of their own (or,
+/// of an archive, members of their own).
 pub fn is_array(path: impl AsRef<Path>) -> bool {
-    Kind::of(path.as_ref()) == Some(Kind::Npy)
+    Kind::of(path.as_ref()).is_some_and(Kind::is_array)
 }
 
-/// What a file holds, by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Csv,
-    Npy,
-}
-
-impl Kind {
-    fn of(path: &Path) -> Option<Self> {
-        let inner = if is_gzipped(path) { Path::new(path.file_stem()?) } else { path };
-        match inner.extension()?.to_ascii_lowercase().to_str()? {
-            "csv" => Some(Self::Csv),
-            "npy" => Some(Self::Npy),
-            _ => None,
-        }
-    }
-}
-
-fn is_gzipped(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
-}
-
-/// The bytes of a file, decompressed if its name ends in `.gz`.
-struct Input {
-    reader: Box<dyn Read>,
-    /// No more than this many bytes can come.
-    max_bytes: u64,
-    /// So many have come.
-    bytes_read: u64,
-}
-
-impl Input {
-    fn open(path: &Path) -> Result<Self, ReadError> {
-        let failed = |source| ReadError::Io { file: path.into(), source };
-        let file = File::open(path).map_err(failed)?;
-        let file_bytes = file.metadata().map_err(failed)?.len();
-        Ok(if is_gzipped(path) {
-            let reader = MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, file));
-            Self { reader: Box::new(reader), max_bytes: file_bytes.saturating_mul(MAX_DEFLATE_RATIO), bytes_read: 0 }
-        } else {
-            Self { reader: Box::new(file), max_bytes: file_bytes, bytes_read: 0 }
-        })
-    }
-}
-
-impl Read for Input {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let n_bytes = self.reader.read(buffer)?;
-        self.bytes_read += n_bytes as u64;
-        Ok(n_bytes)
-    }
-}
-
-/// Bytes asked of the operating system at a time.
-const BUFFER_BYTES: usize = 1 << 18;
-
-/// Deflate turns one byte into at most this many: 258 from a match coded in two bits.
-const MAX_DEFLATE_RATIO: u64 = 1032;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_kind_of_a_file_is_told_by_its_name() {
-        for (name, kind) in [
-            ("a.csv", Some(Kind::Csv)),
-            ("b/A.CSV", Some(Kind::Csv)),
-            ("a.csv.gz", Some(Kind::Csv)),
-            ("a.npy", Some(Kind::Npy)),
-            ("a.b.npy.GZ", Some(Kind::Npy)),
-            ("a.npz", None),
-            ("a.gz", None),
-            ("csv", None),
-            ("a.parquet", None),
-        ] {
-            assert_eq!(Kind::of(Path::new(name)), kind, "{name}");
-        }
-    }
+/// Whether a file brings its labels along, so that no column is named for them: libsvm. Its rows have no ids and no
+/// subjects.
+pub fn carries_labels(path: impl AsRef<Path>) -> bool {
+    Kind::of(path.as_ref()) == Some(Kind::Libsvm)
 }

@@ -1,4 +1,4 @@
-//! The elements of an NPY file: which types there are, and how their bytes become numbers or texts.
+//! The elements of an array (NPY or IDX): which types there are, and how their bytes become numbers or texts.
 
 use std::io::Read;
 
@@ -42,6 +42,11 @@ pub(super) enum Elements {
 }
 
 impl ElementType {
+    /// Elements with the highest byte first.
+    pub(super) fn big_endian(kind: ElementKind) -> Self {
+        Self { kind, big_endian: true }
+    }
+
     /// Reads NumPy's name of a type, such as `<f8`. `None`: not supported.
     pub(super) fn parse(descr: &str) -> Option<Self> {
         use ElementKind as Kind;

@@ -26,7 +26,8 @@ pub(super) struct Header {
 impl Header {
     /// Reads the header and leaves `input` at the first byte of data.
     pub(super) fn read(path: &Path, input: &mut impl Read) -> Result<Self, ReadError> {
-        let bad = |reason| ReadError::NotNpy { file: path.into(), reason };
+        let bad =
+            |reason: &str| ReadError::NotReadable { file: path.into(), format: ".npy", reason: reason.to_owned() };
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => bad("it ends within the header"),
             _ => ReadError::Io { file: path.into(), source: error },
@@ -51,22 +52,17 @@ impl Header {
         input.read_exact(&mut text).map_err(failed)?;
         let n_bytes = (start.len() + length_bytes + text.len()) as u64;
         let mut entries = Entries { rest: std::str::from_utf8(&text).map_err(|_| bad("its header is not text"))? };
-        let (descr, fortran_order, shape) = entries.parse().ok_or(bad("its header cannot be parsed"))?;
+        let (descr, fortran_order, shape) = entries.parse().ok_or_else(|| bad("its header cannot be parsed"))?;
         Ok(Self { descr, fortran_order, shape, n_bytes })
     }
+}
 
-    /// Number of elements, which may be more than a `u64` holds.
-    pub(super) fn n_elements(&self) -> Option<u128> {
-        self.shape.iter().try_fold(1_u128, |product, axis| product.checked_mul(u128::from(*axis)))
-    }
-
-    /// The shape as Python prints it.
-    pub(super) fn shape_text(&self) -> String {
-        let axes: Vec<String> = self.shape.iter().map(u64::to_string).collect();
-        match axes.as_slice() {
-            [one] => format!("({one},)"),
-            axes => format!("({})", axes.join(", ")),
-        }
+/// A shape as Python prints it.
+pub(super) fn shape_text(shape: &[u64]) -> String {
+    let axes: Vec<String> = shape.iter().map(u64::to_string).collect();
+    match axes.as_slice() {
+        [one] => format!("({one},)"),
+        axes => format!("({})", axes.join(", ")),
     }
 }
 

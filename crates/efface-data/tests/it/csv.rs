@@ -110,6 +110,7 @@ fn files_that_are_missing_or_of_another_kind_are_refused() {
         without_folder(&error.to_string(), folder.path())
     };
     assert!(message("absent.csv").starts_with("absent.csv: No such file"));
-    let text = "t.parquet: unknown kind of file; supported are .csv, .npy, .csv.gz, .npy.gz";
-    assert_eq!(message("t.parquet"), text);
+    let text = "t.xlsx: unknown kind of file; supported are .csv, .npy, .npz, .parquet, .svm, .libsvm and .idx, and all but \
+                .npz and .parquet gzipped (.gz)";
+    assert_eq!(message("t.xlsx"), text);
 }

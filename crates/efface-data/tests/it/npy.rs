@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use npyz::WriterBuilder;
 use tempfile::TempDir;
 
-use crate::samples::without_folder;
+use crate::samples::{assert_chunks_make_the_whole, real_file, without_folder};
 
 /// An array in version 1 of the format.
 fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -101,6 +101,29 @@ fn column_major_arrays_are_turned() {
     let by_column = (0..dim).flat_map(|j| (0..n_rows).map(move |i| ((i * dim + j) as f32).to_le_bytes()));
     let data = by_column.collect::<Vec<_>>().concat();
     assert_eq!(features(&npy("<f4", true, "(70, 45)", &data)), FeatureValues::F32(by_row));
+}
+
+#[test]
+fn rows_come_in_chunks_in_either_order() {
+    let data: Vec<u8> = (0..2100 * 2).flat_map(|i| (i as f32).to_le_bytes()).collect();
+    let labels: Vec<u8> = (0..2100).map(|i| (i % 3) as u8).collect();
+    for fortran in [false, true] {
+        let folder = folder(&npy("<f4", fortran, "(2100, 2)", &data), Some(&npy("|u1", false, "(2100,)", &labels)));
+        let columns = Columns { label: Some(path(folder.path(), "y.npy")), ..Columns::default() };
+        assert_chunks_make_the_whole(&folder.path().join("x.npy"), &columns);
+    }
+}
+
+#[test]
+fn the_features_of_scenes_are_read() {
+    let (Some(x), Some(y)) = (real_file("scenes-features/test-x.npy.gz"), real_file("scenes-features/test-y.npy.gz"))
+    else {
+        return;
+    };
+    let columns = Columns { label: Some(y.display().to_string()), ..Columns::default() };
+    let table = read_table(&x, &columns).expect("readable");
+    assert_eq!(table.labels().expect("labels").values.len(), table.n_rows());
+    assert_chunks_make_the_whole(&x, &columns);
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! Tables and stores that several tests use.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use efface_core::rows::RowStore;
 use efface_data::{
-    EncodedRows, FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, Precision, RawLabels, RemovedIds,
-    RowId, RowTransform, Scale, Table, TableParts, encode_table,
+    Columns, EncodedRows, FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, Precision, RawLabels,
+    RemovedIds, RowId, RowTransform, Scale, Table, TableParts, encode_table, open_table, read_table,
 };
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use tempfile::TempDir;
 
 /// A folder that disappears with the value, and a file in it.
@@ -20,6 +23,94 @@ pub(crate) fn file(name: &str, bytes: &[u8]) -> (TempDir, PathBuf) {
 /// The message with the folder's path taken out.
 pub(crate) fn without_folder(message: &str, folder: &Path) -> String {
     message.replace(&format!("{}/", folder.display()), "")
+}
+
+pub(crate) fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).expect("in memory");
+    encoder.finish().expect("in memory")
+}
+
+/// A row-major array in version 1 of NumPy's format.
+pub(crate) fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data].concat()
+}
+
+/// Refusal of a file, with the folder's path taken out.
+pub(crate) fn refusal_of(name: &str, bytes: &[u8], columns: &Columns) -> String {
+    let (folder, path) = file(name, bytes);
+    let error = read_table(&path, columns).expect_err("must be refused").to_string();
+    without_folder(&error, folder.path())
+}
+
+/// Reads a file in chunks of several sizes and checks that they put together are the whole table.
+pub(crate) fn assert_chunks_make_the_whole(path: &Path, columns: &Columns) {
+    let whole = read_table(path, columns).expect("valid");
+    let dim = whole.feature_names().len();
+    for max_rows in [1, 7, 1000] {
+        let mut reader = open_table(path, columns).expect("valid");
+        assert_eq!(reader.feature_names(), whole.feature_names());
+        let (mut ids, mut subjects, mut labels, mut n_rows) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        while let Some(chunk) = reader.next_chunk(max_rows).expect("valid") {
+            assert!(chunk.n_rows() == max_rows || n_rows + chunk.n_rows() == whole.n_rows());
+            assert_eq!(chunk.origin().first_row(), n_rows as u64);
+            assert_eq!(chunk.origin().place(0, None), whole.origin().place(n_rows, None));
+            let range = n_rows * dim..(n_rows + chunk.n_rows()) * dim;
+            match (chunk.features(), whole.features()) {
+                (FeatureValues::F32(chunk), FeatureValues::F32(whole)) => assert_eq!(chunk, &whole[range]),
+                (FeatureValues::F64(chunk), FeatureValues::F64(whole)) => assert_eq!(chunk, &whole[range]),
+                _ => panic!("another precision"),
+            }
+            n_rows += chunk.n_rows();
+            assert_eq!(reader.progress().rows, n_rows as u64);
+            ids.extend_from_slice(chunk.ids());
+            subjects.extend_from_slice(chunk.subjects().unwrap_or_default());
+            labels.extend(chunk.labels().map(|labels| texts(&labels.values)).unwrap_or_default());
+        }
+        assert_eq!(n_rows, whole.n_rows());
+        assert_eq!(ids, whole.ids());
+        assert_eq!(subjects, whole.subjects().unwrap_or_default());
+        assert_eq!(labels, whole.labels().map(|labels| texts(&labels.values)).unwrap_or_default());
+        let progress = reader.progress();
+        assert_eq!(progress.bytes_read, progress.bytes_total, "{progress:?}");
+        assert!(reader.next_chunk(max_rows).expect("still at the end").is_none());
+    }
+}
+
+fn texts(labels: &RawLabels) -> Vec<String> {
+    match labels {
+        RawLabels::Text(texts) => texts.clone(),
+        RawLabels::Numbers(numbers) => numbers.iter().map(f64::to_string).collect(),
+    }
+}
+
+/// Checks that a file cut short, or with a byte changed, never brings the reader down, and that a cut is an error.
+pub(crate) fn assert_damage_is_refused(name: &str, bytes: &[u8], columns: &Columns) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join(name);
+    for length in (0..bytes.len()).step_by(37).chain([bytes.len() - 1]) {
+        std::fs::write(&path, &bytes[..length]).expect("writable");
+        assert!(read_table(&path, columns).is_err(), "{name} cut to {length} of {} bytes", bytes.len());
+    }
+    let mut changed = bytes.to_vec();
+    for position in 0..bytes.len() {
+        for bits in [0xff, 0x80, 0x01] {
+            changed[position] ^= bits;
+            std::fs::write(&path, &changed).expect("writable");
+            drop(read_table(&path, columns));
+            changed[position] = bytes[position];
+        }
+    }
+}
+
+/// A file of the real data sets, where they are.
+pub(crate) fn real_file(name: &str) -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("EFFACE_DATA") else {
+        eprintln!("skipped: EFFACE_DATA is not set; it names a folder with {name}");
+        return None;
+    };
+    Some(PathBuf::from(folder).join(name))
 }
 
 pub(crate) const TRANSFORM: RowTransform = RowTransform { scale: Scale::Unit, intercept: true };

@@ -1,0 +1,101 @@
+//! The bytes of a file in a stream, decompressed if need be, with a count of how far it has been read.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::ReadProgress;
+use super::kind::is_gzipped;
+use crate::error::ReadError;
+
+/// The bytes of a file, decompressed if its name ends in `.gz`.
+pub(super) struct Input {
+    reader: Box<dyn Read + Send>,
+    meter: Meter,
+    /// No more than this many bytes can come.
+    pub(super) max_bytes: u64,
+    /// So many have come.
+    pub(super) bytes_read: u64,
+}
+
+impl Input {
+    pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
+        let (file, meter) = MeteredFile::open(path).map_err(|source| ReadError::Io { file: path.into(), source })?;
+        let file_bytes = meter.bytes_total;
+        Ok(if is_gzipped(path) {
+            let reader = MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, file));
+            Self::new(reader, meter, file_bytes.saturating_mul(MAX_DEFLATE_RATIO))
+        } else {
+            Self::new(file, meter, file_bytes)
+        })
+    }
+
+    /// Bytes from any source, of which there are at most `max_bytes`.
+    pub(super) fn new(reader: impl Read + Send + 'static, meter: Meter, max_bytes: u64) -> Self {
+        Self { reader: Box::new(reader), meter, max_bytes, bytes_read: 0 }
+    }
+
+    pub(super) fn meter(&self) -> Meter {
+        self.meter.clone()
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n_bytes = self.reader.read(buffer)?;
+        self.bytes_read += n_bytes as u64;
+        Ok(n_bytes)
+    }
+}
+
+/// A file that tells its [`Meter`] what has been read of it.
+pub(super) struct MeteredFile {
+    file: File,
+    bytes_read: Arc<AtomicU64>,
+}
+
+impl MeteredFile {
+    pub(super) fn open(path: &Path) -> io::Result<(Self, Meter)> {
+        let file = File::open(path)?;
+        let bytes_total = file.metadata()?.len();
+        Ok(Self::new(file, bytes_total))
+    }
+
+    /// A file of which `bytes_total` bytes are going to be read.
+    pub(super) fn new(file: File, bytes_total: u64) -> (Self, Meter) {
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        (Self { file, bytes_read: Arc::clone(&bytes_read) }, Meter { bytes_read, bytes_total })
+    }
+}
+
+impl Read for MeteredFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n_bytes = self.file.read(buffer)?;
+        self.bytes_read.fetch_add(n_bytes as u64, Ordering::Relaxed);
+        Ok(n_bytes)
+    }
+}
+
+/// How many bytes of a file have been read, before they are decompressed. Clones show the same count.
+#[derive(Clone)]
+pub(super) struct Meter {
+    bytes_read: Arc<AtomicU64>,
+    bytes_total: u64,
+}
+
+impl Meter {
+    pub(super) fn progress(&self, rows: u64) -> ReadProgress {
+        let bytes_read = self.bytes_read.load(Ordering::Relaxed).min(self.bytes_total);
+        ReadProgress { rows, bytes_read, bytes_total: self.bytes_total }
+    }
+}
+
+/// Bytes asked of the operating system at a time.
+pub(super) const BUFFER_BYTES: usize = 1 << 18;
+
+/// Deflate turns one byte into at most this many: 258 from a match coded in two bits.
+pub(super) const MAX_DEFLATE_RATIO: u64 = 1032;

@@ -1,0 +1,152 @@
+//! Which columns of a Parquet file are read, as what, and where their values go in a row.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use arrow_schema::{DataType, Fields};
+
+use super::array::Role;
+use super::parquet_cells::{feature_precision, is_id, is_label};
+use crate::columns::Columns;
+use crate::error::ReadError;
+use crate::table::listed;
+use crate::values::Precision;
+
+/// The columns to read. Batches hold these columns only, in the order of the file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ColumnPlan {
+    /// Their indices in the file, ascending.
+    pub(super) roots: Vec<usize>,
+    /// Columns of features in the order of the model, as indices into a batch.
+    pub(super) features: Vec<FeatureColumn>,
+    pub(super) label: Option<BatchColumn>,
+    pub(super) id: Option<BatchColumn>,
+    pub(super) subject: Option<BatchColumn>,
+    pub(super) precision: Precision,
+    /// Whether single elements of lists were asked for.
+    names_elements: bool,
+}
+
+/// A column of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BatchColumn {
+    pub(super) index: usize,
+    pub(super) name: String,
+}
+
+/// A column of numbers, or of lists of numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FeatureColumn {
+    pub(super) column: BatchColumn,
+    pub(super) is_list: bool,
+}
+
+impl ColumnPlan {
+    /// Finds the roles among the columns of the file and checks that each has a type that can be read.
+    pub(super) fn new(path: &Path, fields: &Fields, columns: &Columns) -> Result<Self, ReadError> {
+        let header: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+        let (asked, names_elements) = without_elements(columns, &header);
+        let roles = asked.resolve(&header, path)?;
+        let others = [roles.label, roles.id, roles.subject];
+        let mut roots: Vec<usize> = roles.features.iter().copied().chain(others.into_iter().flatten()).collect();
+        roots.sort_unstable();
+        let column = |root: usize| BatchColumn {
+            // The root is one of `roots`, by construction.
+            index: roots.partition_point(|other| *other < root),
+            name: header[root].clone(),
+        };
+        let refused = |root: usize, role: Role| ReadError::ColumnType {
+            file: path.into(),
+            column: header[root].clone(),
+            found: fields[root].data_type().to_string(),
+            role: role.name(),
+            supported: match role {
+                Role::Features => "booleans, integers, floats and lists of these",
+                Role::Labels => "booleans, integers, floats and texts",
+                Role::RowIds | Role::Subjects => "integers and texts",
+            },
+        };
+        let mut precision = Precision::F32;
+        let mut features = Vec::with_capacity(roles.features.len());
+        for &root in &roles.features {
+            let (values, is_list) = match fields[root].data_type() {
+                DataType::List(inner) => (inner.data_type(), true),
+                plain => (plain, false),
+            };
+            let needed = feature_precision(values).ok_or_else(|| refused(root, Role::Features))?;
+            if needed == Precision::F64 {
+                precision = needed;
+            }
+            features.push(FeatureColumn { column: column(root), is_list });
+        }
+        let checked = |root: Option<usize>, role: Role, fits: fn(&DataType) -> bool| match root {
+            Some(root) if !fits(fields[root].data_type()) => Err(refused(root, role)),
+            other => Ok(other.map(column)),
+        };
+        let label = checked(roles.label, Role::Labels, is_label)?;
+        let id = checked(roles.id, Role::RowIds, is_id)?;
+        let subject = checked(roles.subject, Role::Subjects, is_id)?;
+        Ok(Self { roots, features, label, id, subject, precision, names_elements })
+    }
+
+    /// The names of all features, once it is known how long lists are; `widths` has one entry per column of features.
+    pub(super) fn feature_names(
+        &self,
+        path: &Path,
+        widths: &[usize],
+        columns: &Columns,
+    ) -> Result<Vec<String>, ReadError> {
+        let mut names = Vec::with_capacity(widths.iter().sum());
+        for (FeatureColumn { column, is_list }, width) in self.features.iter().zip(widths) {
+            if *is_list {
+                names.extend((0..*width).map(|element| format!("{}[{element}]", column.name)));
+            } else {
+                names.push(column.name.clone());
+            }
+        }
+        if names.is_empty() {
+            return Err(ReadError::NoFeatures { file: path.into() });
+        }
+        if let (true, Some(asked)) = (self.names_elements, &columns.features) {
+            let known: HashSet<&String> = names.iter().collect();
+            if let Some(missing) = asked.iter().find(|name| !known.contains(name)) {
+                let (column, known) = (missing.clone(), listed(&names));
+                return Err(ReadError::MissingColumn { file: path.into(), column, known });
+            }
+            if asked.len() != names.len() {
+                let found = format!("{} features", names.len());
+                let expected = format!("{} features; elements of a list cannot be left out", asked.len());
+                return Err(ReadError::Shape { file: path.into(), found, expected });
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// Replaces elements of lists (`name[3]`) among the features by their columns, and tells whether there were any.
+///
+/// Where no features are named, the index that pandas saves beside its columns is none.
+fn without_elements(columns: &Columns, header: &[String]) -> (Columns, bool) {
+    let Some(asked) = &columns.features else {
+        let is_index = |name: &&String| name.starts_with("__index_level_") && name.ends_with("__");
+        let ignore = columns.ignore.iter().chain(header.iter().filter(is_index)).cloned().collect();
+        return (Columns { ignore, ..columns.clone() }, false);
+    };
+    let header: HashSet<&str> = header.iter().map(String::as_str).collect();
+    let mut lists = HashSet::new();
+    let mut roots = Vec::new();
+    for name in asked {
+        match list_of(name).filter(|list| !header.contains(name.as_str()) && header.contains(list)) {
+            Some(list) if lists.insert(list) => roots.push(list.to_owned()),
+            Some(_) => {}
+            None => roots.push(name.clone()),
+        }
+    }
+    (Columns { features: Some(roots), ..columns.clone() }, !lists.is_empty())
+}
+
+/// The `name` of `name[3]`.
+fn list_of(feature: &str) -> Option<&str> {
+    let (list, element) = feature.strip_suffix(']')?.rsplit_once('[')?;
+    (!element.is_empty() && element.bytes().all(|byte| byte.is_ascii_digit())).then_some(list)
+}
