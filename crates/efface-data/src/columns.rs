@@ -67,9 +67,14 @@ impl Columns {
         let label = self.label.as_deref().map(|name| take(name, "label")).transpose()?;
         let id = self.id.as_deref().map(|name| take(name, "row id")).transpose()?;
         let subject = self.subject.as_deref().map(|name| take(name, "subject")).transpose()?;
-        let features = match &self.features {
-            Some(names) => names.iter().map(|name| take(name, "feature")).collect::<Result<Vec<_>, _>>()?,
-            None => (0..header.len()).filter(|i| role_of[*i].is_none() && !self.ignore.contains(&header[*i])).collect(),
+        let features = if let Some(names) = &self.features {
+            names.iter().map(|name| take(name, "feature")).collect::<Result<Vec<_>, _>>()?
+        } else {
+            if let Some(absent) = self.ignore.iter().find(|name| !header.contains(name)) {
+                let (column, known) = (absent.clone(), listed(header));
+                return Err(ReadError::MissingColumn { file: file.into(), column, known });
+            }
+            (0..header.len()).filter(|i| role_of[*i].is_none() && !self.ignore.contains(&header[*i])).collect()
         };
         if let Some(index) = features.iter().find(|i| header[**i].is_empty()) {
             return Err(ReadError::UnnamedColumn { file: file.into(), number: index + 1 });
@@ -99,7 +104,7 @@ mod tests {
 
     #[test]
     fn columns_without_a_role_are_features() {
-        let ignoring = Columns { ignore: vec!["b".into(), "absent".into()], ..columns() };
+        let ignoring = Columns { ignore: vec!["b".into()], ..columns() };
         let roles = ignoring.resolve(&header(), Path::new("t.csv")).expect("valid");
         assert_eq!(roles, Roles { features: vec![2, 4], label: Some(5), id: Some(0), subject: Some(1) });
     }
@@ -114,6 +119,14 @@ mod tests {
     fn a_column_has_one_role() {
         let twice = Columns { features: Some(vec!["a".into(), "y".into()]), ..columns() };
         assert_eq!(message(&twice, &header()), "t.csv: column `y` cannot be both label and feature");
+    }
+
+    #[test]
+    fn a_column_to_be_ignored_is_there_unless_features_are_named() {
+        let typo = Columns { ignore: vec!["bb".into()], ..columns() };
+        assert!(message(&typo, &header()).starts_with("t.csv: no column `bb`"));
+        let named = Columns { features: Some(vec!["a".into()]), ..typo };
+        assert!(named.resolve(&header(), Path::new("t.csv")).is_ok());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::id::RowId;
 use crate::place::{Place, RowNumber};
+use crate::table::listed;
 
 /// A table could not be read, or is not fit to be one.
 #[derive(Debug, thiserror::Error)]
@@ -91,12 +92,14 @@ pub enum ReadError {
         place: Place,
     },
     /// A feature is not a number.
-    #[error("{place}: features must be numbers, got `{value}`")]
+    #[error("{place}: features must be numbers, got `{value}`{}", also(others))]
     NotANumber {
         /// Where.
         place: Place,
         /// What stands there.
         value: String,
+        /// Further columns of the same row that are no numbers.
+        others: Vec<String>,
     },
     /// A feature is NaN or infinite.
     #[error("{place}: features must be finite, got `{value}`")]
@@ -251,6 +254,10 @@ pub enum ReadError {
 
 const SUPPORTED: &str = ".csv, .npy, .npz, .parquet, .svm, .libsvm and .idx, \
     and all but .npz and .parquet gzipped (.gz)";
+
+fn also(others: &[String]) -> String {
+    if others.is_empty() { String::new() } else { format!("; no numbers either: {}", listed(others)) }
+}
 
 fn two_roles(first: &str, second: &str) -> String {
     if first == second { format!("is named twice as {first}") } else { format!("cannot be both {first} and {second}") }

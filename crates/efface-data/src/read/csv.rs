@@ -147,10 +147,20 @@ impl<'a> Rows<'a> {
                 Err(match parsed {
                     Some(_) => ReadError::NotFinite { place, value },
                     None if cell.is_empty() => ReadError::EmptyCell { place },
-                    None => ReadError::NotANumber { place, value },
+                    None => ReadError::NotANumber { place, value, others: self.other_texts(record, column) },
                 })
             }
         }
+    }
+
+    /// The further features of a record that are no numbers either, so that they need not be found one by one.
+    fn other_texts(&self, record: &ByteRecord, first: usize) -> Vec<String> {
+        let is_text = |cell: &[u8]| {
+            let cell = cell.trim_ascii();
+            !cell.is_empty() && std::str::from_utf8(cell).map_or(true, |cell| cell.parse::<f64>().is_err())
+        };
+        let others = self.roles.features.iter().filter(|column| **column != first && is_text(&record[**column]));
+        others.map(|column| self.header[*column].clone()).collect()
     }
 
     fn text<'r>(&self, record: &'r ByteRecord, column: usize, line: u64) -> Result<&'r str, ReadError> {

@@ -209,7 +209,7 @@ impl Row<'_> {
                 let (place, value) = (Place { file: self.path.into(), row, column }, shortened(value));
                 Err(match parsed {
                     Ok(_) => ReadError::NotFinite { place, value },
-                    Err(_) => ReadError::NotANumber { place, value },
+                    Err(_) => ReadError::NotANumber { place, value, others: Vec::new() },
                 })
             }
         }

@@ -98,7 +98,10 @@ fn empty_files_and_missing_columns_are_refused() {
     assert_eq!(refusal(""), "t.csv: no rows");
     assert_eq!(refusal("id,who,a,note,b,y\n"), "t.csv: no rows");
     assert_eq!(refusal("id,who,a\n1,anna,2\n"), "t.csv: no column `y`; there are `id`, `who`, `a`");
-    assert_eq!(refusal("id,who,y\n1,anna,no\n"), "t.csv: no feature columns");
+    assert_eq!(refusal("id,who,y\n1,anna,no\n"), "t.csv: no column `note`; there are `id`, `who`, `y`");
+    assert_eq!(refusal("id,who,y,note\n1,anna,no,x\n"), "t.csv: no feature columns");
+    let texts = refusal("id,who,a,b,note,c,y\n1,anna,x,2,,z,no\n");
+    assert_eq!(texts, "t.csv, line 2, column `a`: features must be numbers, got `x`; no numbers either: `c`");
     assert_eq!(refusal("id,who,y,a,a\n1,anna,no,1,1\n"), "t.csv: two columns are called `a`");
 }
 
