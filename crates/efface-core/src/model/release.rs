@@ -229,9 +229,9 @@ impl Model {
             }
         }
         self.state.account = account;
-        let strong = self.plan.objective();
+        // √(Σ_k (λ n_k r_k)²) ≤ λ · max n_k · r.
         let n_most = self.state.fits.iter().map(|fit| fit.n_rows).max().unwrap_or(0);
-        let residual = r * UpperBound::new(strong.l2_per_row) * UpperBound::count(n_most);
+        let residual = r * UpperBound::new(self.plan.config().l2_per_row) * UpperBound::count(n_most);
         ReleaseOutcome::Published(self.published(weights, (r, residual), (mu, mu_total, mu_limit)))
     }
 
@@ -262,6 +262,8 @@ impl Model {
             NoiseLaw::Gaussian => gaussian::epsilon_at(mu_total, config.delta),
             NoiseLaw::Gamma => mu_total.get(),
         };
+        // Within the limit the promise itself is proved; rounding must not make it look exceeded.
+        let epsilon = epsilon.min(config.epsilon);
         let extractor = config.extractor.unwrap_or(Guarantee { epsilon: 0.0, delta: 0.0 });
         let claim = ReleaseClaim {
             release: self.state.account.n_releases,

@@ -1,4 +1,4 @@
-//! Settling: one to three passes over the rows turn a bound into a measurement, and the model into the retrained one.
+//! Settling: a few passes over the rows turn a bound into a measurement, and the model into the retrained one.
 
 use super::{Claim, Fit, Model};
 use crate::objective::Objective;
