@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 
 use efface_core::rounding::UpperBound;
+use zeroize::Zeroize;
 
-use crate::error::{EncodeError, ScaleError};
+use crate::error::{AppendError, EncodeError, ScaleError};
 use crate::id::RowId;
 use crate::labels::LabelCodec;
 use crate::scale::RowTransform;
@@ -51,6 +52,21 @@ impl EncodedRows {
     /// One per row.
     pub fn ids(&self) -> &[RowId] {
         &self.ids
+    }
+
+    /// One per row, if there are any.
+    pub fn subjects(&self) -> Option<&[RowId]> {
+        self.subjects.as_deref()
+    }
+
+    /// The same rows with other labels, one per row: those that a [`ClassCollector`](crate::ClassCollector) gave.
+    pub fn with_labels(mut self, labels: Vec<f64>) -> Result<Self, AppendError> {
+        if labels.len() != self.n_rows() {
+            return Err(AppendError::Count { what: "labels", found: labels.len(), expected: self.n_rows() });
+        }
+        self.labels.zeroize();
+        self.labels = labels;
+        Ok(self)
     }
 
     /// The precision the rows are rounded to.

@@ -5,12 +5,14 @@
 //! is its text. Classes are sorted, numbers by value and texts by their bytes, so that the index of a class depends on
 //! the set of labels only.
 
-use std::collections::{BTreeSet, HashMap};
+mod collect;
+
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::collect::ClassCollector;
 use crate::error::LabelError;
-use crate::place::Place;
 use crate::table::{Labels, RawLabels, listed};
 
 /// How labels become the numbers that rows carry.
@@ -37,18 +39,9 @@ impl LabelCodec {
 
     /// Finds the classes among the labels: at least two, at most [`MAX_CLASSES`].
     pub fn for_classification(labels: &Labels) -> Result<Self, LabelError> {
-        let classes = match &labels.values {
-            RawLabels::Text(texts) => text_classes(texts, labels)?,
-            RawLabels::Numbers(numbers) => number_classes(numbers, labels)?,
-        };
-        match classes.as_slice() {
-            [class] => Err(LabelError::OneClass {
-                file: labels.origin().file().into(),
-                class: class.clone(),
-                n_rows: labels.values.len(),
-            }),
-            _ => Ok(Self::Classes(classes)),
-        }
+        let mut collector = ClassCollector::new(true);
+        collector.push(labels)?;
+        Ok(collector.finish()?.0)
     }
 
     /// The classes in the order of their indices; none for numbers.
@@ -103,72 +96,6 @@ fn encode_numbers(labels: &Labels) -> Result<Vec<f64>, LabelError> {
         RawLabels::Text(texts) => texts.iter().enumerate().map(|(row, x)| finite(row, x.parse().ok(), x)).collect(),
         RawLabels::Numbers(numbers) => numbers.iter().enumerate().map(|(row, x)| finite(row, Some(*x), x)).collect(),
     }
-}
-
-fn number_classes(numbers: &[f64], labels: &Labels) -> Result<Vec<String>, LabelError> {
-    let mut classes = BTreeSet::new();
-    for (row, number) in numbers.iter().enumerate() {
-        let class = integer_class(*number, || labels.place(row), number)?;
-        if classes.insert(class) && classes.len() > MAX_CLASSES {
-            return Err(LabelError::TooManyClasses { place: labels.place(row), value: number.to_string() });
-        }
-    }
-    Ok(classes.iter().map(i64::to_string).collect())
-}
-
-fn text_classes(texts: &[String], labels: &Labels) -> Result<Vec<String>, LabelError> {
-    // Distinct texts with the first row of each, in the order of rows.
-    let mut seen: HashMap<&str, usize> = HashMap::new();
-    let mut distinct: Vec<(&str, usize)> = Vec::new();
-    for (row, text) in texts.iter().enumerate() {
-        if *seen.entry(text).or_insert(row) == row {
-            distinct.push((text, row));
-            if distinct.len() > MAX_CLASSES {
-                break;
-            }
-        }
-    }
-    for (text, row) in &distinct {
-        if text.is_empty() {
-            return Err(LabelError::Empty { place: labels.place(*row) });
-        }
-        if text.parse::<f64>().is_ok_and(|number| !number.is_finite()) {
-            return Err(LabelError::NotFinite { place: labels.place(*row), value: (*text).to_owned() });
-        }
-    }
-    if let Some(numbers) = distinct.iter().map(|(text, _)| text.parse::<f64>().ok()).collect::<Option<Vec<_>>>() {
-        let mut classes = BTreeSet::new();
-        for (number, (text, row)) in numbers.iter().zip(&distinct) {
-            classes.insert(integer_class(*number, || labels.place(*row), text)?);
-        }
-        refuse_too_many(classes.len(), &distinct, labels)?;
-        return Ok(classes.iter().map(i64::to_string).collect());
-    }
-    refuse_too_many(distinct.len(), &distinct, labels)?;
-    let booleans: Option<BTreeSet<&str>> = distinct.iter().map(|(text, _)| as_boolean(text)).collect();
-    let classes = booleans.unwrap_or_else(|| distinct.iter().map(|(text, _)| *text).collect());
-    Ok(classes.into_iter().map(str::to_owned).collect())
-}
-
-fn refuse_too_many(n_classes: usize, distinct: &[(&str, usize)], labels: &Labels) -> Result<(), LabelError> {
-    match distinct.last() {
-        Some((text, row)) if n_classes > MAX_CLASSES => {
-            Err(LabelError::TooManyClasses { place: labels.place(*row), value: (*text).to_owned() })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// A number as a class.
-fn integer_class(number: f64, place: impl Fn() -> Place, value: &impl ToString) -> Result<i64, LabelError> {
-    as_integer(number).ok_or_else(|| {
-        let (place, value) = (place(), value.to_string());
-        if number.is_finite() {
-            LabelError::NotAnInteger { place, value }
-        } else {
-            LabelError::NotFinite { place, value }
-        }
-    })
 }
 
 /// The integer that a number is, if it is one that a double tells apart from its neighbours.

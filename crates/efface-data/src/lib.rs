@@ -31,7 +31,7 @@ pub use error::{
     AppendError, EncodeError, LabelError, LookupError, ParseScaleError, ReadError, RowsFileError, ScaleError,
 };
 pub use id::{IdKind, RowId};
-pub use labels::{LabelCodec, MAX_CLASSES};
+pub use labels::{ClassCollector, LabelCodec, MAX_CLASSES};
 pub use memory::MemoryRows;
 pub use place::{Origin, Place, RowNumber};
 pub use read::{ReadProgress, TableReader, carries_labels, is_array, open_table, read_table};

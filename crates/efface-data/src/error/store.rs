@@ -28,6 +28,16 @@ pub enum AppendError {
         /// The id.
         id: RowId,
     },
+    /// Not one label or selector per row.
+    #[error("{found} {what} for {expected} rows")]
+    Count {
+        /// Labels or selectors.
+        what: &'static str,
+        /// How many of them.
+        found: usize,
+        /// Number of rows.
+        expected: usize,
+    },
     /// The rows have another number of features.
     #[error("rows have {found} model features, the store has {expected}")]
     Dimension {

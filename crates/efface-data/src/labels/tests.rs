@@ -1,5 +1,7 @@
 //! Labels of every accepted kind, and each kind of mistake.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::place::Origin;
 
@@ -104,4 +106,108 @@ fn a_codec_survives_json() {
         let json = serde_json::to_string(&codec).expect("serializable");
         assert_eq!(serde_json::from_str::<LabelCodec>(&json).expect("readable"), codec, "{json}");
     }
+}
+
+/// The codec and the code of each label, found chunk by chunk; or the message of the refusal.
+fn collected(chunks: &[Labels], is_classification: bool) -> Result<(LabelCodec, Vec<f64>), String> {
+    let mut collector = ClassCollector::new(is_classification);
+    let mut codes = Vec::new();
+    for chunk in chunks {
+        codes.extend(collector.push(chunk).map_err(|error| error.to_string())?);
+    }
+    let (codec, mapping) = collector.finish().map_err(|error| error.to_string())?;
+    if is_classification {
+        codes.iter_mut().for_each(|code| *code = mapping[*code as usize]);
+    } else {
+        assert!(mapping.is_empty());
+    }
+    Ok((codec, codes))
+}
+
+fn whole(labels: &Labels, is_classification: bool) -> Result<(LabelCodec, Vec<f64>), String> {
+    let codec = LabelCodec::for_labels(Some(labels), is_classification).map_err(|error| error.to_string())?;
+    let codes = codec.encode(labels).map_err(|error| error.to_string())?;
+    Ok((codec, codes))
+}
+
+fn text_chunk(labels: &[String], first: usize) -> Labels {
+    let lines = (2 + first as u64..).take(labels.len()).collect();
+    Labels::new(RawLabels::Text(labels.to_vec()), Origin::with_lines("t.csv", lines), Some("y".into()))
+}
+
+fn number_chunk(labels: &[f64], first: usize) -> Labels {
+    Labels::new(RawLabels::Numbers(labels.to_vec()), Origin::new("y.npy").starting_at(first as u64), None)
+}
+
+/// Splits `0..len` at the cuts that fall within.
+fn split(len: usize, cuts: &[usize]) -> Vec<std::ops::Range<usize>> {
+    let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (len + 1)).chain([len]).collect();
+    ends.sort_unstable();
+    ends.iter().scan(0, |start, end| Some(std::mem::replace(start, *end)..*end)).collect()
+}
+
+proptest! {
+    #[test]
+    fn chunks_of_texts_give_the_codec_and_codes_of_the_whole(
+        labels in prop::collection::vec(
+            prop_oneof![
+                30 => prop::sample::select(vec!["1", "1.0", "0", "2e0", "-0", "10", "9"]),
+                5 => prop::sample::select(vec!["True", "true", "False", "cat", "dog"]),
+                1 => prop::sample::select(vec!["", "nan", "1.5", "1e300"]),
+            ],
+            1..40,
+        ),
+        cuts in prop::collection::vec(0_usize..40, 0..5),
+        is_classification: bool,
+    ) {
+        let labels: Vec<String> = labels.into_iter().map(str::to_owned).collect();
+        let ranges = split(labels.len(), &cuts);
+        let chunks: Vec<Labels> = ranges.into_iter().map(|range| text_chunk(&labels[range.clone()], range.start)).collect();
+        prop_assert_eq!(
+            collected(&chunks, is_classification),
+            whole(&text_chunk(&labels, 0), is_classification)
+        );
+    }
+
+    #[test]
+    fn chunks_of_numbers_give_the_codec_and_codes_of_the_whole(
+        labels in prop::collection::vec(
+            prop_oneof![50 => (-9_i32..9).prop_map(f64::from), 1 => prop::sample::select(vec![0.5, f64::NAN])],
+            1..40,
+        ),
+        cuts in prop::collection::vec(0_usize..40, 0..5),
+        is_classification: bool,
+    ) {
+        let ranges = split(labels.len(), &cuts);
+        let chunks: Vec<Labels> = ranges.into_iter().map(|range| number_chunk(&labels[range.clone()], range.start)).collect();
+        prop_assert_eq!(
+            collected(&chunks, is_classification),
+            whole(&number_chunk(&labels, 0), is_classification)
+        );
+    }
+}
+
+#[test]
+fn many_spellings_of_few_integers_are_few_classes() {
+    // The search once stopped at the 1001st spelling and never saw the class that came after it.
+    let mut labels: Vec<String> = (0..3000).map(|i| format!("{}.{}", i % 2, "0".repeat(1 + i / 2))).collect();
+    labels.push("2".into());
+    let (codec, codes) =
+        collected(&[text_chunk(&labels[..999], 0), text_chunk(&labels[999..], 999)], true).expect("valid");
+    assert_eq!(codec.classes(), ["0", "1", "2"]);
+    assert_eq!((codes[2999], codes[3000]), (1.0, 2.0));
+    assert_eq!(whole(&text_chunk(&labels, 0), true), Ok((codec, codes)));
+    labels.push("cat".into());
+    let text = "t.csv, line 3003, column `y`: label `cat` would be class 1001, at most 1000 are allowed";
+    assert_eq!(refusal(&text_chunk(&labels, 0)), text);
+    *labels.last_mut().expect("not empty") = "2.5".into();
+    let text = "t.csv, line 3003, column `y`: numeric class labels must be integers of at most 2^53, got `2.5`";
+    assert_eq!(refusal(&text_chunk(&labels, 0)), text);
+}
+
+#[test]
+fn labels_that_change_their_kind_on_the_way_keep_their_class() {
+    let chunks = [number_chunk(&[1.0, 0.0], 0), text_chunk(&["1.0".into(), "0".into()], 2)];
+    let (codec, codes) = collected(&chunks, true).expect("valid");
+    assert_eq!((codec.classes(), codes), (&["0".to_owned(), "1".to_owned()][..], vec![1.0, 0.0, 1.0, 0.0]));
 }

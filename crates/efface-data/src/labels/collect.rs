@@ -1,0 +1,189 @@
+//! Finding the classes of labels that come in chunks.
+//!
+//! Which classes there are is known when the last label has been seen: `1` and `1.0` are one class, unless an `a`
+//! follows. So every spelling gets a provisional number when it first appears, rows carry that, and at the end a mapping
+//! leads from provisional numbers to the indices of the sorted classes.
+//!
+//! At most [`MAX_CLASSES`] spellings are kept, and after that at most as many integers: with more spellings than that the
+//! labels are integers, many of them spelt in several ways, or too many classes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+
+use super::{LabelCodec, MAX_CLASSES, as_boolean, as_integer, encode_numbers};
+use crate::error::{EncodeError, LabelError};
+use crate::place::Place;
+use crate::table::{Labels, RawLabels, Table};
+
+/// Labels seen so far, and the provisional numbers of their classes.
+#[derive(Debug)]
+pub struct ClassCollector {
+    is_classification: bool,
+    /// File of the first labels.
+    file: PathBuf,
+    n_rows: usize,
+    /// Provisional number of each spelling that was kept.
+    by_spelling: HashMap<Box<str>, usize>,
+    /// The first provisional number of each integer.
+    by_integer: HashMap<i64, usize>,
+    /// Spelling of each provisional number.
+    spellings: Vec<Spelling>,
+    /// The first number that is no integer: an error, unless a text makes it one.
+    fraction: Option<(Place, Box<str>)>,
+    /// Whether a label was no number.
+    has_text: bool,
+    /// Whether there were more spellings than classes may be.
+    is_crowded: bool,
+}
+
+#[derive(Debug)]
+struct Spelling {
+    text: Box<str>,
+    integer: Option<i64>,
+}
+
+impl ClassCollector {
+    /// Nothing seen yet. Without classification labels are numbers, and carried as they are.
+    pub fn new(is_classification: bool) -> Self {
+        Self {
+            is_classification,
+            file: PathBuf::new(),
+            n_rows: 0,
+            by_spelling: HashMap::new(),
+            by_integer: HashMap::new(),
+            spellings: Vec::new(),
+            fraction: None,
+            has_text: false,
+            is_crowded: false,
+        }
+    }
+
+    /// One number per row of the table, which must have labels.
+    pub fn push_table(&mut self, table: &Table) -> Result<Vec<f64>, EncodeError> {
+        let labels = table.labels().ok_or_else(|| EncodeError::NoLabels { file: table.origin().file().into() })?;
+        Ok(self.push(labels)?)
+    }
+
+    /// One number per label: the provisional number of its class, or the number that it is.
+    ///
+    /// After an error the collector is of no more use.
+    pub fn push(&mut self, labels: &Labels) -> Result<Vec<f64>, LabelError> {
+        if self.n_rows == 0 {
+            self.file = labels.origin().file().into();
+        }
+        self.n_rows += labels.values.len();
+        if !self.is_classification {
+            return encode_numbers(labels);
+        }
+        let place = |row| move || labels.place(row);
+        let numbers: Result<Vec<usize>, LabelError> = match &labels.values {
+            RawLabels::Text(texts) => texts.iter().enumerate().map(|(row, x)| self.text(x, place(row))).collect(),
+            RawLabels::Numbers(numbers) => {
+                numbers.iter().enumerate().map(|(row, x)| self.number(*x, place(row))).collect()
+            }
+        };
+        Ok(numbers?.into_iter().map(|number| number as f64).collect())
+    }
+
+    /// The codec that all labels together call for, and for each provisional number the index of its class. Labels that
+    /// are numbers need no mapping: it is empty.
+    pub fn finish(self) -> Result<(LabelCodec, Vec<f64>), LabelError> {
+        if !self.is_classification {
+            return Ok((LabelCodec::Numeric, Vec::new()));
+        }
+        let (classes, mapping) = if self.has_text {
+            self.text_classes()
+        } else if let Some((place, value)) = self.fraction {
+            return Err(LabelError::NotAnInteger { place, value: value.into() });
+        } else {
+            sorted(self.spellings.iter().map(|spelling| spelling.integer.unwrap_or_default()))
+        };
+        match classes.as_slice() {
+            [class] => Err(LabelError::OneClass { file: self.file, class: class.clone(), n_rows: self.n_rows }),
+            _ => Ok((LabelCodec::Classes(classes), mapping)),
+        }
+    }
+
+    /// Labels that are not all numbers: booleans whatever their spelling, or texts as they are.
+    fn text_classes(&self) -> (Vec<String>, Vec<f64>) {
+        let texts = || self.spellings.iter().map(|spelling| &*spelling.text);
+        match texts().map(as_boolean).collect::<Option<Vec<_>>>() {
+            Some(booleans) => sorted(booleans.into_iter()),
+            None => sorted(texts()),
+        }
+    }
+
+    fn number(&mut self, number: f64, place: impl Fn() -> Place) -> Result<usize, LabelError> {
+        let Some(integer) = as_integer(number) else {
+            let (place, value) = (place(), number.to_string());
+            return Err(if number.is_finite() {
+                LabelError::NotAnInteger { place, value }
+            } else {
+                LabelError::NotFinite { place, value }
+            });
+        };
+        match self.by_integer.get(&integer) {
+            Some(known) => Ok(*known),
+            None => self.add(&integer.to_string(), Some(integer), place),
+        }
+    }
+
+    fn text(&mut self, text: &str, place: impl Fn() -> Place) -> Result<usize, LabelError> {
+        if let Some(known) = self.by_spelling.get(text) {
+            return Ok(*known);
+        }
+        if text.is_empty() {
+            return Err(LabelError::Empty { place: place() });
+        }
+        let number = text.parse::<f64>().ok();
+        if number.is_some_and(|number| !number.is_finite()) {
+            return Err(LabelError::NotFinite { place: place(), value: text.to_owned() });
+        }
+        let integer = number.and_then(as_integer);
+        if self.is_crowded
+            && let Some(known) = integer.and_then(|integer| self.by_integer.get(&integer))
+        {
+            return Ok(*known);
+        }
+        self.has_text |= number.is_none();
+        if number.is_some() && integer.is_none() && self.fraction.is_none() {
+            self.fraction = Some((place(), text.into()));
+        }
+        self.add(text, integer, place)
+    }
+
+    /// Gives a spelling that is new the next provisional number.
+    fn add(&mut self, text: &str, integer: Option<i64>, place: impl Fn() -> Place) -> Result<usize, LabelError> {
+        let next = self.spellings.len();
+        if next >= MAX_CLASSES {
+            self.is_crowded = true;
+            let too_many = || LabelError::TooManyClasses { place: place(), value: text.to_owned() };
+            if self.has_text {
+                return Err(too_many());
+            }
+            if let Some((place, value)) = self.fraction.take() {
+                return Err(LabelError::NotAnInteger { place, value: value.into() });
+            }
+            // All are integers: another spelling of a known one is no new class.
+            let known = integer.and_then(|integer| self.by_integer.get(&integer));
+            match known {
+                Some(known) => return Ok(*known),
+                None if self.by_integer.len() >= MAX_CLASSES => return Err(too_many()),
+                None => (),
+            }
+        }
+        self.by_spelling.insert(text.into(), next);
+        if let Some(integer) = integer {
+            self.by_integer.entry(integer).or_insert(next);
+        }
+        self.spellings.push(Spelling { text: text.into(), integer });
+        Ok(next)
+    }
+}
+
+/// The distinct names in order, and for each name its index among them.
+fn sorted<T: Ord + Copy + ToString>(names: impl Iterator<Item = T> + Clone) -> (Vec<String>, Vec<f64>) {
+    let classes: BTreeSet<T> = names.clone().collect();
+    let index: BTreeMap<T, f64> = classes.iter().copied().zip((0_u32..).map(f64::from)).collect();
+    (classes.iter().map(T::to_string).collect(), names.map(|name| index[&name]).collect())
+}
