@@ -29,6 +29,18 @@ impl RowId {
         }
     }
 
+    /// A number that depends on the id and a secret salt only: the first 8 bytes, little-endian, of
+    /// `SHA-256(salt ‖ type ‖ id)`. Rules that choose rows look at it, so that they do not change when others leave.
+    pub fn selector(&self, salt: &[u8; 32]) -> u64 {
+        let mut hasher = Sha256::new();
+        hasher.update(salt);
+        self.feed(&mut hasher);
+        let digest = hasher.finalize();
+        let mut first = [0; 8];
+        first.copy_from_slice(&digest[..8]);
+        u64::from_le_bytes(first)
+    }
+
     /// Feeds the id to a hash: one byte for its type, then its text, so that no two ids feed the same bytes.
     pub(crate) fn feed(&self, hasher: &mut Sha256) {
         match self {

@@ -69,6 +69,14 @@ impl FeatureValues {
         }
     }
 
+    /// `len` zeros.
+    pub(crate) fn zeros(precision: Precision, len: usize) -> Self {
+        match precision {
+            Precision::F32 => Self::F32(vec![0.0; len]),
+            Precision::F64 => Self::F64(vec![0.0; len]),
+        }
+    }
+
     /// The precision.
     pub fn precision(&self) -> Precision {
         match self {
@@ -195,6 +203,22 @@ impl FeatureValues {
         match self {
             Self::F32(values) => values.extend(bytes.as_chunks().0.iter().map(|value| f32::from_le_bytes(*value))),
             Self::F64(values) => values.extend(bytes.as_chunks().0.iter().map(|value| f64::from_le_bytes(*value))),
+        }
+    }
+
+    /// A run of values as the bytes they have in memory.
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
+        match self {
+            Self::F32(values) => bytemuck::cast_slice(&values[range]),
+            Self::F64(values) => bytemuck::cast_slice(&values[range]),
+        }
+    }
+
+    /// A run of values as the bytes they have in memory, to be read into.
+    pub(crate) fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        match self {
+            Self::F32(values) => bytemuck::cast_slice_mut(&mut values[range]),
+            Self::F64(values) => bytemuck::cast_slice_mut(&mut values[range]),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::removed::RemovedIds;
 
 /// Ids and subjects of all positions.
 pub(super) struct Index {
-    /// `None`: the row has been removed.
+    /// `None`: the row has been removed, or came without an id.
     ids: Vec<Option<RowId>>,
     /// `None`: removed, or of no subject.
     subjects: Vec<Option<RowId>>,
@@ -46,11 +46,6 @@ impl Index {
     /// Number of positions.
     pub(super) fn len(&self) -> usize {
         self.ids.len()
-    }
-
-    /// Number of rows present.
-    pub(super) fn n_present(&self) -> usize {
-        self.by_id.len()
     }
 
     pub(super) fn id(&self, position: usize) -> Option<&RowId> {
@@ -89,7 +84,7 @@ impl Index {
         self.by_id.reserve(additional);
     }
 
-    /// Adds the next position; `id` is `None` for a row that was removed before. False: the id is present already.
+    /// Adds the next position; `id` is `None` for a row that was removed before or has none. False: the id is present already.
     pub(super) fn push(&mut self, id: Option<RowId>, subject: Option<RowId>) -> bool {
         let position = self.len();
         if let Some(id) = &id
@@ -127,17 +122,6 @@ impl Index {
         }
         positions.sort_unstable();
         Ok(positions)
-    }
-
-    /// Whether a row is present at each position, none of them given twice.
-    pub(super) fn check_present(&self, positions: &[usize]) -> Result<(), LookupError> {
-        let mut seen = HashSet::with_capacity(positions.len());
-        for &position in positions {
-            if self.id(position).is_none() || !seen.insert(position) {
-                return Err(LookupError::NotPresent { position, len: self.len() });
-            }
-        }
-        Ok(())
     }
 
     /// Forgets the row at a position, and its subject when no row of it is left.

@@ -5,12 +5,12 @@
 
 mod index;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{BLOCK_ROWS, RowBlock, RowStore, StoreError};
-use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 use self::index::{Departure, Index};
@@ -32,6 +32,7 @@ pub struct MemoryRows {
     labels: Vec<f64>,
     selectors: Vec<u64>,
     present: Vec<bool>,
+    n_present: usize,
     index: Index,
     /// Rows present per label, for labels that can be the index of a class.
     label_counts: Vec<usize>,
@@ -54,6 +55,7 @@ impl MemoryRows {
             labels: Vec::new(),
             selectors: Vec::new(),
             present: Vec::new(),
+            n_present: 0,
             index: Index::new(removed),
             label_counts: Vec::new(),
         }
@@ -75,6 +77,26 @@ impl MemoryRows {
         let mut rows = Self::new(encoded.dim(), precision, transform.row_norm_bound(), [0; 32], removed);
         rows.append(encoded).expect("an empty store of the same shape takes every encoded row");
         Ok(rows)
+    }
+
+    /// Rows without ids, to be summed over and dropped again: `features` has `dim` values for each label and selector.
+    pub(crate) fn without_ids(
+        dim: usize,
+        row_norm_bound: UpperBound,
+        features: FeatureValues,
+        labels: Vec<f64>,
+        selectors: Vec<u64>,
+    ) -> Self {
+        let removed = RemovedIds::new([0; 32]);
+        let mut rows = Self::new(dim, features.precision(), row_norm_bound, [0; 32], removed);
+        rows.present = vec![true; labels.len()];
+        rows.n_present = labels.len();
+        labels.iter().for_each(|label| {
+            rows.count_label(*label, 1);
+            rows.index.push(None, None);
+        });
+        (rows.features, rows.labels, rows.selectors) = (features, labels, selectors);
+        rows
     }
 
     /// A store of the same shape, salt and key, without rows and without removed ids.
@@ -100,10 +122,11 @@ impl MemoryRows {
         self.index.reserve(n_new);
         let mut subjects = rows.subjects.map(Vec::into_iter);
         for id in rows.ids {
-            self.selectors.push(selector(&self.salt, &id));
+            self.selectors.push(id.selector(&self.salt));
             self.present.push(true);
             self.index.push(Some(id), subjects.as_mut().and_then(Iterator::next));
         }
+        self.n_present += n_new;
         Ok(start..start + n_new)
     }
 
@@ -135,9 +158,10 @@ impl MemoryRows {
         self.labels = labels;
         self.index.reserve(ids.len());
         for (position, (id, subject)) in ids.into_iter().zip(subjects).enumerate() {
-            self.selectors.push(id.as_ref().map_or(0, |id| selector(&self.salt, id)));
+            self.selectors.push(id.as_ref().map_or(0, |id| id.selector(&self.salt)));
             self.present.push(id.is_some());
             if id.is_some() {
+                self.n_present += 1;
                 self.count_label(self.labels[position], 1);
             }
             if !self.index.push(id, subject) {
@@ -162,7 +186,12 @@ impl MemoryRows {
         self.features.precision()
     }
 
-    /// The id of the row at a position; `None` when it has been removed.
+    /// Whether the row at a position is there and has not been removed.
+    pub fn is_present(&self, position: usize) -> bool {
+        self.present.get(position).copied().unwrap_or(false)
+    }
+
+    /// The id of the row at a position; `None` when it has been removed, or came without one.
     pub fn id(&self, position: usize) -> Option<&RowId> {
         self.index.id(position)
     }
@@ -174,15 +203,16 @@ impl MemoryRows {
 
     /// The label of the row at a position: the index of a class, or a number.
     pub fn label(&self, position: usize) -> Option<f64> {
-        self.index.id(position).map(|_| self.labels[position])
+        self.is_present(position).then(|| self.labels[position])
     }
 
     /// The features of the row at a position, as doubles.
     pub fn row(&self, position: usize) -> Option<Vec<f64>> {
-        self.index.id(position)?;
-        let mut row = vec![0.0; self.dim];
-        self.features.read(position * self.dim, &mut row);
-        Some(row)
+        self.is_present(position).then(|| {
+            let mut row = vec![0.0; self.dim];
+            self.features.read(position * self.dim, &mut row);
+            row
+        })
     }
 
     /// Which ids have been removed.
@@ -202,7 +232,7 @@ impl MemoryRows {
 
     /// Copies the rows at these positions into a store of the same shape.
     pub fn batch(&self, positions: &[usize]) -> Result<Self, LookupError> {
-        self.index.check_present(positions)?;
+        self.check_present(positions)?;
         let mut batch = self.empty_like();
         batch.features = FeatureValues::with_capacity(self.precision(), positions.len() * self.dim);
         for &position in positions {
@@ -213,6 +243,7 @@ impl MemoryRows {
             batch.count_label(self.labels[position], 1);
             batch.index.push(self.id(position).cloned(), self.subject(position).cloned());
         }
+        batch.n_present = positions.len();
         Ok(batch)
     }
 
@@ -228,7 +259,7 @@ impl MemoryRows {
     }
 
     fn take_out(&mut self, positions: &[usize], departure: Departure) -> Result<(), LookupError> {
-        self.index.check_present(positions)?;
+        self.check_present(positions)?;
         for &position in positions {
             self.count_label(self.labels[position], -1);
             self.features.zeroize_range(position * self.dim..(position + 1) * self.dim);
@@ -237,7 +268,17 @@ impl MemoryRows {
             self.present[position] = false;
             self.index.forget(position, departure);
         }
+        self.n_present -= positions.len();
         Ok(())
+    }
+
+    /// Whether a row is present at each position, none of them given twice.
+    fn check_present(&self, positions: &[usize]) -> Result<(), LookupError> {
+        let mut seen = HashSet::with_capacity(positions.len());
+        match positions.iter().find(|position| !self.is_present(**position) || !seen.insert(**position)) {
+            Some(position) => Err(LookupError::NotPresent { position: *position, len: self.len() }),
+            None => Ok(()),
+        }
     }
 
     /// Number of rows present of each class. Takes no pass over the rows.
@@ -275,7 +316,7 @@ impl RowStore for MemoryRows {
     }
 
     fn n_rows(&self) -> usize {
-        self.index.n_present()
+        self.n_present
     }
 
     fn row_norm_bound(&self) -> UpperBound {
@@ -318,16 +359,4 @@ impl Drop for MemoryRows {
         self.selectors.zeroize();
         self.salt.zeroize();
     }
-}
-
-/// A number that depends on the row's id and the salt only: the first 8 bytes, little-endian, of
-/// `SHA-256(salt ‖ type ‖ id)`.
-fn selector(salt: &[u8; 32], id: &RowId) -> u64 {
-    let mut hasher = Sha256::new();
-    hasher.update(salt);
-    id.feed(&mut hasher);
-    let digest = hasher.finalize();
-    let mut first = [0; 8];
-    first.copy_from_slice(&digest[..8]);
-    u64::from_le_bytes(first)
 }
