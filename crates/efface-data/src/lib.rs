@@ -1,14 +1,15 @@
 //! Where rows live: readers, row-local scaling, row and subject ids, rows in memory and on disk.
 //!
 //! ```text
-//! file ──read_table──▶ Table ──encode_table──▶ EncodedRows ──append──▶ MemoryRows ◀──▶ RowsFile
-//!        (checked)              (scaled, labelled)                     (sums over rows)  (purged in place)
+//! file ──read_table──▶ Table ──encode_table──▶ EncodedRows ──append──▶ MemoryRows   rows in memory, with their ids
+//!        (checked)              (scaled, labelled)         └──append──▶ StoredRows   rows in segments, purged in place
 //! ```
 //!
 //! [`open_table`] delivers the same tables in chunks, for files larger than memory.
 //!
 //! Each arrow checks what the next one relies on: a [`Table`] has finite features and unique ids, [`EncodedRows`] have
-//! norms within the bound and known labels, [`MemoryRows`] have ids that are neither present twice nor removed.
+//! norms within the bound and known labels, [`MemoryRows`] have ids that are neither present twice nor removed,
+//! [`StoredRows`] have records whose checksums match. [`RowsFile`] reads what older versions kept.
 
 mod columns;
 mod encode;
@@ -22,6 +23,7 @@ mod remarks;
 mod removed;
 mod rows_file;
 mod scale;
+mod stored;
 mod table;
 mod values;
 
@@ -29,6 +31,7 @@ pub use columns::Columns;
 pub use encode::{EncodedRows, FeatureOrder, encode_table};
 pub use error::{
     AppendError, EncodeError, LabelError, LookupError, ParseScaleError, ReadError, RowsFileError, ScaleError,
+    StoredRowsError,
 };
 pub use id::{IdKind, RowId};
 pub use labels::{ClassCollector, LabelCodec, MAX_CLASSES};
@@ -39,5 +42,6 @@ pub use remarks::Remark;
 pub use removed::RemovedIds;
 pub use rows_file::RowsFile;
 pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
+pub use stored::{RowLayout, StoredRows};
 pub use table::{Labels, RawLabels, Table, TableParts};
 pub use values::{FeatureValues, Precision};

@@ -3,7 +3,9 @@
 mod encode;
 mod read;
 mod store;
+mod stored;
 
 pub use encode::{EncodeError, LabelError, ParseScaleError, ScaleError};
 pub use read::ReadError;
 pub use store::{AppendError, LookupError, RowsFileError};
+pub use stored::StoredRowsError;

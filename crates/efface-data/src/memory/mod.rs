@@ -91,10 +91,10 @@ impl MemoryRows {
         let mut rows = Self::new(dim, features.precision(), row_norm_bound, [0; 32], removed);
         rows.present = vec![true; labels.len()];
         rows.n_present = labels.len();
-        labels.iter().for_each(|label| {
+        for label in &labels {
             rows.count_label(*label, 1);
             rows.index.push(None, None);
-        });
+        }
         (rows.features, rows.labels, rows.selectors) = (features, labels, selectors);
         rows
     }

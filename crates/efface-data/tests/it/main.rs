@@ -1,6 +1,7 @@
 //! The crate as others use it: from files to rows to sums and back.
 
 mod chunks;
+mod conformance;
 mod csv;
 mod idx;
 mod libsvm;

@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use efface_core::rows::RowStore;
+use efface_core::rows::{Features, RowStore};
 use efface_data::{
     Columns, EncodedRows, FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, Precision, RawLabels,
-    RemovedIds, RowId, RowTransform, Scale, Table, TableParts, encode_table, open_table, read_table,
+    RemovedIds, RowId, RowLayout, RowTransform, Scale, StoredRows, Table, TableParts, encode_table, open_table,
+    read_table,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -157,4 +158,52 @@ pub(crate) fn store(n: usize, dim: usize, precision: Precision) -> MemoryRows {
     store.append(encoded(0, n, dim, precision)).expect("new ids");
     assert_eq!((store.len(), store.n_rows()), (n, n));
     store
+}
+
+/// Memory for all blocks.
+pub(crate) const ALL: u64 = 1 << 30;
+
+/// A store on disk with the rows of [`store`]; `layout.dim` counts the intercept.
+pub(crate) fn stored(folder: &Path, layout: RowLayout, memory_bytes: u64, n: usize) -> StoredRows {
+    let mut store = StoredRows::create(folder, layout, TRANSFORM.row_norm_bound(), memory_bytes).expect("writable");
+    if n > 0 {
+        let rows = encoded(0, n, layout.dim - 1, layout.precision);
+        assert_eq!(store.append(&rows, &selectors(&rows)).expect("writable"), 0..n);
+    }
+    store
+}
+
+/// The selectors that rows in memory would have.
+pub(crate) fn selectors(rows: &EncodedRows) -> Vec<u64> {
+    rows.ids().iter().map(|id| id.selector(&SALT)).collect()
+}
+
+/// Features, label and selector of a row.
+pub(crate) type Row = (Vec<f64>, f64, u64);
+
+/// All rows as the sums see them, `None` for one that is gone, which must be zeros.
+pub(crate) fn contents(store: &impl RowStore) -> Vec<Option<Row>> {
+    let mut rows = Vec::new();
+    for block in 0..store.n_blocks() {
+        let visited = store.visit_block(block, &mut |block| {
+            let values: Vec<f64> = match block.features {
+                Features::F32(values) => values.iter().copied().map(f64::from).collect(),
+                Features::F64(values) => values.to_vec(),
+            };
+            assert_eq!(values.len(), block.labels.len() * store.dim());
+            for (i, values) in values.chunks_exact(store.dim()).enumerate() {
+                let row = (values.to_vec(), block.labels[i], block.selectors[i]);
+                if !block.present[i] {
+                    assert_eq!(row, (vec![0.0; store.dim()], 0.0, 0));
+                }
+                rows.push(block.present[i].then_some(row));
+            }
+        });
+        visited.expect("readable");
+    }
+    rows
+}
+
+pub(crate) fn in_threads<T: Send>(n_threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().expect("threads").install(work)
 }

@@ -1,0 +1,238 @@
+//! Where a row lies: from a position to a segment and the offsets of its four places in it. Arithmetic only.
+
+use std::fmt;
+use std::ops::Range;
+
+use efface_core::rows::BLOCK_ROWS;
+
+use crate::error::StoredRowsError;
+use crate::values::Precision;
+
+/// How rows are laid out in segments. Checked when a store is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowLayout {
+    /// Values per row, the intercept's constant included.
+    pub dim: usize,
+    /// Precision of the values.
+    pub precision: Precision,
+    /// Rows per block, 1 to [`BLOCK_ROWS`].
+    pub block_rows: usize,
+    /// Blocks per segment, at least 1.
+    pub segment_blocks: usize,
+}
+
+impl RowLayout {
+    /// Full blocks, as many in a segment as fit 256 MiB.
+    pub fn new(dim: usize, precision: Precision) -> Self {
+        let block_bytes =
+            (BLOCK_ROWS as u64).saturating_mul((dim as u64).saturating_mul(precision.bytes() as u64) + 20);
+        let segment_blocks = (SEGMENT_BYTES / block_bytes).max(1) as usize;
+        Self { dim, precision, block_rows: BLOCK_ROWS, segment_blocks }
+    }
+}
+
+/// Reads as ``rows of 6 values in f64, blocks of 256, 85 blocks per segment``.
+impl fmt::Display for RowLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { dim, precision, block_rows, segment_blocks } = self;
+        write!(f, "rows of {dim} values in {precision}, blocks of {block_rows}, {segment_blocks} blocks per segment")
+    }
+}
+
+/// A layout that has been checked: no size computed from it overflows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Geometry {
+    layout: RowLayout,
+}
+
+/// Consecutive rows of one block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    /// Number of the segment.
+    pub(super) segment: usize,
+    /// Their positions.
+    pub(super) positions: Range<usize>,
+    /// Where each of their four places begins in the segment.
+    pub(super) labels_at: u64,
+    pub(super) selectors_at: u64,
+    pub(super) checksums_at: u64,
+    pub(super) features_at: u64,
+}
+
+impl Run {
+    pub(super) fn len(&self) -> usize {
+        self.positions.len()
+    }
+}
+
+impl Geometry {
+    pub(super) fn new(layout: RowLayout) -> Result<Self, StoredRowsError> {
+        let RowLayout { dim, precision, block_rows, segment_blocks } = layout;
+        let out_of_range = |what, value: usize, limit| StoredRowsError::Layout { what, value: value as u64, limit };
+        if !(1..=MAX_DIM).contains(&(dim as u64)) {
+            return Err(out_of_range("values per row", dim, "1 to 2^32 - 1"));
+        }
+        if !(1..=BLOCK_ROWS).contains(&block_rows) {
+            return Err(out_of_range("rows per block", block_rows, BLOCK_ROWS_RANGE));
+        }
+        let features = block_rows as u128 * dim as u128 * precision.bytes() as u128;
+        let segment = segment_blocks as u128 * (features + 8 + u128::from(RECORD_BYTES) * block_rows as u128 + 8);
+        let fits_memory = usize::try_from(features).is_ok() && block_rows.checked_mul(segment_blocks).is_some();
+        if segment_blocks == 0 || segment > MAX_SEGMENT_BYTES || !fits_memory {
+            return Err(out_of_range(
+                "blocks per segment",
+                segment_blocks,
+                "1 or more, and a segment less than 2^62 bytes",
+            ));
+        }
+        Ok(Self { layout })
+    }
+
+    pub(super) fn layout(&self) -> &RowLayout {
+        &self.layout
+    }
+
+    pub(super) fn dim(&self) -> usize {
+        self.layout.dim
+    }
+
+    pub(super) fn block_rows(&self) -> usize {
+        self.layout.block_rows
+    }
+
+    pub(super) fn rows_per_segment(&self) -> usize {
+        self.layout.block_rows * self.layout.segment_blocks
+    }
+
+    /// Bytes of the features of one row.
+    pub(super) fn row_bytes(&self) -> u64 {
+        self.dim() as u64 * self.layout.precision.bytes() as u64
+    }
+
+    /// Bytes of a block in front of its features.
+    pub(super) fn leading_bytes(&self) -> u64 {
+        (RECORD_BYTES * self.layout.block_rows as u64).next_multiple_of(8)
+    }
+
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.leading_bytes() + (self.layout.block_rows as u64 * self.row_bytes()).next_multiple_of(8)
+    }
+
+    /// Number of blocks that `n_positions` take.
+    pub(super) fn n_blocks(&self, n_positions: usize) -> usize {
+        n_positions.div_ceil(self.layout.block_rows)
+    }
+
+    /// Number of segments that `n_positions` take; there is always one.
+    pub(super) fn n_segments(&self, n_positions: usize) -> usize {
+        n_positions.div_ceil(self.rows_per_segment()).max(1)
+    }
+
+    /// The size that a segment must have at least when there are `n_positions` in all.
+    pub(super) fn segment_bytes(&self, segment: usize, n_positions: usize) -> u64 {
+        let first = segment.saturating_mul(self.rows_per_segment());
+        let n_rows = n_positions.saturating_sub(first).min(self.rows_per_segment());
+        match n_rows.checked_sub(1) {
+            None => HEADER_BYTES,
+            Some(last) => self.run(first + last..first + last + 1).features_at + self.row_bytes(),
+        }
+    }
+
+    /// The positions of a block, up to the last one there is.
+    pub(super) fn block_positions(&self, index: usize, n_positions: usize) -> Range<usize> {
+        let start = index.saturating_mul(self.layout.block_rows).min(n_positions);
+        start..n_positions.min(start.saturating_add(self.layout.block_rows))
+    }
+
+    /// The places of consecutive positions of one block.
+    pub(super) fn run(&self, positions: Range<usize>) -> Run {
+        let block_rows = self.layout.block_rows;
+        let (block, row) = (positions.start / block_rows, (positions.start % block_rows) as u64);
+        let segment = block / self.layout.segment_blocks;
+        let block_at = HEADER_BYTES + (block % self.layout.segment_blocks) as u64 * self.block_bytes();
+        let block_rows = block_rows as u64;
+        Run {
+            segment,
+            positions,
+            labels_at: block_at + 8 * row,
+            selectors_at: block_at + 8 * (block_rows + row),
+            checksums_at: block_at + 16 * block_rows + 4 * row,
+            features_at: block_at + self.leading_bytes() + row * self.row_bytes(),
+        }
+    }
+
+    /// Consecutive positions, cut where a block ends.
+    pub(super) fn runs(self, positions: Range<usize>) -> impl Iterator<Item = Run> {
+        let mut start = positions.start;
+        std::iter::from_fn(move || {
+            let end = (start + (self.layout.block_rows - start % self.layout.block_rows)).min(positions.end);
+            let run = (start < end).then(|| self.run(start..end));
+            start = end;
+            run
+        })
+    }
+}
+
+/// Groups positions into ranges of consecutive ones, in the order given.
+pub(super) fn consecutive(positions: &[usize]) -> impl Iterator<Item = Range<usize>> {
+    positions.chunk_by(|a, b| *b == a + 1).map(|group| group[0]..group[0] + group.len())
+}
+
+/// Bytes in front of the first block: a page, so that a header is never written together with a row.
+pub(super) const HEADER_BYTES: u64 = 4096;
+/// Label, selector and checksum of a row.
+const RECORD_BYTES: u64 = 8 + 8 + 4;
+const SEGMENT_BYTES: u64 = 256 << 20;
+const MAX_SEGMENT_BYTES: u128 = 1 << 62;
+const MAX_DIM: u64 = u32::MAX as u64;
+const BLOCK_ROWS_RANGE: &str = "1 to 256";
+const _: () = assert!(BLOCK_ROWS == 256, "the format and its message allow blocks of up to 256 rows");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: RowLayout = RowLayout { dim: 3, precision: Precision::F32, block_rows: 7, segment_blocks: 2 };
+
+    #[test]
+    fn places_are_those_of_the_design_page() {
+        let geometry = Geometry::new(SMALL).expect("valid");
+        // 7 × 20 = 140 bytes, padded to 144; 7 × 12 = 84 bytes of features, padded to 88.
+        assert_eq!((geometry.leading_bytes(), geometry.block_bytes()), (144, 232));
+        let run = geometry.run(14 + 7 + 2..14 + 7 + 5);
+        let block_at = 4096 + 232;
+        assert_eq!((run.segment, run.labels_at, run.selectors_at), (1, block_at + 16, block_at + 56 + 16));
+        assert_eq!((run.checksums_at, run.features_at), (block_at + 112 + 8, block_at + 144 + 24));
+        assert_eq!(geometry.segment_bytes(0, 0), 4096);
+        assert_eq!(geometry.segment_bytes(0, 1), 4096 + 144 + 12);
+        assert_eq!(geometry.segment_bytes(0, 100), 4096 + 232 + 144 + 84);
+        assert_eq!(geometry.segment_bytes(1, 14), 4096);
+    }
+
+    #[test]
+    fn runs_end_with_their_block() {
+        let geometry = Geometry::new(SMALL).expect("valid");
+        let ranges = |range| geometry.runs(range).map(|run| run.positions).collect::<Vec<_>>();
+        assert_eq!(ranges(5..16), [5..7, 7..14, 14..16]);
+        assert_eq!(ranges(7..14), [7..14]);
+        assert!(ranges(7..7).is_empty());
+        assert_eq!(consecutive(&[3, 4, 5, 9, 8, 9]).collect::<Vec<_>>(), [3..6, 9..10, 8..10]);
+    }
+
+    #[test]
+    fn a_default_segment_has_about_256_mebibytes() {
+        let layout = RowLayout::new(256, Precision::F32);
+        let bytes = Geometry::new(layout).expect("valid").block_bytes() * layout.segment_blocks as u64;
+        assert!((255 << 20..=256 << 20).contains(&bytes), "{bytes}");
+        assert_eq!(RowLayout::new(1 << 30, Precision::F64).segment_blocks, 1);
+    }
+
+    #[test]
+    fn absurd_layouts_are_refused() {
+        let refusal = |layout| Geometry::new(layout).expect_err("must be refused").to_string();
+        assert_eq!(refusal(RowLayout { dim: 0, ..SMALL }), "values per row must be 1 to 2^32 - 1, got 0");
+        assert_eq!(refusal(RowLayout { block_rows: 257, ..SMALL }), "rows per block must be 1 to 256, got 257");
+        assert!(refusal(RowLayout { segment_blocks: 0, ..SMALL }).contains("got 0"));
+        assert!(refusal(RowLayout { segment_blocks: usize::MAX, ..SMALL }).contains("less than 2^62 bytes"));
+    }
+}

@@ -1,0 +1,209 @@
+//! Rows in segments: on disk, position by position, as many of them in memory as are allowed.
+//!
+//! The format is described in `docs/design/row-segments.md`. Positions never change, and a removed row stays behind as
+//! zeros that take part in no sum, as with [`MemoryRows`](crate::MemoryRows); sums over both are equal to the last bit.
+//! Which ids the rows have, how many positions count and which rows are gone is known to whoever opens the store.
+
+mod block;
+mod cache;
+mod checksum;
+mod gone;
+mod header;
+mod layout;
+mod read;
+mod segment;
+mod write;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use efface_core::rounding::UpperBound;
+use efface_core::rows::RowStore;
+
+use self::block::Block;
+use self::cache::BlockCache;
+use self::gone::Gone;
+use self::layout::Geometry;
+pub use self::layout::RowLayout;
+use self::segment::Segment;
+use crate::error::{LookupError, RowsFileError, StoredRowsError};
+use crate::values::Precision;
+
+/// Rows in the segments of a folder. What is removed or dropped is overwritten with zeros, in memory and (by
+/// [`purge`](Self::purge)) on disk.
+pub struct StoredRows {
+    directory: PathBuf,
+    geometry: Geometry,
+    row_norm_bound: UpperBound,
+    /// At least one; as many as the positions take.
+    segments: Vec<Segment>,
+    len: usize,
+    gone: Gone,
+    cache: BlockCache,
+    /// Whether a file was made or deleted that the folder on the disk may not know of.
+    is_directory_unsynced: AtomicBool,
+    /// Whether nothing can stand beyond the last position.
+    is_tail_clean: bool,
+}
+
+impl StoredRows {
+    /// Makes a store without rows. The folder `directory` is made if need be, for its owner only; one that has segments
+    /// is an error. Blocks are kept in memory up to `memory_bytes`.
+    pub fn create(
+        directory: &Path,
+        layout: RowLayout,
+        row_norm_bound: UpperBound,
+        memory_bytes: u64,
+    ) -> Result<Self, StoredRowsError> {
+        refuse_big_endian()?;
+        let geometry = Geometry::new(layout)?;
+        make_private(directory).map_err(|source| RowsFileError::Io { file: directory.into(), source })?;
+        let first = Segment::create(directory, 0, layout)?;
+        Ok(Self::of_segments(directory, geometry, row_norm_bound, memory_bytes, vec![first]))
+    }
+
+    /// Opens the segments of a folder. `n_positions` of them count, and those in `gone` hold no row any more. Headers
+    /// and sizes are checked, rows when they are read.
+    pub fn open(
+        directory: &Path,
+        row_norm_bound: UpperBound,
+        memory_bytes: u64,
+        n_positions: usize,
+        gone: impl IntoIterator<Item = usize>,
+    ) -> Result<Self, StoredRowsError> {
+        refuse_big_endian()?;
+        let first = Segment::open(directory, 0)?;
+        let geometry = Geometry::new(first.layout())?;
+        let (mut first, mut segments) = (Some(first), Vec::new());
+        for number in 0..geometry.n_segments(n_positions) {
+            let segment = first.take().map_or_else(|| Segment::open(directory, number), Ok)?;
+            if segment.layout() != *geometry.layout() {
+                let (found, expected) = (segment.layout(), *geometry.layout());
+                return Err(StoredRowsError::OtherLayout { file: segment.path().into(), found, expected });
+            }
+            let (found, expected) = (segment.len()?, geometry.segment_bytes(number, n_positions));
+            if found < expected {
+                let (file, expected) = (segment.path().into(), expected.into());
+                return Err(RowsFileError::Truncated { file, found, expected, n_records: n_positions }.into());
+            }
+            segments.push(segment);
+        }
+        // From here on the sizes of the files bound what is allocated.
+        let mut store = Self::of_segments(directory, geometry, row_norm_bound, memory_bytes, segments);
+        store.is_directory_unsynced = AtomicBool::new(false);
+        store.is_tail_clean = false;
+        store.len = n_positions;
+        store.cache.resize(geometry.n_blocks(n_positions));
+        for position in gone {
+            if position >= n_positions {
+                return Err(LookupError::NotPresent { position, len: n_positions }.into());
+            }
+            store.gone.insert(position);
+        }
+        Ok(store)
+    }
+
+    fn of_segments(
+        directory: &Path,
+        geometry: Geometry,
+        row_norm_bound: UpperBound,
+        memory_bytes: u64,
+        segments: Vec<Segment>,
+    ) -> Self {
+        Self {
+            directory: directory.into(),
+            geometry,
+            row_norm_bound,
+            segments,
+            len: 0,
+            gone: Gone::default(),
+            cache: BlockCache::new(memory_bytes, Block::full_bytes(&geometry)),
+            is_directory_unsynced: AtomicBool::new(true),
+            is_tail_clean: true,
+        }
+    }
+
+    /// Number of positions, those of removed rows included.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there never was a row.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// How rows are laid out in segments.
+    pub fn layout(&self) -> &RowLayout {
+        self.geometry.layout()
+    }
+
+    /// The precision in which features are kept.
+    pub fn precision(&self) -> Precision {
+        self.layout().precision
+    }
+
+    /// Whether the row at a position is there and has not been removed.
+    pub fn is_present(&self, position: usize) -> bool {
+        position < self.len && !self.gone.contains(position)
+    }
+
+    /// The positions whose rows have been removed, ascending.
+    pub fn gone(&self) -> impl Iterator<Item = usize> {
+        self.gone.iter()
+    }
+
+    /// Number of segments, at least one.
+    pub fn n_segments(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// For each segment the epoch it was last stamped with; 0 for one that never was.
+    pub fn epochs(&self) -> Vec<u64> {
+        self.segments.iter().map(Segment::epoch).collect()
+    }
+
+    /// Bytes of rows held in memory: blocks that are kept, and buffers.
+    pub fn memory_bytes(&self) -> usize {
+        self.cache.memory_bytes()
+    }
+
+    /// Whether a row is present at each position, none of them given twice.
+    fn check_present(&self, positions: &[usize]) -> Result<(), LookupError> {
+        let mut seen = HashSet::with_capacity(positions.len());
+        match positions.iter().find(|position| !self.is_present(**position) || !seen.insert(**position)) {
+            Some(position) => Err(LookupError::NotPresent { position: *position, len: self.len }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Shape only: rows stay out of logs.
+impl fmt::Debug for StoredRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shape = f.debug_struct("StoredRows");
+        shape.field("n_rows", &self.n_rows()).field("dim", &self.dim()).field("precision", &self.precision());
+        shape.finish_non_exhaustive()
+    }
+}
+
+/// Makes a folder for its owner only, or makes one that exists so.
+fn make_private(directory: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && directory.is_dir() => (),
+        made => return made,
+    }
+    #[cfg(unix)]
+    std::fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    Ok(())
+}
+
+/// Features are read from the file into place, without looking at their bytes.
+fn refuse_big_endian() -> Result<(), StoredRowsError> {
+    if cfg!(target_endian = "big") { Err(StoredRowsError::BigEndian) } else { Ok(()) }
+}

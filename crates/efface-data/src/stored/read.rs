@@ -1,0 +1,183 @@
+//! Reading rows back: blocks for sums, single rows for a batch, labels to count.
+
+use efface_core::rounding::UpperBound;
+use efface_core::rows::{RowBlock, RowStore, StoreError};
+use zeroize::Zeroizing;
+
+use super::block::Block;
+use super::checksum;
+use super::layout::{Run, consecutive};
+use super::{StoredRows, StoredRowsError};
+use crate::error::{LookupError, RowsFileError};
+use crate::memory::MemoryRows;
+use crate::values::FeatureValues;
+
+impl RowStore for StoredRows {
+    fn dim(&self) -> usize {
+        self.geometry.dim()
+    }
+
+    fn n_rows(&self) -> usize {
+        self.len - self.gone.len()
+    }
+
+    fn row_norm_bound(&self) -> UpperBound {
+        self.row_norm_bound
+    }
+
+    fn n_blocks(&self) -> usize {
+        self.geometry.n_blocks(self.len)
+    }
+
+    fn visit_block(&self, index: usize, visitor: &mut dyn FnMut(&RowBlock<'_>)) -> Result<(), StoreError> {
+        self.visit(index, visitor).map_err(|error| StoreError(Box::new(error)))
+    }
+}
+
+impl StoredRows {
+    /// Copies the rows at these positions into memory, without their ids. Their checksums are compared.
+    pub fn batch(&self, positions: &[usize]) -> Result<MemoryRows, StoredRowsError> {
+        self.check_present(positions)?;
+        let (dim, n_rows) = (self.dim(), positions.len());
+        let mut features = FeatureValues::zeros(self.precision(), n_rows * dim);
+        let (mut labels, mut selectors) = (vec![0.0; n_rows], vec![0; n_rows]);
+        let mut checksums = vec![0_u32; n_rows.min(self.geometry.block_rows())];
+        let mut start = 0;
+        for run in consecutive(positions).flat_map(|range| self.geometry.runs(range)) {
+            let rows = start..start + run.len();
+            start = rows.end;
+            let segment = &self.segments[run.segment];
+            segment.read(run.labels_at, bytemuck::cast_slice_mut(&mut labels[rows.clone()]))?;
+            segment.read(run.selectors_at, bytemuck::cast_slice_mut(&mut selectors[rows.clone()]))?;
+            segment.read(run.checksums_at, bytemuck::cast_slice_mut(&mut checksums[..run.len()]))?;
+            segment.read(run.features_at, features.bytes_mut(rows.start * dim..rows.end * dim))?;
+            for ((row, position), checksum) in rows.zip(run.positions).zip(&checksums) {
+                let values = features.bytes(row * dim..(row + 1) * dim);
+                if checksum::of_record(position, labels[row], selectors[row], values) != *checksum {
+                    return Err(RowsFileError::Checksum { file: segment.path().into(), position }.into());
+                }
+            }
+        }
+        Ok(MemoryRows::without_ids(dim, self.row_norm_bound, features, labels, selectors))
+    }
+
+    /// The label of the row at a position: the index of a class, or a number. `None`: no row is present there.
+    pub fn label(&self, position: usize) -> Result<Option<f64>, StoredRowsError> {
+        if !self.is_present(position) {
+            return Ok(None);
+        }
+        Ok(self.batch(&[position])?.label(0))
+    }
+
+    /// Number of rows present of each class. Takes a pass over the labels, not over the features; checksums are not
+    /// compared.
+    pub fn count_classes(&self, n_classes: usize) -> Result<Vec<usize>, StoredRowsError> {
+        let mut counts = vec![0; n_classes];
+        self.for_each_label(|_, label| {
+            if let Some(count) = class_of(label).and_then(|class| counts.get_mut(class)) {
+                *count += 1;
+            }
+            Ok(())
+        })?;
+        Ok(counts)
+    }
+
+    /// Reads all rows of a segment and compares the checksum of each that is present.
+    pub fn verify(&self, segment: usize) -> Result<(), StoredRowsError> {
+        let n_segments = self.n_segments();
+        if segment >= n_segments {
+            return Err(StoredRowsError::NoSegment { segment, n_segments });
+        }
+        let blocks = self.layout().segment_blocks;
+        let mut buffer = self.cache.take_buffer().unwrap_or_else(|| Block::new(&self.geometry));
+        let blocks = (segment * blocks..self.n_blocks()).take(blocks);
+        let outcome = blocks.map(|index| self.block_run(index)).try_for_each(|run| {
+            let run = run?;
+            Ok(buffer.read(&self.segments[run.segment], &run, &self.gone, true)?)
+        });
+        self.cache.give_back(buffer);
+        outcome
+    }
+
+    /// Calls `with` for position and label of each row present.
+    pub(super) fn for_each_label(
+        &self,
+        mut with: impl FnMut(usize, f64) -> Result<(), StoredRowsError>,
+    ) -> Result<(), StoredRowsError> {
+        let mut labels = Zeroizing::new(vec![0.0; self.geometry.block_rows().min(self.len)]);
+        for run in self.geometry.runs(0..self.len) {
+            let labels = &mut labels[..run.len()];
+            self.segments[run.segment].read(run.labels_at, bytemuck::cast_slice_mut(labels))?;
+            for (position, label) in run.positions.zip(labels).filter(|(position, _)| !self.gone.contains(*position)) {
+                with(position, *label)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit(&self, index: usize, visitor: &mut dyn FnMut(&RowBlock<'_>)) -> Result<(), StoredRowsError> {
+        let run = self.block_run(index)?;
+        if let Some(slot) = self.cache.slot(index) {
+            if slot.get().is_none() {
+                let mut block = Block::new(&self.geometry);
+                self.read_block(index, &run, &mut block)?;
+                // If another thread was faster, its block is the same and this one is dropped.
+                drop(slot.set(block));
+            }
+            if let Some(block) = slot.get() {
+                visitor(&block.view());
+                return Ok(());
+            }
+        }
+        let mut buffer = self.cache.take_buffer().unwrap_or_else(|| Block::new(&self.geometry));
+        let outcome = self.read_block(index, &run, &mut buffer);
+        if outcome.is_ok() {
+            visitor(&buffer.view());
+        }
+        self.cache.give_back(buffer);
+        outcome
+    }
+
+    /// Reads a block, and verifies it the first time.
+    fn read_block(&self, index: usize, run: &Run, into: &mut Block) -> Result<(), StoredRowsError> {
+        self.announce_after(index);
+        let verify = !self.cache.is_verified(index);
+        into.read(&self.segments[run.segment], run, &self.gone, verify)?;
+        if verify {
+            self.cache.note_verified(index);
+        }
+        Ok(())
+    }
+
+    /// Announces the next group of blocks to the operating system, once per group.
+    fn announce_after(&self, index: usize) {
+        let group = (AHEAD_BYTES / self.geometry.block_bytes()).max(1) as usize;
+        if !index.is_multiple_of(group) {
+            return;
+        }
+        for next in (index + group..self.n_blocks()).take(group) {
+            // Blocks that are kept have been read, or will be once.
+            if self.cache.slot(next).is_none_or(|slot| slot.get().is_none()) {
+                let run = self.geometry.run(self.geometry.block_positions(next, self.len));
+                self.segments[run.segment].announce(run.labels_at, self.geometry.block_bytes());
+            }
+        }
+    }
+
+    fn block_run(&self, index: usize) -> Result<Run, StoredRowsError> {
+        let positions = self.geometry.block_positions(index, self.len);
+        if positions.is_empty() {
+            let position = index.saturating_mul(self.geometry.block_rows());
+            return Err(LookupError::NotPresent { position, len: self.len }.into());
+        }
+        Ok(self.geometry.run(positions))
+    }
+}
+
+/// The class whose index a label is.
+pub(super) fn class_of(label: f64) -> Option<usize> {
+    (label.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&label)).then_some(label as usize)
+}
+
+/// How far ahead of the block that is read the operating system is told to go.
+const AHEAD_BYTES: u64 = 1 << 20;

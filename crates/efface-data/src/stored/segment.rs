@@ -1,0 +1,186 @@
+//! One segment: an open file, its header, and reads and writes at given places.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::header::{FIELD_BYTES, Header};
+use super::layout::{HEADER_BYTES, RowLayout};
+use crate::error::{RowsFileError, StoredRowsError};
+
+/// An open segment.
+#[derive(Debug)]
+pub(super) struct Segment {
+    file: File,
+    path: PathBuf,
+    header: Header,
+    /// Whether the epoch in the header is older than the last change.
+    is_changed: bool,
+    /// Whether something was written that may not be on the disk.
+    is_unsynced: AtomicBool,
+}
+
+impl Segment {
+    /// Where a segment lies.
+    pub(super) fn path_in(directory: &Path, number: usize) -> PathBuf {
+        directory.join(format!("{number:06}.rows"))
+    }
+
+    /// The number of a segment that a file is named after.
+    pub(super) fn number_of(path: &Path) -> Option<usize> {
+        let number = path.file_name()?.to_str()?.strip_suffix(".rows")?.parse().ok()?;
+        (path.file_name() == Self::path_in(Path::new(""), number).file_name()).then_some(number)
+    }
+
+    /// Makes a segment without rows, for its owner only. A file that exists is an error.
+    pub(super) fn create(directory: &Path, number: usize, layout: RowLayout) -> Result<Self, RowsFileError> {
+        let path = Self::path_in(directory, number);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path).map_err(|source| RowsFileError::Io { file: path.clone(), source })?;
+        let header = Header { layout, segment: number as u64, epoch: 0 };
+        let mut segment = Self { file, path, header, is_changed: true, is_unsynced: AtomicBool::new(true) };
+        segment.write(0, &header.to_bytes())?;
+        segment.set_len(HEADER_BYTES)?;
+        Ok(segment)
+    }
+
+    /// Opens a segment and reads its header. The shape that it claims is not checked here.
+    pub(super) fn open(directory: &Path, number: usize) -> Result<Self, StoredRowsError> {
+        let path = Self::path_in(directory, number);
+        let failed = |source| RowsFileError::Io { file: path.clone(), source };
+        let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
+        let mut bytes = [0; FIELD_BYTES];
+        read_exact_at(&file, &mut bytes, 0).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                RowsFileError::BadHeader { file: path.clone(), reason: "it ends within the header" }
+            }
+            _ => failed(error),
+        })?;
+        let header = Header::parse(&bytes, &path)?;
+        if header.segment != number as u64 {
+            return Err(StoredRowsError::OtherSegment { file: path, found: header.segment, expected: number });
+        }
+        Ok(Self { file, path, header, is_changed: false, is_unsynced: AtomicBool::new(false) })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn layout(&self) -> RowLayout {
+        self.header.layout
+    }
+
+    pub(super) fn epoch(&self) -> u64 {
+        self.header.epoch
+    }
+
+    pub(super) fn len(&self) -> Result<u64, RowsFileError> {
+        Ok(self.file.metadata().map_err(|source| self.failed(source))?.len())
+    }
+
+    pub(super) fn read(&self, at: u64, into: &mut [u8]) -> Result<(), RowsFileError> {
+        read_exact_at(&self.file, into, at).map_err(|source| self.failed(source))
+    }
+
+    pub(super) fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), RowsFileError> {
+        self.note_change();
+        write_all_at(&self.file, bytes, at).map_err(|source| self.failed(source))
+    }
+
+    /// Overwrites with zeros from `start` up to `end`.
+    pub(super) fn write_zeros(&mut self, start: u64, end: u64) -> Result<(), RowsFileError> {
+        const CHUNK: u64 = 1 << 20;
+        let zeros = vec![0; end.saturating_sub(start).min(CHUNK) as usize];
+        let mut at = start;
+        while at < end {
+            let n_bytes = (end - at).min(CHUNK);
+            self.write(at, &zeros[..n_bytes as usize])?;
+            at += n_bytes;
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_len(&mut self, len: u64) -> Result<(), RowsFileError> {
+        self.note_change();
+        self.file.set_len(len).map_err(|source| self.failed(source))
+    }
+
+    /// Returns once all that was written is on the disk.
+    pub(super) fn sync(&self) -> Result<(), RowsFileError> {
+        if self.is_unsynced.load(Ordering::Acquire) {
+            self.file.sync_all().map_err(|source| self.failed(source))?;
+            self.is_unsynced.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Writes the epoch into the header, if something has changed since that was last done. It is on the disk after the
+    /// change, never before.
+    pub(super) fn stamp(&mut self, epoch: u64) -> Result<(), RowsFileError> {
+        if !self.is_changed {
+            return Ok(());
+        }
+        self.sync()?;
+        let header = Header { epoch, ..self.header };
+        self.write(0, &header.to_bytes())?;
+        self.sync()?;
+        self.header = header;
+        self.is_changed = false;
+        Ok(())
+    }
+
+    /// Tells the operating system that these bytes will be read soon. It may do nothing.
+    pub(super) fn announce(&self, at: u64, n_bytes: u64) {
+        // A hint that is refused does no harm.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::fs::fadvise(&self.file, at, std::num::NonZeroU64::new(n_bytes), rustix::fs::Advice::WillNeed);
+        #[cfg(not(target_os = "linux"))]
+        let _ = (at, n_bytes);
+    }
+
+    fn note_change(&mut self) {
+        self.is_changed = true;
+        *self.is_unsynced.get_mut() = true;
+    }
+
+    fn failed(&self, source: io::Error) -> RowsFileError {
+        RowsFileError::Io { file: self.path.clone(), source }
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, into: &mut [u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, into, at)
+}
+
+#[cfg(unix)]
+fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut into: &mut [u8], mut at: u64) -> io::Result<()> {
+    while !into.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, into, at)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            n => (into, at) = (&mut into[n..], at + n as u64),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(windows)]
+fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_write(file, bytes, at)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            n => (bytes, at) = (&bytes[n..], at + n as u64),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! Changing rows: adding and relabelling while a model is made, removing and purging afterwards.
+//!
+//! A row leaves in two steps: [`remove`](StoredRows::remove) takes it out of every sum, in memory only, and
+//! [`purge`](StoredRows::purge) overwrites it on disk once the removal has been committed.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use efface_core::rows::RowStore;
+use zeroize::Zeroizing;
+
+use super::checksum;
+use super::layout::{Run, consecutive};
+use super::read::class_of;
+use super::segment::Segment;
+use super::{StoredRows, StoredRowsError};
+use crate::encode::EncodedRows;
+use crate::error::{AppendError, LookupError, RowsFileError};
+
+impl StoredRows {
+    /// Adds rows at the end, with one selector each, and returns their positions. They are written, but not synced, and
+    /// whatever an unfinished append left there is overwritten. On an error nothing is added.
+    pub fn append(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, StoredRowsError> {
+        self.check_append(rows, selectors)?;
+        self.clean_tail(self.len)?;
+        let added = self.len..self.len + rows.n_rows();
+        self.is_tail_clean = false;
+        for run in self.geometry.runs(added.clone()) {
+            self.write_run(&run, rows, selectors, added.start)?;
+        }
+        self.is_tail_clean = true;
+        // The block that was last until now has grown.
+        let first_changed = added.start / self.geometry.block_rows();
+        self.len = added.end;
+        self.cache.forget(first_changed..first_changed + 1);
+        self.cache.resize(self.n_blocks());
+        Ok(added)
+    }
+
+    /// Gives every row present a new label: label i becomes `mapping[i]`. Written, but not synced. A mapping that
+    /// changes nothing, such as an empty one, does nothing.
+    ///
+    /// A label that is not the index of an entry is an error, and nothing has been changed. After an error of the
+    /// operating system some labels may have been changed: the store is then of no more use.
+    pub fn relabel(&mut self, mapping: &[f64]) -> Result<(), StoredRowsError> {
+        if mapping.iter().enumerate().all(|(class, label)| *label == class as f64) {
+            return Ok(());
+        }
+        let renamed = |label| class_of(label).and_then(|class| mapping.get(class)).copied();
+        self.for_each_label(|position, label| match renamed(label) {
+            Some(_) => Ok(()),
+            None => Err(StoredRowsError::UnknownLabel { position, label, n_classes: mapping.len() }),
+        })?;
+        let block_rows = self.geometry.block_rows();
+        self.cache.forget(0..self.n_blocks());
+        let (mut labels, mut checksums) = (Zeroizing::new(vec![0.0; block_rows]), vec![0_u32; block_rows]);
+        for run in self.geometry.runs(0..self.len) {
+            let (labels, checksums) = (&mut labels[..run.len()], &mut checksums[..run.len()]);
+            let segment = &mut self.segments[run.segment];
+            segment.read(run.labels_at, bytemuck::cast_slice_mut(labels))?;
+            segment.read(run.checksums_at, bytemuck::cast_slice_mut(checksums))?;
+            for ((position, label), checksum) in run.positions.zip(&mut *labels).zip(&mut *checksums) {
+                if let Some(new) = renamed(*label).filter(|_| !self.gone.contains(position)) {
+                    *checksum = checksum::relabelled(*checksum, position, *label, new);
+                    *label = new;
+                }
+            }
+            segment.write(run.labels_at, bytemuck::cast_slice(labels))?;
+            segment.write(run.checksums_at, bytemuck::cast_slice(checksums))?;
+        }
+        Ok(())
+    }
+
+    /// Forgets all rows from position `n_positions` on, and returns once they are zeros on the disk or their file is
+    /// deleted. What an unfinished append left beyond the end goes with them.
+    pub fn truncate(&mut self, n_positions: usize) -> Result<(), StoredRowsError> {
+        if n_positions > self.len {
+            return Err(StoredRowsError::TooShort { n_positions, len: self.len });
+        }
+        if n_positions < self.len {
+            self.cache.forget(n_positions / self.geometry.block_rows()..self.n_blocks());
+            self.cache.resize(self.geometry.n_blocks(n_positions));
+            self.gone.truncate(n_positions);
+            self.len = n_positions;
+            self.is_tail_clean = false;
+        }
+        self.clean_tail(n_positions)
+    }
+
+    /// Takes rows out of every sum from now on, and overwrites them in memory. The files are left as they are until
+    /// [`purge`](Self::purge). On an error nothing is removed.
+    pub fn remove(&mut self, positions: &[usize]) -> Result<(), LookupError> {
+        self.check_present(positions)?;
+        for &position in positions {
+            self.gone.insert(position);
+            let block_rows = self.geometry.block_rows();
+            self.cache.erase(position / block_rows, position % block_rows);
+        }
+        Ok(())
+    }
+
+    /// Overwrites the records of removed rows with zeros, and returns once that is on the disk. Purging what is purged
+    /// already changes nothing.
+    pub fn purge(&mut self, positions: &[usize]) -> Result<(), StoredRowsError> {
+        let len = self.len;
+        for &position in positions {
+            if position >= len {
+                return Err(LookupError::NotPresent { position, len }.into());
+            }
+            if self.is_present(position) {
+                return Err(StoredRowsError::StillPresent { position });
+            }
+        }
+        let sorted: Vec<usize> = positions.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let row_bytes = self.geometry.row_bytes();
+        for run in consecutive(&sorted).flat_map(|range| self.geometry.runs(range)) {
+            let (segment, n_rows) = (&mut self.segments[run.segment], run.len() as u64);
+            segment.write_zeros(run.features_at, run.features_at + n_rows * row_bytes)?;
+            segment.write_zeros(run.labels_at, run.labels_at + 8 * n_rows)?;
+            segment.write_zeros(run.selectors_at, run.selectors_at + 8 * n_rows)?;
+            segment.write_zeros(run.checksums_at, run.checksums_at + 4 * n_rows)?;
+        }
+        self.sync()
+    }
+
+    /// Returns once everything that was written is on the disk.
+    pub fn sync(&self) -> Result<(), StoredRowsError> {
+        self.segments.iter().try_for_each(Segment::sync)?;
+        if self.is_directory_unsynced.load(Ordering::Acquire) {
+            sync_directory(&self.directory)?;
+            if let Some(parent) = self.directory.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                sync_directory(parent)?;
+            }
+            self.is_directory_unsynced.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Writes `epoch` into the header of each segment that was changed since the last stamp, and returns once that, and
+    /// the change before it, is on the disk.
+    pub fn stamp(&mut self, epoch: u64) -> Result<(), StoredRowsError> {
+        self.sync()?;
+        Ok(self.segments.iter_mut().try_for_each(|segment| segment.stamp(epoch))?)
+    }
+
+    fn check_append(&self, rows: &EncodedRows, selectors: &[u64]) -> Result<(), AppendError> {
+        if rows.dim() != self.dim() {
+            return Err(AppendError::Dimension { found: rows.dim(), expected: self.dim() });
+        }
+        if rows.precision() != self.precision() {
+            return Err(AppendError::Precision { found: rows.precision(), expected: self.precision() });
+        }
+        let (found, limit) = (rows.row_norm_bound().get(), self.row_norm_bound.get());
+        if found > limit {
+            return Err(AppendError::NormBound { found, limit });
+        }
+        if selectors.len() != rows.n_rows() {
+            return Err(AppendError::Count { what: "selectors", found: selectors.len(), expected: rows.n_rows() });
+        }
+        Ok(())
+    }
+
+    /// Writes the rows of a run, each of the four places with one call. Row 0 of `rows` belongs at position `first`.
+    fn write_run(
+        &mut self,
+        run: &Run,
+        rows: &EncodedRows,
+        selectors: &[u64],
+        first: usize,
+    ) -> Result<(), RowsFileError> {
+        let taken = run.positions.start - first..run.positions.end - first;
+        let values = |row: usize| rows.features.bytes(row * rows.dim()..(row + 1) * rows.dim());
+        let checksum = |row| checksum::of_record(first + row, rows.labels[row], selectors[row], values(row));
+        let checksums: Zeroizing<Vec<u32>> = Zeroizing::new(taken.clone().map(checksum).collect());
+        if run.segment == self.segments.len() {
+            self.segments.push(Segment::create(&self.directory, run.segment, *self.geometry.layout())?);
+            *self.is_directory_unsynced.get_mut() = true;
+        }
+        let segment = &mut self.segments[run.segment];
+        segment.write(run.labels_at, bytemuck::cast_slice(&rows.labels[taken.clone()]))?;
+        segment.write(run.selectors_at, bytemuck::cast_slice(&selectors[taken.clone()]))?;
+        segment.write(run.checksums_at, bytemuck::cast_slice(&checksums))?;
+        segment.write(run.features_at, rows.features.bytes(taken.start * rows.dim()..taken.end * rows.dim()))
+    }
+
+    /// Overwrites what stands beyond the last position: zeros first, so that they reach the disk, then the end is cut.
+    fn clean_tail(&mut self, n_positions: usize) -> Result<(), StoredRowsError> {
+        if self.is_tail_clean {
+            return Ok(());
+        }
+        let n_segments = self.geometry.n_segments(n_positions);
+        self.segments.truncate(n_segments);
+        for path in further_segments(&self.directory, n_segments)?.into_iter().rev() {
+            erase_file(&path)?;
+            *self.is_directory_unsynced.get_mut() = true;
+        }
+        let last = &mut self.segments[n_segments - 1];
+        let (found, end) = (last.len()?, self.geometry.segment_bytes(n_segments - 1, n_positions));
+        let next_block = n_positions.next_multiple_of(self.geometry.block_rows());
+        let mut is_dirty = found != end;
+        if n_positions < next_block {
+            // Rows beyond the end in the last block: their labels, selectors and checksums lie before its features.
+            let run = self.geometry.run(n_positions..next_block);
+            for (at, bytes_each) in [(run.labels_at, 8), (run.selectors_at, 8), (run.checksums_at, 4)] {
+                let mut bytes = Zeroizing::new(vec![0; bytes_each * run.len()]);
+                last.read(at, &mut bytes)?;
+                if bytes.iter().any(|byte| *byte != 0) {
+                    last.write_zeros(at, at + bytes.len() as u64)?;
+                    is_dirty = true;
+                }
+            }
+        }
+        if is_dirty {
+            last.write_zeros(end, found)?;
+            last.sync()?;
+            last.set_len(end)?;
+        }
+        self.sync()?;
+        self.is_tail_clean = true;
+        Ok(())
+    }
+}
+
+/// Segments from number `first` on, ascending.
+fn further_segments(directory: &Path, first: usize) -> Result<Vec<PathBuf>, RowsFileError> {
+    let failed = |source| RowsFileError::Io { file: directory.into(), source };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        found.extend(Segment::number_of(&path).filter(|number| *number >= first).map(|number| (number, path)));
+    }
+    found.sort_unstable();
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Overwrites a segment that does not count, whatever its header says, and deletes it.
+fn erase_file(path: &Path) -> Result<(), RowsFileError> {
+    let failed = |source| RowsFileError::Io { file: path.into(), source };
+    let mut file = File::options().write(true).open(path).map_err(failed)?;
+    let len = file.metadata().map_err(failed)?.len();
+    std::io::copy(&mut std::io::Read::take(std::io::repeat(0), len), &mut file).map_err(failed)?;
+    file.sync_all().map_err(failed)?;
+    std::fs::remove_file(path).map_err(failed)
+}
+
+/// Makes sure that the folder on the disk knows its files.
+fn sync_directory(directory: &Path) -> Result<(), RowsFileError> {
+    #[cfg(unix)]
+    File::open(directory)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|source| RowsFileError::Io { file: directory.into(), source })?;
+    #[cfg(not(unix))]
+    let _ = directory;
+    Ok(())
+}
