@@ -11,3 +11,5 @@ mod parquet;
 mod rows_file;
 mod samples;
 mod store;
+mod stored;
+mod stored_model;
