@@ -22,7 +22,7 @@ pub enum FeatureOrder<'a> {
     Named(&'a [String]),
 }
 
-/// Rows ready for a store: each norm is at most the bound, each label a number.
+/// Rows ready for a store: each norm is at most the bound, each label a number. Overwritten with zeros when dropped.
 #[derive(Clone)]
 pub struct EncodedRows {
     pub(crate) dim: usize,
@@ -77,6 +77,13 @@ impl EncodedRows {
     /// No row has a larger norm.
     pub fn row_norm_bound(&self) -> UpperBound {
         self.row_norm_bound
+    }
+}
+
+impl Drop for EncodedRows {
+    fn drop(&mut self) {
+        self.features.zeroize();
+        self.labels.zeroize();
     }
 }
 

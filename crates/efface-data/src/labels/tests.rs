@@ -117,7 +117,9 @@ fn collected(chunks: &[Labels], is_classification: bool) -> Result<(LabelCodec, 
     }
     let (codec, mapping) = collector.finish().map_err(|error| error.to_string())?;
     if is_classification {
-        codes.iter_mut().for_each(|code| *code = mapping[*code as usize]);
+        for code in &mut codes {
+            *code = mapping[*code as usize];
+        }
     } else {
         assert!(mapping.is_empty());
     }

@@ -114,14 +114,12 @@ impl MemoryRows {
             std::mem::swap(&mut self.features, &mut rows.features);
         } else {
             self.features.extend_from(&rows.features, 0..rows.features.len());
-            rows.features.zeroize();
         }
         extend_zeroizing(&mut self.labels, &rows.labels);
         rows.labels.iter().for_each(|label| self.count_label(*label, 1));
-        rows.labels.zeroize();
         self.index.reserve(n_new);
-        let mut subjects = rows.subjects.map(Vec::into_iter);
-        for id in rows.ids {
+        let mut subjects = rows.subjects.take().map(Vec::into_iter);
+        for id in std::mem::take(&mut rows.ids) {
             self.selectors.push(id.selector(&self.salt));
             self.present.push(true);
             self.index.push(Some(id), subjects.as_mut().and_then(Iterator::next));

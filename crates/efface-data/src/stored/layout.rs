@@ -214,7 +214,7 @@ mod tests {
         let geometry = Geometry::new(SMALL).expect("valid");
         let ranges = |range| geometry.runs(range).map(|run| run.positions).collect::<Vec<_>>();
         assert_eq!(ranges(5..16), [5..7, 7..14, 14..16]);
-        assert_eq!(ranges(7..14), [7..14]);
+        assert_eq!(ranges(7..15), [7..14, 14..15]);
         assert!(ranges(7..7).is_empty());
         assert_eq!(consecutive(&[3, 4, 5, 9, 8, 9]).collect::<Vec<_>>(), [3..6, 9..10, 8..10]);
     }

@@ -2,7 +2,7 @@
 
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{RowBlock, RowStore, StoreError};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::block::Block;
 use super::checksum;
@@ -38,27 +38,14 @@ impl StoredRows {
     /// Copies the rows at these positions into memory, without their ids. Their checksums are compared.
     pub fn batch(&self, positions: &[usize]) -> Result<MemoryRows, StoredRowsError> {
         self.check_present(positions)?;
-        let (dim, n_rows) = (self.dim(), positions.len());
-        let mut features = FeatureValues::zeros(self.precision(), n_rows * dim);
+        let n_rows = positions.len();
+        let mut features = FeatureValues::zeros(self.precision(), n_rows * self.dim());
         let (mut labels, mut selectors) = (vec![0.0; n_rows], vec![0; n_rows]);
-        let mut checksums = vec![0_u32; n_rows.min(self.geometry.block_rows())];
-        let mut start = 0;
-        for run in consecutive(positions).flat_map(|range| self.geometry.runs(range)) {
-            let rows = start..start + run.len();
-            start = rows.end;
-            let segment = &self.segments[run.segment];
-            segment.read(run.labels_at, bytemuck::cast_slice_mut(&mut labels[rows.clone()]))?;
-            segment.read(run.selectors_at, bytemuck::cast_slice_mut(&mut selectors[rows.clone()]))?;
-            segment.read(run.checksums_at, bytemuck::cast_slice_mut(&mut checksums[..run.len()]))?;
-            segment.read(run.features_at, features.bytes_mut(rows.start * dim..rows.end * dim))?;
-            for ((row, position), checksum) in rows.zip(run.positions).zip(&checksums) {
-                let values = features.bytes(row * dim..(row + 1) * dim);
-                if checksum::of_record(position, labels[row], selectors[row], values) != *checksum {
-                    return Err(RowsFileError::Checksum { file: segment.path().into(), position }.into());
-                }
-            }
+        if let Err(error) = self.read_rows(positions, &mut features, &mut labels, &mut selectors) {
+            features.zeroize();
+            return Err(error);
         }
-        Ok(MemoryRows::without_ids(dim, self.row_norm_bound, features, labels, selectors))
+        Ok(MemoryRows::without_ids(self.dim(), self.row_norm_bound, features, labels, selectors))
     }
 
     /// The label of the row at a position: the index of a class, or a number. `None`: no row is present there.
@@ -97,6 +84,35 @@ impl StoredRows {
         });
         self.cache.give_back(buffer);
         outcome
+    }
+
+    /// Reads rows one after the other, consecutive ones together.
+    fn read_rows(
+        &self,
+        positions: &[usize],
+        features: &mut FeatureValues,
+        labels: &mut [f64],
+        selectors: &mut [u64],
+    ) -> Result<(), StoredRowsError> {
+        let dim = self.dim();
+        let mut checksums = vec![0_u32; positions.len().min(self.geometry.block_rows())];
+        let mut start = 0;
+        for run in consecutive(positions).flat_map(|range| self.geometry.runs(range)) {
+            let rows = start..start + run.len();
+            start = rows.end;
+            let segment = &self.segments[run.segment];
+            segment.read(run.labels_at, bytemuck::cast_slice_mut(&mut labels[rows.clone()]))?;
+            segment.read(run.selectors_at, bytemuck::cast_slice_mut(&mut selectors[rows.clone()]))?;
+            segment.read(run.checksums_at, bytemuck::cast_slice_mut(&mut checksums[..run.len()]))?;
+            segment.read(run.features_at, features.bytes_mut(rows.start * dim..rows.end * dim))?;
+            for ((row, position), checksum) in rows.zip(run.positions).zip(&checksums) {
+                let values = features.bytes(row * dim..(row + 1) * dim);
+                if checksum::of_record(position, labels[row], selectors[row], values) != *checksum {
+                    return Err(RowsFileError::Checksum { file: segment.path().into(), position }.into());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Calls `with` for position and label of each row present.

@@ -80,7 +80,9 @@ impl Pair<'_> {
                 let expected: Vec<Option<Row>> = positions.iter().map(|p| self.rows[*p].clone()).collect();
                 assert_eq!(contents(&batch), expected);
                 self.store.remove(&positions).expect("present");
-                positions.iter().for_each(|position| self.rows[*position] = None);
+                for position in positions {
+                    self.rows[position] = None;
+                }
             }
             Change::Purge => {
                 let gone = self.gone();
@@ -97,7 +99,7 @@ impl Pair<'_> {
     fn append(&mut self, n: usize) -> Vec<Option<Row>> {
         let precision = self.store.precision();
         let new = encoded(self.next_id, n, DIM, precision);
-        self.next_id += n as i64;
+        self.next_id += i64::try_from(n).expect("small");
         let added = self.store.append(&new, &selectors(&new)).expect("writable");
         let mut memory = empty(DIM, precision);
         memory.append(new).expect("new ids");
