@@ -3,37 +3,101 @@
 use std::time::{Duration, Instant};
 
 use efface_core::model::Phase;
+use efface_data::ReadProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Shows training as it goes: the class at hand, passes over the rows, the gradient's norm.
-pub(crate) struct TrainingProgress {
+/// Work of less than this is not worth a line.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// A line that appears once the work takes long, and goes when it is done.
+pub(crate) struct Progress {
+    visible: bool,
     start: Instant,
+    stage: Option<&'static str>,
     bar: ProgressBar,
 }
 
-impl TrainingProgress {
+impl Progress {
     pub(crate) fn new(visible: bool) -> Self {
-        let bar = ProgressBar::new_spinner();
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-        if visible && let Ok(style) = ProgressStyle::with_template("{spinner} training [{elapsed}] {msg}") {
-            bar.set_style(style);
-        }
-        Self { start: Instant::now(), bar }
+        Self { visible, start: Instant::now(), stage: None, bar: hidden() }
     }
 
-    pub(crate) fn update(&mut self, phase: Phase) {
-        if self.bar.is_hidden() && self.start.elapsed() > Duration::from_secs(1) {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
+    /// Rows are being read: how many, how fast, how long it will take.
+    pub(crate) fn reading(&mut self, progress: ReadProgress) {
+        self.enter("{spinner} reading  [{elapsed}] {wide_bar} {percent} % {msg}");
+        let seconds = self.start.elapsed().as_secs_f64();
+        let per_second = progress.rows as f64 / seconds;
+        let left = match progress.bytes_read {
+            0 => String::new(),
+            read => {
+                let rest = progress.bytes_total.saturating_sub(read) as f64 * seconds / read as f64;
+                format!(", {rest:.0} s left")
+            }
+        };
+        self.bar.set_length(progress.bytes_total);
+        self.bar.set_position(progress.bytes_read);
+        self.show(format!("{} rows, {per_second:.0} rows/s{left}", progress.rows));
+    }
+
+    /// A model is being trained: the class at hand, passes over the rows, the gradient's norm.
+    pub(crate) fn training(&mut self, phase: Phase) {
+        self.enter("{spinner} training [{elapsed}] {msg}");
         let Phase { problem, n_problems, passes, gradient_norm } = phase;
         let class = if n_problems > 1 { format!("class {} of {n_problems}, ", problem + 1) } else { String::new() };
-        self.bar.set_message(format!("{class}{passes} passes, gradient norm {gradient_norm:.1e}"));
+        self.show(format!("{class}{passes} passes, gradient norm {gradient_norm:.1e}"));
+    }
+
+    fn enter(&mut self, template: &'static str) {
+        if self.stage != Some(template) {
+            self.bar.finish_and_clear();
+            self.bar = hidden();
+            self.start = Instant::now();
+            self.stage = Some(template);
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                self.bar.set_style(style);
+            }
+        }
+    }
+
+    fn show(&self, message: String) {
+        if self.visible && self.bar.is_hidden() && self.start.elapsed() > QUIET {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_message(message);
         self.bar.tick();
     }
 }
 
-impl Drop for TrainingProgress {
+impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// A line that moves while something is done of which nothing is known until it is done.
+pub(crate) struct Working(ProgressBar);
+
+impl Working {
+    pub(crate) fn new(visible: bool, what: &'static str) -> Self {
+        let bar = hidden();
+        if visible {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} [{elapsed}]") {
+                bar.set_style(style);
+            }
+            bar.set_message(what);
+            bar.enable_steady_tick(QUIET);
+        }
+        Self(bar)
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+fn hidden() -> ProgressBar {
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
 }

@@ -69,6 +69,26 @@ impl EncodedRows {
         Ok(self)
     }
 
+    /// Keeps the rows for which `kept` is true, one entry per row, and returns how many went.
+    pub fn retain(&mut self, kept: &[bool]) -> usize {
+        let n_gone = kept.iter().filter(|kept| !**kept).count();
+        if n_gone == 0 {
+            return 0;
+        }
+        let mut features = FeatureValues::with_capacity(self.precision(), self.features.len());
+        for (row, _) in kept.iter().enumerate().filter(|(_, kept)| **kept) {
+            features.extend_from(&self.features, row * self.dim..(row + 1) * self.dim);
+        }
+        self.features.zeroize();
+        self.features = features;
+        retain(&mut self.labels, kept);
+        retain(&mut self.ids, kept);
+        if let Some(subjects) = &mut self.subjects {
+            retain(subjects, kept);
+        }
+        n_gone
+    }
+
     /// The precision the rows are rounded to.
     pub fn precision(&self) -> Precision {
         self.features.precision()
@@ -85,6 +105,12 @@ impl Drop for EncodedRows {
         self.features.zeroize();
         self.labels.zeroize();
     }
+}
+
+/// Keeps the entries for which `kept` is true.
+fn retain<T>(entries: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    entries.retain(|_| kept.next().copied().unwrap_or(false));
 }
 
 /// Shape only: rows and ids stay out of logs.

@@ -12,8 +12,10 @@
 //! [`StoredRows`] have records whose checksums match. [`RowsFile`] reads what older versions kept.
 
 mod columns;
+mod digest;
 mod encode;
 mod error;
+pub mod hex;
 mod id;
 mod labels;
 mod memory;
@@ -28,6 +30,7 @@ mod table;
 mod values;
 
 pub use columns::Columns;
+pub use digest::{IdDigest, IdKey};
 pub use encode::{EncodedRows, FeatureOrder, encode_table};
 pub use error::{
     AppendError, EncodeError, LabelError, LookupError, ParseScaleError, ReadError, RowsFileError, ScaleError,

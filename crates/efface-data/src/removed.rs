@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use crate::hex;
 use crate::id::{IdKind, RowId};
 
 /// A set of removed row and subject ids, kept as keyed hashes.
@@ -90,9 +91,9 @@ struct Written {
 
 impl From<RemovedIds> for Written {
     fn from(removed: RemovedIds) -> Self {
-        let mut digests: Vec<String> = removed.digests.iter().map(|digest| to_hex(digest)).collect();
+        let mut digests: Vec<String> = removed.digests.iter().map(|digest| hex::encode(digest)).collect();
         digests.sort_unstable();
-        Self { key: to_hex(&*removed.key), digests }
+        Self { key: hex::encode(&*removed.key), digests }
     }
 }
 
@@ -100,23 +101,11 @@ impl TryFrom<Written> for RemovedIds {
     type Error = &'static str;
 
     fn try_from(written: Written) -> Result<Self, Self::Error> {
-        let key = from_hex(&written.key).ok_or("key of removed ids must be 64 hexadecimal digits")?;
-        let digests = written.digests.iter().map(|digest| from_hex(digest)).collect::<Option<_>>();
+        let key = hex::decode(&written.key).ok_or("key of removed ids must be 64 hexadecimal digits")?;
+        let digests = written.digests.iter().map(|digest| hex::decode(digest)).collect::<Option<_>>();
         let digests = digests.ok_or("digests of removed ids must be 32 hexadecimal digits each")?;
         Ok(Self { key: Zeroizing::new(key), digests })
     }
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or_default();
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
-fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digits: Vec<u8> = text.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect::<Option<_>>()?;
-    let (pairs, rest) = digits.as_chunks::<2>();
-    let bytes: Vec<u8> = pairs.iter().map(|[high, low]| high << 4 | low).collect();
-    if rest.is_empty() { bytes.try_into().ok() } else { None }
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ impl Certificate {
             format: "efface-certificate-unsigned-1",
             software: concat!("efface ", env!("CARGO_PKG_VERSION")).into(),
             release: claim.release,
-            n_removed: directory.index.n_removed,
+            n_removed: directory.head.n_removed,
             certified: claim.certified,
             mechanism: settings.config.mechanism.tag(),
             loss: plan.loss().tag(),

@@ -1,5 +1,6 @@
-//! Changing the rows: remove, add, correct. Each is one step of the model and one commit.
+//! Changing the rows: remove, add, correct. Each is one step of the model and one commit of the journal.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Instant;
 
@@ -8,14 +9,18 @@ use efface_core::removal::Change;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_core::rows::RowStore;
 use efface_data::{
-    EncodedRows, FeatureOrder, MemoryRows, RowId, RowsFile, Table, TableParts, carries_labels, encode_table, is_array,
-    read_table,
+    AppendError, EncodedRows, FeatureOrder, IdDigest, IdKind, LookupError, MemoryRows, RowId, Table, TableParts,
+    carries_labels, encode_table, hex, is_array, read_table,
 };
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-use crate::directory::ROWS;
+use crate::checkpoint::CHANGES_PER_CHECKPOINT;
+use crate::database::{Intent, NewRow, PastRequest, RowKeys, index};
 use crate::error::EngineError;
+use crate::import::row_keys;
 use crate::model_directory::ModelDirectory;
+use crate::status::Status;
 
 /// Which rows to remove.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +86,9 @@ pub struct ChangeReport {
     pub step_seconds: f64,
     /// Time of the whole call, durable write included.
     pub seconds: f64,
+    /// Rows left out, because they had been removed before (`add`).
+    #[serde(default)]
+    pub n_suppressed: usize,
     /// Whether this is the answer to an earlier request of the same id, and nothing was done now.
     pub repeated: bool,
 }
@@ -104,94 +112,228 @@ impl From<Outcome> for OutcomeTag {
     }
 }
 
-/// A request that was answered: asked again, it gets the same answer. What was asked is kept as a hash only.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct PastRequest {
-    fingerprint: String,
-    report: ChangeReport,
+/// Rows that leave and rows that come, in one step.
+struct Step {
+    removed: Vec<usize>,
+    /// Whether the ids of the rows that leave must not come back.
+    departure: Departure,
+    added: Option<Arrivals>,
+}
+
+/// Why rows leave.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Departure {
+    /// They are removed: their ids are remembered as such.
+    Removed,
+    /// They are replaced by rows with the same ids.
+    Replaced,
+}
+
+/// Rows that come.
+struct Arrivals {
+    rows: EncodedRows,
+    keys: Vec<RowKeys>,
 }
 
 impl ModelDirectory {
-    /// Removes rows: the weights follow, the claim is updated, the rows are purged from the directory.
+    /// Removes rows: the weights follow and the claim is updated. Durable when this returns; the bytes of the rows are
+    /// overwritten by the next checkpoint.
     pub fn remove(&mut self, selection: &Selection, request_id: Option<&str>) -> Result<ChangeReport, EngineError> {
-        let fingerprint = self.fingerprint(selection);
-        if let Some(past) = request_id.and_then(|id| self.index.requests.get(id)) {
-            if past.fingerprint != fingerprint {
-                return Err(EngineError::RequestReused { request_id: request_id.unwrap_or_default().into() });
-            }
-            return Ok(ChangeReport { repeated: true, ..past.report.clone() });
-        }
         let start = Instant::now();
+        let fingerprint = self.fingerprint(selection);
+        if let Some(request_id) = request_id
+            && let Some(past) = self.database.past_request(request_id)?
+        {
+            if past.fingerprint != fingerprint {
+                return Err(EngineError::RequestReused { request_id: request_id.into() });
+            }
+            return Ok(ChangeReport { repeated: true, ..past.report });
+        }
         let positions = match selection {
-            Selection::Ids(ids) => self.rows.positions_of(ids)?,
-            Selection::Subjects(subjects) => self.rows.positions_of_subjects(subjects)?,
+            Selection::Ids(ids) => self.positions_of(ids)?,
+            Selection::Subjects(subjects) => self.positions_of_subjects(subjects)?,
         };
         if positions.is_empty() {
             return Err(EngineError::NothingNamed);
         }
-        let batch = self.rows.batch(&positions)?;
-        self.check_enough_remain(&batch, None)?;
-        self.transaction(|this| {
-            this.rows.remove(&positions)?;
-            this.forget(&positions);
-            this.index.n_removed += positions.len();
-            let step = Instant::now();
-            this.model.change(&Change::remove(&batch), &this.rows)?;
-            let mut report = this.report(positions.len(), step.elapsed().as_secs_f64());
-            report.seconds = start.elapsed().as_secs_f64();
-            if let Some(id) = request_id {
-                this.index.requests.insert(id.into(), PastRequest { fingerprint, report: report.clone() });
-            }
-            this.commit()?;
-            this.purge()?;
-            report.seconds = start.elapsed().as_secs_f64();
-            Ok(report)
-        })
+        self.check_enough_remain(&self.rows.batch(&positions)?, None)?;
+        let request = request_id.map(|id| (id, fingerprint));
+        let report = self.transaction(|this| this.remove_positions(&positions, request))?;
+        self.checkpoint_if_due()?;
+        Ok(ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report })
     }
 
-    /// Adds the rows of a file, read in the way the model's own rows were read.
+    /// Adds the rows of a file, read in the way the model's own rows were read. Rows that were removed before, by
+    /// themselves or with their subject, are left out.
     pub fn add(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        let encoded = self.read_rows(source, NewRows::Add)?;
-        self.rows.check_append(&encoded)?;
-        let n_added = encoded.n_rows();
-        self.transaction(|this| {
-            let positions = this.append(encoded)?;
-            let batch = this.rows.batch(&positions)?;
-            let step = Instant::now();
-            this.model.change(&Change::add(&batch), &this.rows)?;
-            let mut report = this.report(n_added, step.elapsed().as_secs_f64());
-            this.commit()?;
-            report.seconds = start.elapsed().as_secs_f64();
-            Ok(report)
-        })
+        let (mut rows, mut keys) = self.read_rows(source, NewRows::Add)?;
+        let mut kept = Vec::with_capacity(keys.len());
+        for (keys, id) in keys.iter().zip(rows.ids()) {
+            let mut known = self.database.is_suppressed(keys.id)?;
+            if let Some(subject) = keys.subject {
+                known |= self.database.is_suppressed(subject)?;
+            }
+            if !known && self.database.position_of(keys.id)?.is_some() {
+                return Err(AppendError::AlreadyPresent { id: id.clone() }.into());
+            }
+            kept.push(!known);
+        }
+        let n_suppressed = rows.retain(&kept);
+        let mut kept = kept.into_iter();
+        keys.retain(|_| kept.next().unwrap_or(true));
+        let report = self.transaction(|this| {
+            this.head.n_suppressed += n_suppressed;
+            let n_added = rows.n_rows();
+            let added = (n_added > 0).then_some(Arrivals { rows, keys });
+            let step = Step { removed: Vec::new(), departure: Departure::Removed, added };
+            this.take_step(step, n_added, None)
+        })?;
+        self.checkpoint_if_due()?;
+        Ok(ChangeReport { n_suppressed, seconds: start.elapsed().as_secs_f64(), ..report })
     }
 
     /// Replaces rows by the rows of the same ids in a file: one removal and one addition in one step.
     pub fn correct(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        let encoded = self.read_rows(source, NewRows::Correct)?;
-        let old = self.rows.positions_of(encoded.ids())?;
-        let removed = self.rows.batch(&old)?;
-        self.check_enough_remain(&removed, Some(&encoded))?;
-        let n_changed = encoded.n_rows();
-        self.transaction(|this| {
-            this.rows.remove_to_replace(&old)?;
-            this.forget(&old);
-            let positions = this.append(encoded)?;
-            let added = this.rows.batch(&positions)?;
-            let step = Instant::now();
-            let change = Change { removed: Some(&removed), added: Some(&added) };
-            this.model.change(&change, &this.rows)?;
-            let mut report = this.report(n_changed, step.elapsed().as_secs_f64());
-            this.commit()?;
-            this.purge()?;
-            report.seconds = start.elapsed().as_secs_f64();
-            Ok(report)
+        let (rows, keys) = self.read_rows(source, NewRows::Correct)?;
+        let removed = self.positions_of(rows.ids())?;
+        self.check_enough_remain(&self.rows.batch(&removed)?, Some(&rows))?;
+        let report = self.transaction(|this| {
+            let n_changed = removed.len();
+            let step = Step { removed, departure: Departure::Replaced, added: Some(Arrivals { rows, keys }) };
+            this.take_step(step, n_changed, None)
+        })?;
+        self.checkpoint_if_due()?;
+        Ok(ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report })
+    }
+
+    /// Removes the rows at these positions, within a transaction of the handle.
+    pub(crate) fn remove_positions(
+        &mut self,
+        positions: &[usize],
+        request: Option<(&str, String)>,
+    ) -> Result<ChangeReport, EngineError> {
+        let step = Step { removed: positions.to_vec(), departure: Departure::Removed, added: None };
+        self.take_step(step, positions.len(), request)
+    }
+
+    /// Takes one step in memory and writes it to the journal.
+    ///
+    /// New rows are on disk before the commit and do not count without it; old rows are on disk until the next
+    /// checkpoint. So the step can be taken again from the journal until a state that includes it is on disk.
+    fn take_step(
+        &mut self,
+        step: Step,
+        n_changed: usize,
+        request: Option<(&str, String)>,
+    ) -> Result<ChangeReport, EngineError> {
+        let start = Instant::now();
+        let Step { removed, departure, added } = step;
+        let leaving = self.rows.batch(&removed)?;
+        let removed_keys = self.database.keys_at(&removed)?;
+        self.rows.remove(&removed)?;
+        let (positions, added_keys) = match added {
+            None => (self.rows.len()..self.rows.len(), Vec::new()),
+            Some(Arrivals { rows, keys }) => (self.append(&rows)?, keys),
+        };
+        let arriving = self.rows.batch(&positions.clone().collect::<Vec<_>>())?;
+        let stepping = Instant::now();
+        let change = Change {
+            removed: (!removed.is_empty()).then_some(&leaving as &dyn RowStore),
+            added: (!positions.is_empty()).then_some(&arriving as &dyn RowStore),
+        };
+        self.model.change(&change, &self.rows)?;
+        let mut report = self.report(n_changed, stepping.elapsed().as_secs_f64());
+        report.seconds = start.elapsed().as_secs_f64();
+
+        let mut head = self.head.clone();
+        head.sequence += 1;
+        let intent = Intent { sequence: head.sequence, removed, added: positions };
+        head.chain = head.chain.after(&intent, &removed_keys, &added_keys);
+        head.n_positions = self.rows.len();
+        count_classes(&mut head.class_counts, &leaving, &arriving);
+        if departure == Departure::Removed {
+            head.n_removed += intent.removed.len();
+        }
+        let status = Status::of(&self.settings, &self.model, &head);
+        let request = request.map(|(id, fingerprint)| (id, PastRequest { fingerprint, report: report.clone() }));
+        let suppressed = self.database.commit(|tables| {
+            for position in &intent.removed {
+                index::forget(tables, *position)?;
+            }
+            for (position, keys) in intent.added.clone().zip(&added_keys) {
+                NewRow { position, keys: *keys }.insert(tables)?;
+            }
+            let mut suppressed = Vec::new();
+            if departure == Departure::Removed {
+                for keys in &removed_keys {
+                    suppressed.push(keys.id);
+                    if let Some(subject) = keys.subject
+                        && !index::has_rows(tables, subject)?
+                    {
+                        suppressed.push(subject);
+                    }
+                }
+            }
+            suppressed.iter().try_for_each(|digest| index::suppress(tables, *digest))?;
+            if let Some((id, past)) = &request {
+                past.insert(tables, id)?;
+            }
+            intent.insert(tables)?;
+            status.write(tables)?;
+            head.write(tables)?;
+            Ok(suppressed)
+        })?;
+        self.head = head;
+        self.n_intents += 1;
+        self.tell_witness(suppressed)?;
+        Ok(report)
+    }
+
+    fn checkpoint_if_due(&mut self) -> Result<(), EngineError> {
+        if self.n_intents < CHANGES_PER_CHECKPOINT { Ok(()) } else { self.checkpoint() }
+    }
+
+    fn positions_of(&self, ids: &[RowId]) -> Result<Vec<usize>, EngineError> {
+        refuse_repeated(IdKind::Row, ids)?;
+        let mut positions = Vec::with_capacity(ids.len());
+        for id in ids {
+            let digest = self.settings.id_key.digest(IdKind::Row, id);
+            match self.database.position_of(digest)? {
+                Some(position) => positions.push(position),
+                None => return Err(self.absent(IdKind::Row, id, digest)?.into()),
+            }
+        }
+        Ok(positions)
+    }
+
+    fn positions_of_subjects(&self, subjects: &[RowId]) -> Result<Vec<usize>, EngineError> {
+        refuse_repeated(IdKind::Subject, subjects)?;
+        let mut positions = Vec::new();
+        for subject in subjects {
+            let digest = self.settings.id_key.digest(IdKind::Subject, subject);
+            let found = self.database.positions_of_subject(digest)?;
+            if found.is_empty() {
+                return Err(self.absent(IdKind::Subject, subject, digest)?.into());
+            }
+            positions.extend(found);
+        }
+        positions.sort_unstable();
+        Ok(positions)
+    }
+
+    fn absent(&self, kind: IdKind, id: &RowId, digest: IdDigest) -> Result<LookupError, EngineError> {
+        let id = id.clone();
+        Ok(if self.database.is_suppressed(digest)? {
+            LookupError::AlreadyRemoved { kind, id }
+        } else {
+            LookupError::Unknown { kind, id }
         })
     }
 
-    fn read_rows(&self, source: &RowSource<'_>, role: NewRows) -> Result<EncodedRows, EngineError> {
+    /// Reads rows that come, and under what they will be found.
+    fn read_rows(&self, source: &RowSource<'_>, role: NewRows) -> Result<(EncodedRows, Vec<RowKeys>), EngineError> {
         let settings = &self.settings;
         let own_labels = carries_labels(source.data);
         let mut columns = settings.columns_for(is_array(source.data) || own_labels);
@@ -213,12 +355,16 @@ impl ModelDirectory {
         if numbered {
             self.number_on(&mut parts);
         }
-        if role == NewRows::Correct && parts.subjects.is_none() {
-            self.keep_subjects(&mut parts)?;
-        }
         let table = Table::new(parts)?;
         let order = FeatureOrder::Named(&settings.features);
-        Ok(encode_table(table, &settings.transform, Some(&settings.codec), order, settings.precision)?)
+        let rows = encode_table(table, &settings.transform, Some(&settings.codec), order, settings.precision)?;
+        let mut keys = row_keys(&settings.id_key, &rows);
+        if role == NewRows::Correct && rows.subjects().is_none() {
+            // A corrected row stays with its subject unless another one is named.
+            let old = self.database.keys_at(&self.positions_of(rows.ids())?)?;
+            keys.iter_mut().zip(old).for_each(|(keys, old)| keys.subject = old.subject);
+        }
+        Ok((rows, keys))
     }
 
     /// Rows without ids of their own get numbers that no row has had: positions never repeat.
@@ -228,32 +374,12 @@ impl ModelDirectory {
         parts.ids = Some((first..first + n_new).map(|number| RowId::parse(&number.to_string())).collect());
     }
 
-    /// A corrected row stays with its subject unless another one is named.
-    fn keep_subjects(&self, parts: &mut TableParts) -> Result<(), EngineError> {
-        let positions = self.rows.positions_of(parts.ids.as_deref().unwrap_or_default())?;
-        parts.subjects = positions.into_iter().map(|position| self.rows.subject(position).cloned()).collect();
-        Ok(())
-    }
-
-    /// Appends rows in memory and in the file of rows, where they count only after the commit.
-    fn append(&mut self, encoded: EncodedRows) -> Result<Vec<usize>, EngineError> {
-        let positions = self.rows.append(encoded)?;
-        let mut file = RowsFile::open(self.path.join(ROWS))?;
-        file.append(&self.rows, positions.clone())?;
-        file.sync()?;
-        for position in positions.clone() {
-            self.index.ids.push(self.rows.id(position).cloned());
-            self.index.subjects.push(self.rows.subject(position).cloned());
-        }
-        Ok(positions.collect())
-    }
-
-    fn forget(&mut self, positions: &[usize]) {
-        for &position in positions {
-            self.index.ids[position] = None;
-            self.index.subjects[position] = None;
-        }
-        self.index.pending_purge.extend(positions);
+    /// Writes rows at the end of the segments, where they count only after the commit.
+    fn append(&mut self, rows: &EncodedRows) -> Result<std::ops::Range<usize>, EngineError> {
+        let selectors: Vec<u64> = rows.ids().iter().map(|id| id.selector(&self.settings.salt)).collect();
+        let positions = self.rows.append(rows, &selectors)?;
+        self.rows.sync()?;
+        Ok(positions)
     }
 
     /// Refuses a removal that would leave no row, or none of a class, counting the rows that come in the same step.
@@ -264,11 +390,10 @@ impl ModelDirectory {
         }
         let classes = self.settings.codec.classes();
         let leaving = batch.class_counts(classes.len());
-        let present = self.rows.class_counts(classes.len());
         for (index, class) in classes.iter().enumerate() {
             let arriving =
                 coming.map_or(0, |rows| rows.labels().iter().filter(|label| **label == index as f64).count());
-            let (n_removed, n_rows) = (leaving[index], present[index]);
+            let (n_removed, n_rows) = (leaving[index], self.head.class_counts[index]);
             if n_removed > 0 && n_removed >= n_rows + arriving {
                 return Err(EngineError::LastOfClass { class: class.clone(), n_removed, n_rows });
             }
@@ -288,6 +413,7 @@ impl ModelDirectory {
             spent: None,
             step_seconds,
             seconds: step_seconds,
+            n_suppressed: 0,
             repeated: false,
         };
         self.brought_up_to_date(&report)
@@ -312,19 +438,27 @@ impl ModelDirectory {
 
     /// A keyed hash of what a request asks for: the same for the same ids in any order, and no id in clear.
     fn fingerprint(&self, selection: &Selection) -> String {
-        use std::fmt::Write;
-
-        use sha2::{Digest, Sha256};
-
         let mut selection = selection.clone();
         match &mut selection {
             Selection::Ids(ids) | Selection::Subjects(ids) => ids.sort_unstable(),
         }
         let text = serde_json::to_vec(&selection).expect("ids are numbers or strings");
-        let digest = Sha256::new().chain_update(self.settings.salt).chain_update(text).finalize();
-        digest.iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex::encode(&Sha256::new().chain_update(self.settings.salt).chain_update(text).finalize())
+    }
+}
+
+fn refuse_repeated(kind: IdKind, ids: &[RowId]) -> Result<(), LookupError> {
+    let mut seen = HashSet::with_capacity(ids.len());
+    match ids.iter().find(|id| !seen.insert(*id)) {
+        Some(id) => Err(LookupError::Repeated { kind, id: id.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// Rows present of each class, after some left and some came.
+fn count_classes(counts: &mut [usize], leaving: &MemoryRows, arriving: &MemoryRows) {
+    let (leaving, arriving) = (leaving.class_counts(counts.len()), arriving.class_counts(counts.len()));
+    for ((count, leaving), arriving) in counts.iter_mut().zip(leaving).zip(arriving) {
+        *count = (*count + arriving).saturating_sub(leaving);
     }
 }

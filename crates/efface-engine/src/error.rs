@@ -2,11 +2,16 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use efface_core::model::{PlanError, TrainError};
 use efface_core::noise::NoiseError;
 use efface_core::rows::StoreError;
-use efface_data::{AppendError, EncodeError, IdKind, LabelError, LookupError, ReadError, RowsFileError};
+use efface_data::{
+    AppendError, EncodeError, IdKind, LabelError, LookupError, ReadError, RowsFileError, StoredRowsError,
+};
+
+use crate::lock::Holder;
 
 /// An operation of the engine could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -27,9 +32,12 @@ pub enum EngineError {
     /// Rows could not be found.
     #[error(transparent)]
     Lookup(#[from] LookupError),
-    /// The model's own file of rows cannot be used.
+    /// The model's own file of rows cannot be used (version 1).
     #[error(transparent)]
-    Rows(#[from] RowsFileError),
+    RowsFile(Box<RowsFileError>),
+    /// The model's own rows cannot be used.
+    #[error(transparent)]
+    Rows(Box<StoredRowsError>),
     /// The parameters cannot be trained or promised.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -57,7 +65,7 @@ pub enum EngineError {
         path: PathBuf,
     },
     /// The directory is not a model.
-    #[error("{} {}", path.display(), if path.exists() { "is not a model directory: it has no state.efface" } else { "does not exist" })]
+    #[error("{} {}", path.display(), if path.exists() { "is not a model directory: it has no efface.db" } else { "does not exist" })]
     NotAModel {
         /// The directory.
         path: PathBuf,
@@ -71,10 +79,61 @@ pub enum EngineError {
         reason: String,
     },
     /// Another process is changing the model.
-    #[error("{} is being changed by another process", path.display())]
+    #[error("{} is being changed by {}", path.display(), process(holder.as_ref()))]
     Locked {
         /// The directory.
         path: PathBuf,
+        /// Who that is, as far as it is known.
+        holder: Option<Holder>,
+    },
+    /// The database of the directory refused.
+    #[error("{}: {source}", path.display())]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: Box<rusqlite::Error>,
+    },
+    /// Two rows to train on have the same id.
+    #[error("rows {first} and {second} (counted from 0) have the same id")]
+    RepeatedId {
+        /// The first of them.
+        first: usize,
+        /// The second.
+        second: usize,
+    },
+    /// The witness of a model is not where it was.
+    #[error("the witness {} is missing: without it an old backup of the directory could not be told from the model", path.display())]
+    NoWitness {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// A witness is that of another model.
+    #[error("the witness {} is that of another model", path.display())]
+    ForeignWitness {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A witness cannot be used.
+    #[error("{}, line {line}: {reason}", path.display())]
+    BadWitness {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Row numbers are no ids: those that a witness knows belong to another file.
+    #[error("a witness that knows of removals can only be used with rows that have ids of their own")]
+    WitnessWithoutIds,
+    /// A change counts, but the witness could not be told.
+    #[error("the change is in force, but the witness {} could not be told: {source}", path.display())]
+    WitnessBehind {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Box<EngineError>,
     },
     /// An earlier call failed half-way in memory; what is on disk is whole.
     #[error("an earlier operation on this model failed; open it again")]
@@ -142,7 +201,13 @@ pub enum EngineError {
     #[error("the change is in force, but the old rows could not be overwritten yet: {source}")]
     PurgePending {
         /// Why.
-        source: RowsFileError,
+        source: Box<EngineError>,
+    },
+    /// A removal counts, but what it left behind could not be polished away.
+    #[error("the removal is in force, but settling failed: {source}")]
+    NotSettled {
+        /// Why.
+        source: Box<EngineError>,
     },
     /// Numbers are so extreme that nothing can be claimed of the model.
     #[error(
@@ -204,19 +269,60 @@ impl EngineError {
             Self::Append(AppendError::AlreadyPresent { .. }) => Some(
                 "`efface correct` replaces rows; only models trained with --id take new ones (others number rows from 0)",
             ),
-            Self::PurgePending { .. } => Some("they are overwritten when the model is next opened"),
-            Self::Io { source, .. } | Self::Rows(RowsFileError::Io { source, .. })
-                if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
-            {
-                Some("free some space; the model is as it was before")
+            Self::NoWitness { .. } => Some("bring it back, or begin a new one with --witness PATH"),
+            Self::ForeignWitness { .. } => {
+                Some("name the model's own with --witness PATH, or a file that does not exist yet")
             }
+            Self::WitnessWithoutIds => Some("name the column of ids with --id, or begin a new witness"),
+            Self::WitnessBehind { .. } => Some("it is told when the model is next opened"),
+            Self::RepeatedId { .. } => Some("--id must name a column in which every row has its own value"),
+            Self::PurgePending { .. } => Some("they are overwritten when the model is next opened"),
+            Self::NotSettled { .. } => Some("`efface settle DIR` tries again"),
+            _ if self.is_disk_full() => Some("free some space; the model is as it was before"),
             _ => None,
         }
+    }
+
+    /// Whether there is no room left for what was to be written.
+    fn is_disk_full(&self) -> bool {
+        let source = match self {
+            Self::Io { source, .. } => source,
+            Self::Rows(error) => match &**error {
+                StoredRowsError::File(RowsFileError::Io { source, .. }) => source,
+                _ => return false,
+            },
+            Self::Database { source, .. } => return source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            _ => return false,
+        };
+        matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
+    }
+}
+
+impl From<RowsFileError> for EngineError {
+    fn from(error: RowsFileError) -> Self {
+        Self::RowsFile(Box::new(error))
+    }
+}
+
+impl From<StoredRowsError> for EngineError {
+    fn from(error: StoredRowsError) -> Self {
+        Self::Rows(Box::new(error))
+    }
+}
+
+/// Who holds a directory, in words.
+fn process(holder: Option<&Holder>) -> String {
+    match holder {
+        None => "another process".into(),
+        Some(Holder { process, since }) => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(*since, |time| time.as_secs());
+            format!("process {process} (since {} s)", now.saturating_sub(*since))
+        }
     }
 }
 

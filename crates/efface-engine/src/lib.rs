@@ -5,16 +5,25 @@
 //!
 //! ```text
 //! churn.efface/
-//!   lock             held by the one writer
-//!   state.efface     secret state: settings, ids, weights, curvature, claims (replaced as a whole)
-//!   rows.bin         the engine's own copy of the rows (purged in place)
-//!   releases/<k>/    published model and its certificate
+//!   lock                  held by the one writer
+//!   efface.db             SQLite: settings, index of rows and subjects, journal, requests (no id in clear, no feature)
+//!   rows/<number>.rows    the engine's own copy of the rows (overwritten in place when rows leave)
+//!   state/<generation>    secret state: weights, curvature, claims (replaced as a whole)
+//!   releases/<k>/         published model and its certificate
 //! ```
+//!
+//! `docs/design/model-directory.md` says how it survives a crash and an old backup.
 
 mod certificate;
 mod changes;
-mod directory;
+mod checkpoint;
+mod database;
 mod error;
+mod files;
+mod import;
+mod lock;
+mod memory;
+mod mending;
 mod model_directory;
 mod planning;
 mod published;
@@ -23,14 +32,20 @@ mod settings;
 mod settling;
 mod state_file;
 mod status;
+mod training;
+mod upgrade;
+mod witness;
 
 pub use certificate::Certificate;
 pub use changes::{ChangeReport, OutcomeTag, RowSource, Selection};
+pub use database::Mending;
 pub use error::EngineError;
-pub use model_directory::{ModelDirectory, TrainReport, TrainRequest};
+pub use lock::Holder;
+pub use model_directory::{ModelDirectory, OpenOptions};
 pub use planning::{NeededNoise, PlanReport, PlanRequest, PlanRow, plan_from_rows, plan_from_sizes};
 pub use published::{Evaluation, Prediction, PublishedModel};
 pub use releases::{ReleaseAnswer, ReleaseReport};
 pub use settings::Settings;
 pub use settling::{RetrainReport, SettleReport};
 pub use status::Status;
+pub use training::{TrainProgress, TrainReport, TrainRequest};

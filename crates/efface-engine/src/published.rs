@@ -11,8 +11,8 @@ use efface_core::rows::RowStore;
 use efface_data::{Columns, FeatureOrder, LabelCodec, MemoryRows, RowId, RowTransform, Scale, Table};
 use serde::{Deserialize, Serialize};
 
-use crate::directory::RELEASES;
 use crate::error::EngineError;
+use crate::files::RELEASES;
 use crate::releases::MODEL_FILE;
 use crate::settings::Settings;
 

@@ -10,8 +10,8 @@ use efface_core::noise::NoiseSource;
 use serde::Serialize;
 
 use crate::certificate::Certificate;
-use crate::directory::{self, RELEASES};
 use crate::error::EngineError;
+use crate::files::{self, RELEASES};
 use crate::model_directory::ModelDirectory;
 use crate::published::PublishedModel;
 
@@ -74,7 +74,7 @@ impl ModelDirectory {
     pub fn release(&mut self, noise: &mut NoiseSource, out: Option<&Path>) -> Result<ReleaseAnswer, EngineError> {
         let start = Instant::now();
         let copies = out.map(Copies::beside).transpose()?;
-        self.transaction(|this| {
+        let answer = self.transaction(|this| {
             let settle_passes = this.model.settle_before_release(&this.rows)?;
             let release = match this.model.release(noise) {
                 ReleaseOutcome::Published(release) => release,
@@ -113,25 +113,27 @@ impl ModelDirectory {
                 certificate,
                 seconds: start.elapsed().as_secs_f64(),
             }))
-        })
+        })?;
+        self.purge()?;
+        Ok(answer)
     }
 
     fn publish(&mut self, release: &Release, copies: Option<&Copies>) -> Result<PathBuf, EngineError> {
         let model = pretty(&PublishedModel::new(&self.settings, release));
         let certificate = pretty(&Certificate::new(self, &release.claim));
         let (aside, folder) = release_folders(&self.path, release.claim.release);
-        self.index.n_removed_at_release = self.index.n_removed;
+        self.head.n_removed_at_release = self.head.n_removed;
         // After the commit the account counts this release, whether or not it ever appears under its name.
         let counted = write_aside(&aside, &model, &certificate)
             .and_then(|()| copies.map_or(Ok(()), Copies::reserve))
-            .and_then(|()| self.commit());
+            .and_then(|()| self.commit_state(|_| Ok(())));
         if let Err(error) = counted {
             // Best effort: what is not counted must not be found.
             let _ = fs::remove_dir_all(&aside);
             return Err(error);
         }
         fs::rename(&aside, &folder).map_err(EngineError::io(&folder))?;
-        directory::sync_parent(&folder)?;
+        files::sync_parent(&folder)?;
         if let Some(copies) = copies {
             copies.publish(&model, &certificate)?;
         }
@@ -143,10 +145,12 @@ fn write_aside(aside: &Path, model: &[u8], certificate: &[u8]) -> Result<(), Eng
     if aside.exists() {
         fs::remove_dir_all(aside).map_err(EngineError::io(aside))?;
     }
-    directory::make_private_directory(aside)?;
-    directory::write_synced(&aside.join(MODEL_FILE), model)?;
-    directory::write_synced(&aside.join(CERTIFICATE_FILE), certificate)?;
-    directory::sync_parent(&aside.join(MODEL_FILE))
+    files::make_private_directory(aside)?;
+    files::write_synced(&aside.join(MODEL_FILE), model)?;
+    files::write_synced(&aside.join(CERTIFICATE_FILE), certificate)?;
+    files::sync_directory(aside)?;
+    // The folder itself too: what the account counts must be found.
+    files::sync_parent(aside)
 }
 
 /// Copies of a release elsewhere. Their place is tried before anything is spent; what is in them is written once the
@@ -158,7 +162,7 @@ struct Copies {
 
 impl Copies {
     fn beside(out: &Path) -> Result<Self, EngineError> {
-        let (model, certificate) = (out.to_path_buf(), directory::with_suffix(out, ".certificate.json"));
+        let (model, certificate) = (out.to_path_buf(), files::with_suffix(out, ".certificate.json"));
         if let Some(taken) = [&model, &certificate].into_iter().find(|path| path.exists()) {
             return Err(EngineError::Exists { path: taken.clone() });
         }
@@ -169,30 +173,26 @@ impl Copies {
     fn reserve(&self) -> Result<(), EngineError> {
         for path in [&self.model, &self.certificate] {
             // With the usual permissions: what is published is meant to be read.
-            fs::File::create(aside(path)).map_err(EngineError::io(path))?;
+            fs::File::create(files::aside(path)).map_err(EngineError::io(path))?;
         }
         Ok(())
     }
 
     fn publish(&self, model: &[u8], certificate: &[u8]) -> Result<(), EngineError> {
         for (path, bytes) in [(&self.certificate, certificate), (&self.model, model)] {
-            directory::write_synced(&aside(path), bytes)?;
-            fs::rename(aside(path), path).map_err(EngineError::io(path))?;
+            files::write_synced(&files::aside(path), bytes)?;
+            fs::rename(files::aside(path), path).map_err(EngineError::io(path))?;
         }
-        directory::sync_parent(&self.model)
+        files::sync_parent(&self.model)
     }
 }
 
 impl Drop for Copies {
     fn drop(&mut self) {
         // Best effort: what was renamed is not there any more, and what was not is not published.
-        let _ = fs::remove_file(aside(&self.model));
-        let _ = fs::remove_file(aside(&self.certificate));
+        let _ = fs::remove_file(files::aside(&self.model));
+        let _ = fs::remove_file(files::aside(&self.certificate));
     }
-}
-
-fn aside(path: &Path) -> PathBuf {
-    directory::with_suffix(path, &format!(".partial-{}", std::process::id()))
 }
 
 /// Gives a release its name if a crash came between its commit and its renaming, and removes what was never counted.
@@ -210,7 +210,7 @@ pub(crate) fn finish_publication(path: &Path, n_releases: usize) -> Result<(), E
             fs::remove_dir_all(&left).map_err(EngineError::io(&left))?;
         }
     }
-    directory::sync_parent(&folder)
+    files::sync_parent(&folder)
 }
 
 fn release_folders(path: &Path, release: usize) -> (PathBuf, PathBuf) {

@@ -1,7 +1,7 @@
 //! What was decided at training and does not change afterwards.
 
 use efface_core::model::TrainingConfig;
-use efface_data::{Columns, LabelCodec, Precision, RowTransform};
+use efface_data::{Columns, IdKey, LabelCodec, Precision, RowTransform};
 use serde::{Deserialize, Serialize};
 
 /// The fixed part of a model.
@@ -21,11 +21,20 @@ pub struct Settings {
     pub precision: Precision,
     /// Salt of the rule that picks negatives, and of the fingerprints of requests. Random, kept with the secrets.
     pub salt: [u8; 32],
+    /// Key of the hashes under which ids are kept. Random, kept with the secrets.
+    pub id_key: IdKey,
 }
 
 impl Settings {
     /// Number of classes; 0 for regression.
     pub fn n_classes(&self) -> usize {
         self.codec.classes().len()
+    }
+
+    /// How to read more rows: the features by name, and the columns of labels, ids and subjects unless the file is an
+    /// array, where these are files of their own that belong to the rows trained on.
+    pub(crate) fn columns_for(&self, array: bool) -> Columns {
+        let features = Some(self.features.clone());
+        if array { Columns { features, ..Columns::default() } } else { Columns { features, ..self.columns.clone() } }
     }
 }

@@ -49,9 +49,9 @@ impl ModelDirectory {
             return Err(EngineError::Tolerance { value });
         }
         let start = Instant::now();
-        self.transaction(|this| {
+        let report = self.transaction(|this| {
             let settled = this.model.settle(&this.rows, tolerance)?;
-            this.commit()?;
+            this.commit_state(|_| Ok(()))?;
             Ok(SettleReport {
                 passes: settled.passes,
                 hessians: settled.hessians,
@@ -60,7 +60,9 @@ impl ModelDirectory {
                 outcome: this.model.outcome().into(),
                 seconds: start.elapsed().as_secs_f64(),
             })
-        })
+        })?;
+        self.purge()?;
+        Ok(report)
     }
 
     /// Trains again from zero on the rows that are left, with a fresh perturbation under mechanism `objective`. What
@@ -71,12 +73,12 @@ impl ModelDirectory {
         report: &mut dyn FnMut(Phase),
     ) -> Result<RetrainReport, EngineError> {
         let start = Instant::now();
-        self.transaction(|this| {
+        let report = self.transaction(|this| {
             let account = this.model.state().account;
             let trained = this.model.plan().train(&this.rows, noise, report)?;
             check_is_bounded(&trained.model)?;
             this.model = trained.model.with_account(account);
-            this.commit()?;
+            this.commit_state(|_| Ok(()))?;
             let claim = this.model.claim();
             Ok(RetrainReport {
                 n_rows: this.model.state().n_rows,
@@ -85,6 +87,8 @@ impl ModelDirectory {
                 iterations: trained.iterations,
                 seconds: start.elapsed().as_secs_f64(),
             })
-        })
+        })?;
+        self.purge()?;
+        Ok(report)
     }
 }

@@ -1,23 +1,27 @@
 //! What a model is and what it claims, read without disturbing a writer.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use efface_core::model::Model;
 use efface_core::noise::NoiseLaw;
-use efface_core::rounding::LowerBound;
+use efface_core::rounding::{LowerBound, UpperBound};
 use efface_data::Scale;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::changes::OutcomeTag;
+use crate::database::{Database, Head, Mending};
 use crate::error::EngineError;
-use crate::model_directory::read_state;
+use crate::model_directory::check_is_model;
+use crate::settings::Settings;
+use crate::upgrade;
 
 /// The current values of a model.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// `release` or `objective`.
-    pub mechanism: &'static str,
+    pub mechanism: String,
     /// Tag of the loss.
-    pub loss: &'static str,
+    pub loss: String,
     /// λ.
     pub l2: f64,
     /// Law of the noise.
@@ -43,11 +47,11 @@ pub struct Status {
     /// Whether there is an intercept.
     pub intercept: bool,
     /// Upper bound.
-    pub gradient_residual: f64,
+    pub gradient_residual: UpperBound,
     /// Upper bound.
-    pub distance_bound: f64,
+    pub distance_bound: UpperBound,
     /// What the bounds rest on.
-    pub rung: &'static str,
+    pub rung: String,
     /// Whether the model stands.
     pub outcome: OutcomeTag,
     /// Largest residual that the perturbation covers (mechanism `objective`).
@@ -55,57 +59,78 @@ pub struct Status {
     pub budget: Option<f64>,
     /// Residual so far (mechanism `objective`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spent: Option<f64>,
+    pub spent: Option<UpperBound>,
     /// Releases so far.
     pub n_releases: usize,
     /// Rows removed since the latest release, which still knows them.
     pub n_removed_since_release: usize,
     /// What they spent together (mechanism `release`, Gaussian law).
-    pub mu_total: f64,
+    pub mu_total: UpperBound,
     /// What the promise allows.
     pub mu_limit: f64,
     /// Whether all randomness so far was unpredictable.
     pub certified: bool,
+    /// Rows that were offered again after their removal, and left out.
+    pub n_suppressed: usize,
+    /// Rows that left and whose bytes are overwritten by the next checkpoint.
+    pub n_unpurged: usize,
+    /// What was not as it was left, as after restoring an old backup, and was put right.
+    pub mended: Vec<Mending>,
+    /// The file elsewhere that remembers what was removed.
+    pub witness: Option<PathBuf>,
 }
 
 impl Status {
-    /// Reads the status of a model directory.
+    /// Reads the status of a model directory, beside a writer that may be at work.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, EngineError> {
-        let snapshot = read_state(path.as_ref())?;
-        let (model, settings) = (&snapshot.model, &snapshot.settings);
+        let path = path.as_ref();
+        check_is_model(path)?;
+        if upgrade::is_version_1(path) {
+            return upgrade::status(path);
+        }
+        let database = Database::open_to_read(path)?;
+        let n_unpurged = database.unpurged()?.len();
+        Ok(Self { n_unpurged, mended: database.mended()?, witness: database.witness()?, ..database.status()? })
+    }
+
+    pub(crate) fn of(settings: &Settings, model: &Model, head: &Head) -> Self {
         let (plan, state, claim) = (model.plan(), model.state(), model.claim());
         let guarantee = plan.claimed_guarantee();
         let budget = model.removal_budget();
         let (mu_total, mu_limit) = model.spent_and_limit();
-        Ok(Self {
-            mechanism: settings.config.mechanism.tag(),
-            loss: plan.loss().tag(),
+        Self {
+            mechanism: settings.config.mechanism.tag().into(),
+            loss: plan.loss().tag().into(),
             l2: settings.config.l2_per_row,
             law: settings.config.law,
             noise_std: plan.noise_std(),
             epsilon: guarantee.epsilon,
             delta: guarantee.delta,
             n_rows: state.n_rows,
-            n_removed: snapshot.index.n_removed,
+            n_removed: head.n_removed,
             dim: model.dim(),
             classes: settings.n_classes(),
             class_names: settings.codec.classes().to_vec(),
             scale: settings.transform.scale,
             intercept: settings.transform.intercept,
-            gradient_residual: claim.gradient_residual.get(),
-            distance_bound: claim.distance_bound.get(),
-            rung: claim.rung.tag(),
+            gradient_residual: claim.gradient_residual,
+            distance_bound: claim.distance_bound,
+            rung: claim.rung.tag().into(),
             outcome: model.outcome().into(),
             budget: budget.map(LowerBound::get),
-            spent: budget.map(|_| claim.gradient_residual.get()),
-            n_releases: state.account.n_releases,
-            n_removed_since_release: match state.account.n_releases {
+            spent: budget.map(|_| claim.gradient_residual),
+            n_releases: head.account.n_releases,
+            n_removed_since_release: match head.account.n_releases {
                 0 => 0,
-                _ => snapshot.index.n_removed - snapshot.index.n_removed_at_release.min(snapshot.index.n_removed),
+                _ => head.n_removed - head.n_removed_at_release.min(head.n_removed),
             },
-            mu_total: mu_total.get(),
+            mu_total,
             mu_limit: mu_limit.get(),
             certified: state.certified && state.account.certified,
-        })
+            n_suppressed: head.n_suppressed,
+            n_unpurged: 0,
+            mended: Vec::new(),
+            witness: None,
+        }
     }
 }

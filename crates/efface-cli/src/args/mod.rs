@@ -1,12 +1,14 @@
 //! What can be typed. Help texts live with the flags.
 
 mod choices;
+mod store;
 mod train;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use store::StoreArgs;
 pub(crate) use train::{PromiseArgs, RowArgs, TrainArgs};
 
 /// Train linear models that can forget: remove rows, or everything about a person, in milliseconds, and prove it.
@@ -85,6 +87,8 @@ pub(crate) struct RemoveArgs {
     /// Settle afterwards.
     #[arg(long)]
     pub(crate) settle: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
@@ -120,6 +124,8 @@ pub(crate) struct AddArgs {
     /// Column or file that says whose rows they are [default: the column of training].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) subject: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
@@ -131,6 +137,8 @@ pub(crate) struct SettleArgs {
     /// Gradient norm to reach [default: that of training].
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) tolerance: Option<f64>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
@@ -141,6 +149,8 @@ pub(crate) struct RetrainArgs {
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) seed: SeedArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
@@ -154,6 +164,8 @@ pub(crate) struct ReleaseArgs {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) seed: SeedArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]

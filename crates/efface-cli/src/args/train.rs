@@ -10,13 +10,14 @@ use efface_core::noise::NoiseLaw;
 use efface_core::residual::Constants;
 use efface_data::{Columns, RowTransform, Scale};
 
-use super::SeedArgs;
 use super::choices::{BoundArg, BudgetArg, GammaArg, LawArg, LossArg, MechanismArg};
+use super::{SeedArgs, StoreArgs};
 
 #[derive(Args)]
 #[command(after_help = "Examples:
   efface train people.csv --label churned --id customer --out churn.efface
   efface train x.npy --label y.npy --scale clip:10 --l2 1e-4 --out model.efface
+  efface train rows.parquet --label y --id id --memory 512MB --witness /elsewhere/churn.witness --out churn.efface
   efface train people.csv --label churned --id customer --mechanism objective --noise-std 10 --gamma paper --budget paper --out paper.efface")]
 pub(crate) struct TrainArgs {
     /// Rows: `.csv`, `.parquet`, `.npy`, `.npz`, `.svm` (libsvm) or IDX; all but Parquet and NPZ may be gzipped.
@@ -59,6 +60,8 @@ pub(crate) struct TrainArgs {
     pub(crate) max_matrix_dim: usize,
     #[command(flatten)]
     pub(crate) seed: SeedArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]

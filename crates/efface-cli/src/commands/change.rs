@@ -4,30 +4,42 @@ use std::path::Path;
 
 use anyhow::Context;
 use efface_data::RowId;
-use efface_engine::{ChangeReport, ModelDirectory, OutcomeTag, RowSource, Selection, SettleReport};
+use efface_engine::{ChangeReport, EngineError, ModelDirectory, OutcomeTag, RowSource, Selection, SettleReport};
 use serde::Serialize;
 
 use super::over_budget;
 use super::settle::settle_lines;
 use crate::args::{AddArgs, RemoveArgs, WhichArgs};
 use crate::output::{Answer, Output, bound, duration, quoted, rung};
+use crate::progress::Working;
 
 pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answer> {
     let selection = selection(&args.which)?;
-    let mut model = ModelDirectory::open(&args.model)?;
+    let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
     let report = model.remove(&selection, args.request_id.as_deref())?;
-    let settled = if args.settle && !report.repeated { Some(model.settle(None)?) } else { None };
+    let working = Working::new(output.is_text(), "settling");
+    let settled = if args.settle && !report.repeated {
+        Some(model.settle(None).map_err(|error| EngineError::NotSettled { source: Box::new(error) })?)
+    } else {
+        None
+    };
+    drop(working);
     let report = if settled.is_some() { model.brought_up_to_date(&report) } else { report };
+    model.close()?;
     show(&args.model, "removed", &report, settled.as_ref(), output)
 }
 
 pub(crate) fn add(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
-    let report = ModelDirectory::open(&args.model)?.add(&source(args))?;
+    let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
+    let report = model.add(&source(args))?;
+    model.close()?;
     show(&args.model, "added", &report, None, output)
 }
 
 pub(crate) fn correct(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
-    let report = ModelDirectory::open(&args.model)?.correct(&source(args))?;
+    let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
+    let report = model.correct(&source(args))?;
+    model.close()?;
     show(&args.model, "corrected", &report, None, output)
 }
 
@@ -86,6 +98,9 @@ fn show(
         ("distance to the retrained weights, at most", bound(report.distance_bound.get())),
         ("how that is known", rung(&report.rung).into()),
     ];
+    if report.n_suppressed > 0 {
+        lines.insert(1, ("rows left out, removed before", report.n_suppressed.to_string()));
+    }
     if let (Some(budget), Some(spent)) = (report.budget, report.spent) {
         lines.push(("budget", format!("{} of {} spent", bound(spent.get()), crate::output::number(budget))));
     }

@@ -19,10 +19,15 @@ use crate::output::{Output, quoted};
 
 /// Reads rows whose labels are needed.
 fn labelled(data: &Path, columns: &Columns) -> anyhow::Result<Table> {
-    if columns.label.is_none() && !carries_labels(data) {
-        return Err(EngineError::NoLabelNamed { path: data.into() }.into());
-    }
+    check_label_is_named(data, columns)?;
     Ok(read_table(data, columns).map_err(EngineError::from)?)
+}
+
+fn check_label_is_named(data: &Path, columns: &Columns) -> anyhow::Result<()> {
+    if columns.label.is_some() || carries_labels(data) {
+        return Ok(());
+    }
+    Err(EngineError::NoLabelNamed { path: data.into() }.into())
 }
 
 /// What to do about a spent budget.

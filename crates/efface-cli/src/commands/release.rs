@@ -5,11 +5,15 @@ use efface_engine::{ModelDirectory, ReleaseAnswer};
 use super::{noise, over_budget};
 use crate::args::ReleaseArgs;
 use crate::output::{Answer, Output, bound, duration, number, parameter};
+use crate::progress::Working;
 
 pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = ModelDirectory::open(&args.model)?;
+    let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
     let mut noise = noise(&args.seed, output)?;
+    let working = Working::new(output.is_text(), "releasing");
     let answer = model.release(&mut noise, args.out.as_deref())?;
+    drop(working);
+    model.close()?;
     match &answer {
         ReleaseAnswer::Published(report) => {
             let promise = match report.noise_std {

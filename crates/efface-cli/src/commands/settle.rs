@@ -5,10 +5,13 @@ use efface_engine::{ModelDirectory, OutcomeTag, SettleReport};
 use super::noise;
 use crate::args::{RetrainArgs, SettleArgs};
 use crate::output::{Answer, Output, bound, duration};
-use crate::progress::TrainingProgress;
+use crate::progress::{Progress, Working};
 
 pub(crate) fn settle(args: &SettleArgs, output: &Output) -> anyhow::Result<Answer> {
-    let report = ModelDirectory::open(&args.model)?.settle(args.tolerance)?;
+    let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
+    let working = Working::new(output.is_text(), "settling");
+    let report = model.settle(args.tolerance)?;
+    drop(working);
     output.show(&report, &format!("settled in {}", duration(report.seconds)), &settle_lines(&report))?;
     Ok(match report.outcome {
         OutcomeTag::Done => Answer::Done,
@@ -17,10 +20,10 @@ pub(crate) fn settle(args: &SettleArgs, output: &Output) -> anyhow::Result<Answe
 }
 
 pub(crate) fn retrain(args: &RetrainArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = ModelDirectory::open(&args.model)?;
+    let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
     let mut noise = noise(&args.seed, output)?;
-    let mut progress = TrainingProgress::new(output.is_text());
-    let report = model.retrain(&mut noise, &mut |phase| progress.update(phase))?;
+    let mut progress = Progress::new(output.is_text());
+    let report = model.retrain(&mut noise, &mut |phase| progress.training(phase))?;
     drop(progress);
     let sentence = format!("trained again on {} rows in {}", report.n_rows, duration(report.seconds));
     let lines = [

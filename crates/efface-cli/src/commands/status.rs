@@ -1,6 +1,6 @@
 //! `efface status`
 
-use efface_engine::{OutcomeTag, Status};
+use efface_engine::{Mending, OutcomeTag, Status};
 
 use super::over_budget;
 use crate::args::StatusArgs;
@@ -10,7 +10,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     let status = Status::read(&args.model)?;
     let promise = format!("({}, {})", parameter(status.epsilon), parameter(status.delta));
     let mut lines = vec![
-        ("loss", status.loss.to_string()),
+        ("loss", status.loss.clone()),
         ("l2", parameter(status.l2)),
         ("rows", format!("{} ({} removed so far)", status.n_rows, status.n_removed)),
         ("features", features(status.dim, status.intercept)),
@@ -18,12 +18,12 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         ("scale", status.scale.to_string()),
         ("promise (ε, δ)", promise),
         ("noise", parameter(status.noise_std)),
-        ("gradient left, at most", bound(status.gradient_residual)),
-        ("distance to the retrained weights, at most", bound(status.distance_bound)),
-        ("how that is known", rung(status.rung).into()),
+        ("gradient left, at most", bound(status.gradient_residual.get())),
+        ("distance to the retrained weights, at most", bound(status.distance_bound.get())),
+        ("how that is known", rung(&status.rung).into()),
     ];
     if let (Some(budget), Some(spent)) = (status.budget, status.spent) {
-        lines.push(("budget", format!("{} of {} spent", bound(spent), number(budget))));
+        lines.push(("budget", format!("{} of {} spent", bound(spent.get()), number(budget))));
     }
     let behind = match status.n_removed_since_release {
         0 => String::new(),
@@ -31,7 +31,19 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         n => format!(" (the latest still knows {n} removed rows)"),
     };
     lines.push(("releases", format!("{}{behind}", status.n_releases)));
-    lines.push(("spent by releases (μ)", format!("{} of {}", bound(status.mu_total), number(status.mu_limit))));
+    lines.push(("spent by releases (μ)", format!("{} of {}", bound(status.mu_total.get()), number(status.mu_limit))));
+    if status.n_suppressed > 0 {
+        lines.push(("left out when offered again", rows(status.n_suppressed)));
+    }
+    if status.n_unpurged > 0 {
+        lines.push(("still to be overwritten on disk", rows(status.n_unpurged)));
+    }
+    if let Some(witness) = &status.witness {
+        lines.push(("witness", witness.display().to_string()));
+    }
+    for mending in &status.mended {
+        lines.push(("mended", mended(mending)));
+    }
     if !status.certified {
         lines.push(("certified", "NO: a fixed seed was used".into()));
     }
@@ -42,4 +54,17 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         return Ok(Answer::Negative);
     }
     Ok(Answer::Done)
+}
+
+fn rows(n: usize) -> String {
+    if n == 1 { "1 row".into() } else { format!("{n} rows") }
+}
+
+/// What was put right, for people.
+fn mended(mending: &Mending) -> String {
+    let lost = match mending.n_lost {
+        0 => String::new(),
+        n => format!(", {} lost (add them again)", rows(n)),
+    };
+    format!("{}; {} removed again{lost}", mending.found, rows(mending.n_removed_again))
 }

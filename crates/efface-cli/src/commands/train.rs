@@ -1,24 +1,35 @@
 //! `efface train`
 
-use efface_engine::{ModelDirectory, TrainRequest};
+use efface_data::open_table;
+use efface_engine::{EngineError, ModelDirectory, TrainProgress, TrainRequest};
 
-use super::{labelled, noise};
+use super::{check_label_is_named, noise};
 use crate::args::TrainArgs;
 use crate::output::{Answer, Output, bound, duration, features, quoted};
-use crate::progress::TrainingProgress;
+use crate::progress::Progress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
+    let config = args.config();
     let columns = args.columns.columns();
-    let table = labelled(&args.data, &columns)?;
-    for remark in table.remarks() {
-        output.warn(&remark.to_string());
-    }
+    check_label_is_named(&args.data, &columns)?;
+    let rows = open_table(&args.data, &columns).map_err(EngineError::from)?;
     let intercept = args.rows.intercept;
     let mut noise = noise(&args.seed, output)?;
-    let request =
-        TrainRequest { table, columns, transform: args.rows.transform(), config: args.config(), out: args.out };
-    let mut progress = TrainingProgress::new(output.is_text());
-    let report = ModelDirectory::train(request, &mut noise, &mut |phase| progress.update(phase))?;
+    let request = TrainRequest {
+        rows,
+        columns,
+        transform: args.rows.transform(),
+        config,
+        out: args.out,
+        memory_bytes: args.store.memory,
+        witness: args.store.witness,
+    };
+    let mut progress = Progress::new(output.is_text());
+    let report = ModelDirectory::train(request, &mut noise, &mut |event| match event {
+        TrainProgress::Remark(remark) => output.warn(&remark.to_string()),
+        TrainProgress::Reading(read) => progress.reading(read),
+        TrainProgress::Training(phase) => progress.training(phase),
+    })?;
     drop(progress);
     let sentence = format!(
         "trained on {} rows of {} in {}",
@@ -27,17 +38,17 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
         duration(report.train_seconds)
     );
     let classes = if report.classes == 0 { "none (regression)".into() } else { report.classes.to_string() };
-    output.show(
-        &report,
-        &sentence,
-        &[
-            ("classes", classes),
-            ("gradient left, at most", bound(report.gradient_residual)),
-            ("distance to the exact weights, at most", bound(report.distance_bound)),
-            ("passes over the rows", report.iterations.to_string()),
-            ("model", report.model.display().to_string()),
-        ],
-    )?;
+    let mut lines = vec![
+        ("classes", classes),
+        ("gradient left, at most", bound(report.gradient_residual)),
+        ("distance to the exact weights, at most", bound(report.distance_bound)),
+        ("passes over the rows", report.iterations.to_string()),
+        ("model", report.model.display().to_string()),
+    ];
+    if report.n_suppressed > 0 {
+        lines.insert(0, ("rows left out, removed before", report.n_suppressed.to_string()));
+    }
+    output.show(&report, &sentence, &lines)?;
     output.say(&format!("next: efface release {}", quoted(&report.model)));
     Ok(Answer::Done)
 }

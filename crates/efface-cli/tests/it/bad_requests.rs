@@ -67,7 +67,6 @@ fn rows_that_cannot_be_added_are_named() {
     let cases = [
         (table([3], class), "row id `u3` is already present"),
         (table([100, 3], class), "row id `u3` is already present"),
-        (table([5], class), "row id `u5` has been removed and cannot be used again"),
         (table([100, 100], class), "rows.csv, line 3: row id `u100` is already that of line 2"),
         (table([100], |_, _| "perhaps".into()), "rows.csv, line 2, column `y`: label `perhaps` is not one of"),
         (table([100], class).replace(",c,", ",d,"), "rows.csv: no column `c`; there are"),

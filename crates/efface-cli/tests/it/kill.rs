@@ -139,7 +139,7 @@ fn a_release_killed_at_any_moment_is_counted_if_it_can_be_seen() {
 #[test]
 fn what_killed_processes_left_behind_stops_nobody() {
     let sandbox = Sandbox::with_model("");
-    sandbox.write("model/state.efface.partial", "half of a state");
+    sandbox.write("model/state/2.partial", "half of a state");
     std::fs::create_dir_all(sandbox.path("model/releases/1.partial")).expect("writable");
     sandbox.write("model/releases/1.partial/model.json", "half of a model");
     sandbox.write("copy.json.partial", "half of a copy");
@@ -148,7 +148,7 @@ fn what_killed_processes_left_behind_stops_nobody() {
     sandbox.json("remove model --id u1");
     assert_eq!(sandbox.json("release model --out copy.json")["release"], 1);
     sandbox.json_file("copy.json");
-    assert_eq!(sandbox.names("model"), ["lock", "releases", "rows.bin", "state.efface"]);
+    assert_eq!(sandbox.names("model"), ["efface.db", "lock", "releases", "rows", "state"]);
     assert_eq!(sandbox.names("model/releases"), ["1"]);
 }
 
@@ -156,7 +156,7 @@ fn what_killed_processes_left_behind_stops_nobody() {
 fn what_a_killed_training_left_is_cleared_by_the_next_one() {
     let sandbox = Sandbox::with_table();
     std::fs::create_dir_all(sandbox.path("model.partial-1/releases")).expect("writable");
-    sandbox.write("model.partial-1/rows.bin", "half of the rows");
+    sandbox.write("model.partial-1/efface.db", "half of the rows");
     sandbox.json(&format!("train two.csv {COLUMNS} --out model"));
     assert_eq!(sandbox.names("."), ["model", "two.csv"]);
 }
@@ -165,7 +165,7 @@ fn what_a_killed_training_left_is_cleared_by_the_next_one() {
 #[test]
 fn a_training_that_was_killed_under_the_same_number_stops_nobody() {
     let sandbox = Sandbox::with_table();
-    let left = "mkdir -p model.partial-$$/releases && echo half > model.partial-$$/rows.bin";
+    let left = "mkdir -p model.partial-$$/releases && echo half > model.partial-$$/efface.db";
     let answer = sandbox.shell(&format!("{left} && exec \"$0\" train two.csv {COLUMNS} --json --out model"));
     answer.ends_with(0);
     assert_eq!(sandbox.names("."), ["model", "two.csv"]);

@@ -116,7 +116,7 @@ impl Sandbox {
         assert!(before == self.snapshot(), "{arguments}: files have changed");
     }
 
-    /// The bytes of every file. The lock is left out: it is empty, and made by the first writer.
+    /// The bytes of every file. The lock and the database's shared memory are left out: they belong to processes.
     pub(crate) fn snapshot(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
         collect(self.folder.path(), &mut files);
@@ -130,8 +130,12 @@ fn collect(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
         if path.is_dir() {
             files.insert(path.clone(), Vec::new());
             collect(&path, files);
-        } else if path.file_name() != Some("lock".as_ref()) {
-            files.insert(path.clone(), fs::read(&path).expect("readable"));
+        } else if !["lock", "efface.db-shm"].iter().any(|name| path.file_name() == Some(name.as_ref())) {
+            let bytes = fs::read(&path).expect("readable");
+            // A log of nothing is as good as none.
+            if !(bytes.is_empty() && path.file_name() == Some("efface.db-wal".as_ref())) {
+                files.insert(path, bytes);
+            }
         }
     }
 }

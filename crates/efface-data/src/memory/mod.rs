@@ -293,6 +293,14 @@ impl MemoryRows {
             + self.index.memory_bytes()
     }
 
+    pub(crate) fn labels(&self) -> &[f64] {
+        &self.labels
+    }
+
+    pub(crate) fn selectors(&self) -> &[u64] {
+        &self.selectors
+    }
+
     pub(crate) fn features(&self) -> &FeatureValues {
         &self.features
     }

@@ -22,6 +22,14 @@ impl Gone {
         self.words[word] |= 1 << (position % 64);
     }
 
+    /// Takes a position out of the set.
+    pub(super) fn remove(&mut self, position: usize) {
+        if self.contains(position) {
+            self.words[position / 64] &= !(1 << (position % 64));
+            self.n_gone -= 1;
+        }
+    }
+
     /// Number of positions in the set.
     pub(super) fn len(&self) -> usize {
         self.n_gone

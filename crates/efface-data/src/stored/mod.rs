@@ -10,6 +10,7 @@ mod checksum;
 mod gone;
 mod header;
 mod layout;
+mod mend;
 mod read;
 mod segment;
 mod write;

@@ -134,6 +134,12 @@ impl Segment {
         Ok(())
     }
 
+    /// Writes the epoch into the header, changed or not.
+    pub(super) fn restamp(&mut self, epoch: u64) -> Result<(), RowsFileError> {
+        self.is_changed = true;
+        self.stamp(epoch)
+    }
+
     /// Tells the operating system that these bytes will be read soon. It may do nothing.
     pub(super) fn announce(&self, at: u64, n_bytes: u64) {
         // A hint that is refused does no harm.

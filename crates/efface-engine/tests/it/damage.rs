@@ -1,18 +1,26 @@
 //! Damaged files: whatever byte is altered, the model is refused and nothing panics.
 
+use std::fs;
+
 use efface_engine::{EngineError, ModelDirectory, PublishedModel, Status};
 
 use crate::models::{Folder, published, randomness};
 
+/// What opening and a look at all rows says.
+fn open_and_settle(folder: &Folder) -> Result<(), EngineError> {
+    ModelDirectory::open(folder.model())?.settle(None).map(drop)
+}
+
 #[test]
 fn a_state_with_any_byte_altered_is_refused() {
     let folder = Folder::with_model();
-    let whole = folder.read("model/state.efface");
+    let path = folder.state_file();
+    let whole = fs::read(&path).expect("readable");
     for position in 0..whole.len() {
         let mut altered = whole.clone();
         altered[position] ^= 1 << (position % 8);
-        folder.write("model/state.efface", altered);
-        let error = Status::read(folder.model()).expect_err("altered");
+        fs::write(&path, altered).expect("writable");
+        let error = open_and_settle(&folder).expect_err("altered");
         assert!(matches!(error, EngineError::BadState { .. }), "byte {position}: {error}");
     }
 }
@@ -20,10 +28,11 @@ fn a_state_with_any_byte_altered_is_refused() {
 #[test]
 fn a_state_of_any_other_length_is_refused() {
     let folder = Folder::with_model();
-    let whole = folder.read("model/state.efface");
+    let path = folder.state_file();
+    let whole = fs::read(&path).expect("readable");
     for length in (0..whole.len()).step_by(13) {
-        folder.write("model/state.efface", &whole[..length]);
-        let error = Status::read(folder.model()).expect_err("cut short");
+        fs::write(&path, &whole[..length]).expect("writable");
+        let error = open_and_settle(&folder).expect_err("cut short");
         assert!(matches!(error, EngineError::BadState { .. }), "{length} bytes: {error}");
     }
 }
@@ -31,27 +40,54 @@ fn a_state_of_any_other_length_is_refused() {
 #[test]
 fn lengths_beyond_all_memory_are_refused() {
     let folder = Folder::with_model();
-    let whole = folder.read("model/state.efface");
-    for at in [12, 20] {
-        for length in [u64::MAX, u64::MAX - 100, 1 << 62, 0] {
+    let path = folder.state_file();
+    let whole = fs::read(&path).expect("readable");
+    for at in [12, 20, 28] {
+        for length in [u64::MAX, u64::MAX - 100, 1 << 62, 1 << 63] {
             let mut altered = whole.clone();
             altered[at..at + 8].copy_from_slice(&length.to_le_bytes());
-            folder.write("model/state.efface", altered);
-            assert!(matches!(Status::read(folder.model()), Err(EngineError::BadState { .. })));
+            fs::write(&path, altered).expect("writable");
+            assert!(matches!(open_and_settle(&folder), Err(EngineError::BadState { .. })));
         }
     }
 }
 
 #[test]
-fn a_file_of_rows_with_any_byte_altered_is_refused() {
+fn rows_with_any_byte_altered_are_refused_or_take_no_part() {
     let folder = Folder::with_model();
-    let whole = folder.read("model/rows.bin");
+    let whole = folder.read("model/rows/000000.rows");
+    open_and_settle(&folder).expect("whole");
+    let before = 2.0 * Status::read(folder.model()).expect("readable").distance_bound.get();
+    let mut refused = 0;
     for position in (0..whole.len()).step_by(5) {
         let mut altered = whole.clone();
         altered[position] ^= 1 << (position % 8);
-        folder.write("model/rows.bin", altered);
-        let Err(error) = ModelDirectory::open(folder.model()) else { panic!("byte {position} is not noticed") };
-        assert!(matches!(error, EngineError::Rows(_)), "byte {position}: {error}");
+        folder.write("model/rows/000000.rows", altered);
+        match open_and_settle(&folder) {
+            Err(EngineError::Rows(_) | EngineError::Store(_)) => refused += 1,
+            Err(error) => panic!("byte {position}: {error}"),
+            // What stands where no row is takes no part in a sum, and is overwritten.
+            Ok(()) => {
+                let settled = Status::read(folder.model()).expect("readable");
+                assert_eq!(settled.n_rows, 60, "byte {position}");
+                assert!(settled.distance_bound.get() <= before, "byte {position}: {settled:?}");
+            }
+        }
+    }
+    assert!(refused * 5 > 60 * (8 + 8 + 4 + 24), "{refused} of {} bytes", whole.len());
+}
+
+#[test]
+fn a_database_with_any_byte_altered_does_not_panic() {
+    let folder = Folder::with_model();
+    let whole = folder.read("model/efface.db");
+    for position in (0..whole.len()).step_by(97) {
+        let copy = folder.copy(&format!("copy-{position}"));
+        let mut altered = whole.clone();
+        altered[position] ^= 1 << (position % 8);
+        fs::write(copy.join("efface.db"), altered).expect("writable");
+        let _ = ModelDirectory::open(&copy).and_then(|mut model| model.settle(None).map(drop));
+        fs::remove_dir_all(copy).expect("there");
     }
 }
 

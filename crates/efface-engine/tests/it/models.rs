@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, RowId, RowTransform, Scale, read_table};
-use efface_engine::{ModelDirectory, ReleaseAnswer, ReleaseReport, Selection, TrainReport, TrainRequest};
+use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
+use efface_engine::{EngineError, ModelDirectory, ReleaseAnswer, ReleaseReport, Selection, TrainReport, TrainRequest};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -37,6 +37,17 @@ impl Folder {
 
     /// Trains on a table and makes `model`.
     pub(crate) fn train(&self, rows: &str, config: TrainingConfig) -> TrainReport {
+        self.try_train(rows, config, "model", None).expect("trainable")
+    }
+
+    /// Trains on a table and makes a model of another name, with a witness or without.
+    pub(crate) fn try_train(
+        &self,
+        rows: &str,
+        config: TrainingConfig,
+        name: &str,
+        witness: Option<&str>,
+    ) -> Result<TrainReport, EngineError> {
         let data = self.write("rows.csv", rows);
         let columns = Columns {
             label: Some("y".into()),
@@ -44,10 +55,16 @@ impl Folder {
             subject: Some("who".into()),
             ..Columns::default()
         };
-        let table = read_table(data, &columns).expect("readable");
-        let transform = RowTransform { scale: Scale::None, intercept: false };
-        let request = TrainRequest { table, columns, transform, config, out: self.model() };
-        ModelDirectory::train(request, &mut randomness(), &mut |_| {}).expect("trainable")
+        let request = TrainRequest {
+            rows: open_table(data, &columns).expect("readable"),
+            columns,
+            transform: RowTransform { scale: Scale::None, intercept: false },
+            config,
+            out: self.path(name),
+            memory_bytes: None,
+            witness: witness.map(|name| self.path(name)),
+        };
+        ModelDirectory::train(request, &mut randomness(), &mut |_| {})
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -85,12 +102,23 @@ impl Folder {
         to
     }
 
-    /// The readable part of the secret state.
-    pub(crate) fn state(&self) -> Value {
-        let bytes = self.read("model/state.efface");
-        let length = u64::from_le_bytes(bytes[12..20].try_into().expect("eight bytes"));
-        let length = usize::try_from(length).expect("a small file");
-        serde_json::from_slice(&bytes[28..28 + length]).expect("JSON")
+    /// The state file, of which there is one when a model is closed.
+    pub(crate) fn state_file(&self) -> PathBuf {
+        let mut states = fs::read_dir(self.path("model/state")).expect("a folder").flatten().map(|entry| entry.path());
+        let state = states.next().expect("a state");
+        assert!(states.next().is_none(), "one state only");
+        state
+    }
+
+    /// Puts files of the model directory back as they were in `copy`: those whose path begins with `part`.
+    pub(crate) fn restore(&self, copy: &str, part: &str) {
+        let copied = files(&self.path(copy));
+        for name in files(&self.model()).keys().filter(|name| name.starts_with(part)) {
+            fs::remove_file(self.model().join(name)).expect("there");
+        }
+        for (name, bytes) in copied.iter().filter(|(name, _)| name.starts_with(part)) {
+            fs::write(self.model().join(name), bytes).expect("writable");
+        }
     }
 }
 
@@ -99,16 +127,27 @@ pub(crate) fn randomness() -> NoiseSource {
     NoiseSource::from_system().expect("randomness")
 }
 
-/// The bytes of every file of a directory, the empty lock aside.
+/// Removes rows and makes a checkpoint.
+pub(crate) fn remove_and_close(folder: &Folder, selection: &Selection) {
+    let mut model = folder.open();
+    model.remove(selection, None).expect("removable");
+    model.close().expect("writable");
+}
+
+/// The bytes of every file of a directory, the lock and the database's shared memory aside.
 pub(crate) fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     fn collect(root: &Path, folder: &Path, into: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("readable").path();
             if path.is_dir() {
                 collect(root, &path, into);
-            } else if path.file_name() != Some("lock".as_ref()) {
+            } else if !["lock", "efface.db-shm"].iter().any(|name| path.file_name() == Some(name.as_ref())) {
                 let name = path.strip_prefix(root).expect("inside").to_path_buf();
-                into.insert(name, fs::read(&path).expect("readable"));
+                let bytes = fs::read(&path).expect("readable");
+                // A log of nothing is as good as none.
+                if !(bytes.is_empty() && name == Path::new("efface.db-wal")) {
+                    into.insert(name, bytes);
+                }
             }
         }
     }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
-use efface_engine::RowSource;
+use efface_engine::{RowSource, Status};
 
-use crate::models::{Folder, features, files, ids, published, randomness, squared, subjects, table};
+use crate::models::{Folder, features, files, ids, published, randomness, remove_and_close, squared, subjects, table};
 
 /// Files that contain these bytes.
 fn found(directory: &Path, bytes: &[u8]) -> Vec<PathBuf> {
@@ -23,15 +23,14 @@ fn found_features(directory: &Path, row: usize) -> Vec<PathBuf> {
 fn a_removed_row_is_in_no_file() {
     let folder = Folder::with_model();
     let model = folder.model();
-    assert_eq!(found_features(&model, 17), ["rows.bin"; 3].map(PathBuf::from));
-    assert_eq!(found(&model, b"row-17"), [PathBuf::from("state.efface")]);
+    assert_eq!(found_features(&model, 17), ["rows/000000.rows"; 3].map(PathBuf::from));
 
     let mut open = folder.open();
     published(open.release(&mut randomness(), None).expect("writable"));
     open.remove(&ids(&["row-17", "row-42"]), Some("ticket-1")).expect("removable");
+    open.checkpoint().expect("writable");
     for row in [17, 42] {
         assert_eq!(found_features(&model, row), Vec::<PathBuf>::new(), "while the model is still open");
-        assert_eq!(found(&model, format!("row-{row}").as_bytes()), Vec::<PathBuf>::new());
     }
     open.settle(None).expect("rows");
     published(open.release(&mut randomness(), None).expect("writable"));
@@ -39,43 +38,70 @@ fn a_removed_row_is_in_no_file() {
     drop(folder.open());
     for row in [17, 42] {
         assert_eq!(found_features(&model, row), Vec::<PathBuf>::new());
-        assert_eq!(found(&model, format!("row-{row}").as_bytes()), Vec::<PathBuf>::new());
     }
     // The others are still there.
     assert_eq!(found_features(&model, 18).len(), 3);
-    assert_eq!(found(&model, b"person-4"), [PathBuf::from("state.efface")]);
+}
+
+/// Not even those of rows that are present: they are found by a keyed hash.
+#[test]
+fn no_id_and_no_subject_is_ever_in_a_file() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    for _ in 0..2 {
+        for name in [&b"row-1"[..], b"row-17", b"person-"] {
+            assert_eq!(found(&folder.model(), name), Vec::<PathBuf>::new());
+        }
+        model.remove(&ids(&["row-17"]), Some("ticket")).ok();
+        model.remove(&subjects(&["person-13"]), None).ok();
+        model.add(&RowSource::of(&folder.write("more.csv", table([100])))).ok();
+    }
+    drop(model);
+    assert_eq!(found(&folder.model(), b"row-"), Vec::<PathBuf>::new());
+    assert_eq!(found(&folder.model(), b"person-"), Vec::<PathBuf>::new());
 }
 
 #[test]
 fn a_removed_subject_is_in_no_file() {
     let folder = Folder::with_model();
-    folder.open().remove(&subjects(&["person-13"]), None).expect("removable");
+    remove_and_close(&folder, &subjects(&["person-13"]));
     for row in 52..56 {
         assert_eq!(found_features(&folder.model(), row), Vec::<PathBuf>::new());
-        assert_eq!(found(&folder.model(), format!("row-{row}").as_bytes()), Vec::<PathBuf>::new());
     }
-    assert_eq!(found(&folder.model(), b"person-13"), Vec::<PathBuf>::new());
 }
 
 #[test]
 fn a_subject_whose_rows_go_one_by_one_is_gone_with_the_last() {
     let folder = Folder::with_model();
-    for row in 52..56 {
-        assert_eq!(found(&folder.model(), b"person-13"), [PathBuf::from("state.efface")]);
-        folder.open().remove(&ids(&[&format!("row-{row}")]), None).expect("removable");
+    for row in 48..52 {
+        remove_and_close(&folder, &ids(&[&format!("row-{row}")]));
     }
-    assert_eq!(found(&folder.model(), b"person-13"), Vec::<PathBuf>::new());
+    let message = folder.open().remove(&subjects(&["person-12"]), None).expect_err("gone").to_string();
+    assert_eq!(message, "subject id `person-12` has already been removed");
 }
 
 #[test]
 fn the_old_values_of_a_corrected_row_are_in_no_file() {
     let folder = Folder::with_model();
     let corrected = table([18]).replace("row-18,person-4", "row-17,person-99");
-    folder.open().correct(&RowSource::of(&folder.write("corrected.csv", corrected))).expect("present");
+    let mut model = folder.open();
+    model.correct(&RowSource::of(&folder.write("corrected.csv", corrected))).expect("present");
+    model.close().expect("writable");
     assert_eq!(found_features(&folder.model(), 17), Vec::<PathBuf>::new());
     assert_eq!(found_features(&folder.model(), 18).len(), 3);
-    assert_eq!(found(&folder.model(), b"row-17"), [PathBuf::from("state.efface")]);
-    assert_eq!(found(&folder.model(), b"person-99"), [PathBuf::from("state.efface")]);
+    assert_eq!(folder.open().remove(&subjects(&["person-99"]), None).expect("its new subject").n_changed, 1);
+}
+
+/// A model that is dropped, not closed, still has the bytes of the rows that left; opening it overwrites them.
+#[test]
+fn a_model_that_was_not_closed_is_purged_when_it_is_opened() {
+    let folder = Folder::with_model();
+    folder.open().remove(&ids(&["row-17"]), None).expect("removable");
+    assert_eq!(found_features(&folder.model(), 17).len(), 3);
+    assert_eq!(Status::read(folder.model()).expect("readable").n_unpurged, 1);
+    drop(folder.open());
+    assert_eq!(found_features(&folder.model(), 17), Vec::<PathBuf>::new());
+    assert_eq!(Status::read(folder.model()).expect("readable").n_unpurged, 0);
 }
 
 #[test]
@@ -86,8 +112,8 @@ fn a_removed_label_is_in_no_file() {
     let label = 0.123_456_789_f64;
     let marked = format!("{},{label}", &line[..line.rfind(',').expect("a comma")]);
     folder.train(&rows.replace(line, &marked), squared());
-    assert_eq!(found(&folder.model(), &label.to_le_bytes()), [PathBuf::from("rows.bin")]);
-    folder.open().remove(&ids(&["row-17"]), None).expect("removable");
+    assert_eq!(found(&folder.model(), &label.to_le_bytes()), [PathBuf::from("rows/000000.rows")]);
+    remove_and_close(&folder, &ids(&["row-17"]));
     assert_eq!(found(&folder.model(), &label.to_le_bytes()), Vec::<PathBuf>::new());
 }
 
@@ -96,23 +122,8 @@ fn an_added_row_can_be_removed_without_a_trace() {
     let folder = Folder::with_model();
     folder.open().add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
     assert_eq!(found_features(&folder.model(), 100).len(), 3);
-    folder.open().remove(&ids(&["row-100"]), None).expect("removable");
+    remove_and_close(&folder, &ids(&["row-100"]));
     assert_eq!(found_features(&folder.model(), 100), Vec::<PathBuf>::new());
-    assert_eq!(found(&folder.model(), b"row-100"), Vec::<PathBuf>::new());
-}
-
-/// Every opening overwrites what a removal left to be overwritten. Once that is done it must be forgotten, or each
-/// opening would overwrite all rows that were ever removed.
-#[test]
-fn what_is_purged_is_not_purged_again_for_ever() {
-    let folder = Folder::with_model();
-    for i in 0..10 {
-        folder.open().remove(&ids(&[&format!("row-{i}")]), None).expect("removable");
-        let pending = folder.state()["index"]["pending_purge"].as_array().expect("a list").len();
-        assert!(pending <= 1, "{pending} positions after {} removals", i + 1);
-    }
-    folder.open().settle(None).expect("rows");
-    assert_eq!(folder.state()["index"]["pending_purge"].as_array().map(Vec::len), Some(0));
 }
 
 #[test]
@@ -122,7 +133,26 @@ fn removed_ids_are_remembered_without_being_kept() {
     let message = |selection| folder.open().remove(&selection, None).expect_err("gone").to_string();
     assert_eq!(message(ids(&["row-17"])), "row id `row-17` has already been removed");
     assert_eq!(message(ids(&["row-61"])), "unknown row id `row-61`");
-    let again = folder.write("again.csv", table([17]));
-    let message = folder.open().add(&RowSource::of(&again)).expect_err("not again").to_string();
-    assert_eq!(message, "row id `row-17` has been removed and cannot be used again");
+}
+
+/// A file that nobody cleaned, offered again: who was removed stays out, by row and by subject, and the rest comes in.
+#[test]
+fn rows_that_were_removed_are_left_out_when_they_are_offered_again() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    model.remove(&ids(&["row-17"]), None).expect("removable");
+    model.remove(&subjects(&["person-13"]), None).expect("removable");
+    // Row 17, a row of person 13, a new row of person 13, and a new row of a new person.
+    let offered = table([17, 52, 100, 101]).replace("row-100,person-25", "row-100,person-13");
+    let report = model.add(&RowSource::of(&folder.write("again.csv", offered))).expect("some are new");
+    assert_eq!((report.n_changed, report.n_suppressed, report.n_rows), (1, 3, 56));
+    let report = model.add(&RowSource::of(&folder.write("again.csv", table([17])))).expect("none is new");
+    assert_eq!((report.n_changed, report.n_suppressed, report.n_rows), (0, 1, 56));
+    let status = Status::read(folder.model()).expect("readable");
+    assert_eq!((status.n_rows, status.n_suppressed), (56, 4));
+    let message = model.correct(&RowSource::of(&folder.path("again.csv"))).expect_err("not again").to_string();
+    assert_eq!(message, "row id `row-17` has already been removed");
+    model.close().expect("writable");
+    assert_eq!(found_features(&folder.model(), 52), Vec::<PathBuf>::new());
+    assert_eq!(found_features(&folder.model(), 101).len(), 3);
 }

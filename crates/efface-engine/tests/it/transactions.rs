@@ -53,6 +53,7 @@ fn a_refused_operation_changes_nothing_and_leaves_the_handle_usable() {
     let folder = Folder::with_model();
     let mut model = folder.open();
     model.remove(&ids(&["row-1"]), Some("ticket")).expect("removable");
+    model.checkpoint().expect("writable");
     let before = files(&folder.model());
     let known = folder.write("known.csv", table([3]));
     let unknown = folder.write("unknown.csv", table([100]));

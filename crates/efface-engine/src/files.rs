@@ -1,36 +1,58 @@
 //! Files of a model directory: where they are, and how they are replaced as a whole or not at all.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::EngineError;
+use crate::lock::WriterLock;
 
-pub(crate) const STATE: &str = "state.efface";
-pub(crate) const ROWS: &str = "rows.bin";
+pub(crate) const DATABASE: &str = "efface.db";
+pub(crate) const ROWS: &str = "rows";
+pub(crate) const STATES: &str = "state";
 pub(crate) const RELEASES: &str = "releases";
-const LOCK: &str = "lock";
 
-/// Holds the right to change a model directory, until dropped (or until the process ends, however it ends).
-#[derive(Debug)]
-pub(crate) struct WriterLock(#[expect(dead_code, reason = "the open file is the lock")] File);
+/// Suffix of a file or folder that is still being written.
+const PARTIAL: &str = ".partial";
 
-impl WriterLock {
-    pub(crate) fn acquire(directory: &Path) -> Result<Self, EngineError> {
-        let path = directory.join(LOCK);
-        let file = private_options().create(true).truncate(false).open(&path).map_err(EngineError::io(&path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Self(file)),
-            Err(TryLockError::WouldBlock) => Err(EngineError::Locked { path: directory.into() }),
-            Err(TryLockError::Error(source)) => Err(EngineError::Io { path, source }),
+/// The state file of a checkpoint.
+pub(crate) fn state_path(directory: &Path, generation: u64) -> PathBuf {
+    directory.join(STATES).join(generation.to_string())
+}
+
+/// The checkpoints whose state files are there.
+pub(crate) fn state_generations(directory: &Path) -> Result<Vec<u64>, EngineError> {
+    let states = directory.join(STATES);
+    let entries = match fs::read_dir(&states) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(EngineError::Io { path: states, source }),
+    };
+    let mut generations: Vec<u64> =
+        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    generations.sort_unstable();
+    Ok(generations)
+}
+
+/// Removes every state file but the one of `generation`, and what was left half written.
+pub(crate) fn remove_other_states(directory: &Path, generation: u64) -> Result<(), EngineError> {
+    let states = directory.join(STATES);
+    let kept = state_path(directory, generation);
+    let mut removed = false;
+    for entry in fs::read_dir(&states).map_err(EngineError::io(&states))? {
+        let path = entry.map_err(EngineError::io(&states))?.path();
+        if path != kept {
+            fs::remove_file(&path).map_err(EngineError::io(&path))?;
+            removed = true;
         }
     }
+    if removed { sync_directory(&states) } else { Ok(()) }
 }
 
 /// Replaces `path` by `bytes`: written aside, synced, renamed, and the directory synced. After a crash at any point the
 /// file is the old one or the new one.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
-    let aside = with_suffix(path, ".partial");
+    let aside = with_suffix(path, PARTIAL);
     let written = write_synced(&aside, bytes).and_then(|()| {
         fs::rename(&aside, path).map_err(EngineError::io(path))?;
         sync_parent(path)
@@ -52,23 +74,23 @@ pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), EngineError>
 
 /// Returns once the directory that holds `path` is on the disk.
 pub(crate) fn sync_parent(path: &Path) -> Result<(), EngineError> {
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    sync_directory(parent(path))
+}
+
+/// Returns once the entries of a directory are on the disk.
+pub(crate) fn sync_directory(path: &Path) -> Result<(), EngineError> {
     // Directories can be opened and synced on unix only.
     if cfg!(unix) {
-        File::open(parent).and_then(|directory| directory.sync_all()).map_err(EngineError::io(parent))?;
+        File::open(path).and_then(|directory| directory.sync_all()).map_err(EngineError::io(path))?;
     }
     Ok(())
 }
 
 /// Removes what killed trainings of the same model left aside. One that is still at work holds the lock of its part.
 pub(crate) fn remove_abandoned(out: &Path) {
-    let (Some(parent), Some(name)) = (out.parent(), out.file_name().and_then(|name| name.to_str())) else { return };
-    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-    let prefix = format!("{name}.partial-");
-    let Ok(entries) = fs::read_dir(parent) else { return };
+    let Some(name) = out.file_name().and_then(|name| name.to_str()) else { return };
+    let prefix = format!("{name}{PARTIAL}-");
+    let Ok(entries) = fs::read_dir(parent(out)) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
         let number = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(&prefix));
         let ours = number.is_some_and(|number| number.parse::<u32>().is_ok()) && path.join(RELEASES).is_dir();
@@ -95,10 +117,23 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn private_options() -> OpenOptions {
+/// Where something is written by this process until it is whole.
+pub(crate) fn aside(path: &Path) -> PathBuf {
+    with_suffix(path, &format!("{PARTIAL}-{}", std::process::id()))
+}
+
+/// Opens a file that only its owner can read, for reading and writing.
+pub(crate) fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }

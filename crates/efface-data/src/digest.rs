@@ -1,0 +1,129 @@
+//! Ids as keyed hashes: enough to find a row again, and no id in clear.
+//!
+//! A model directory keeps no id at all. Rows and subjects are looked up by the first 16 bytes of
+//!
+//! ```text
+//! SHA-256(key ‖ kind ‖ type ‖ id)      kind: r(ow) or s(ubject); type: i(nteger) or t(ext); key: 32 random bytes
+//! ```
+//!
+//! Whoever holds the key can test whether a given id is there, so the key belongs with the model's secrets. Among a
+//! million rows two digests are equal with a chance of 2⁻⁸⁸.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use crate::hex;
+use crate::id::{IdKind, RowId};
+
+/// The keyed hash of a row's or a subject's id.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct IdDigest(pub [u8; IdDigest::BYTES]);
+
+impl IdDigest {
+    /// Length of a digest.
+    pub const BYTES: usize = 16;
+}
+
+/// The key of a model's digests.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct IdKey(Zeroizing<[u8; 32]>);
+
+impl IdKey {
+    /// A key, which must be random and secret.
+    pub fn new(key: [u8; 32]) -> Self {
+        Self(Zeroizing::new(key))
+    }
+
+    /// The digest under which an id is looked up.
+    pub fn digest(&self, kind: IdKind, id: &RowId) -> IdDigest {
+        let mut hasher = Sha256::new();
+        hasher.update(*self.0);
+        hasher.update(match kind {
+            IdKind::Row => b"r",
+            IdKind::Subject => b"s",
+        });
+        id.feed(&mut hasher);
+        let mut digest = [0; IdDigest::BYTES];
+        digest.copy_from_slice(&hasher.finalize()[..IdDigest::BYTES]);
+        IdDigest(digest)
+    }
+}
+
+impl fmt::Debug for IdDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IdDigest({})", hex::encode(&self.0))
+    }
+}
+
+/// The key stays out of logs.
+impl fmt::Debug for IdKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IdKey(…)")
+    }
+}
+
+impl From<IdDigest> for String {
+    fn from(digest: IdDigest) -> Self {
+        hex::encode(&digest.0)
+    }
+}
+
+impl TryFrom<String> for IdDigest {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        hex::decode(&text).map(Self).ok_or("a digest must be 32 hexadecimal digits")
+    }
+}
+
+impl From<IdKey> for String {
+    fn from(key: IdKey) -> Self {
+        hex::encode(&*key.0)
+    }
+}
+
+impl TryFrom<String> for IdKey {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        hex::decode(&Zeroizing::new(text)).map(Self::new).ok_or("a key must be 64 hexadecimal digits")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_depends_on_kind_type_and_key() {
+        let key = IdKey::new([7; 32]);
+        let five = key.digest(IdKind::Row, &RowId::Integer(5));
+        assert_eq!(five, key.digest(IdKind::Row, &RowId::parse("5")));
+        for other in [
+            key.digest(IdKind::Row, &RowId::Text("5".into())),
+            key.digest(IdKind::Subject, &RowId::Integer(5)),
+            key.digest(IdKind::Row, &RowId::Integer(6)),
+            IdKey::new([8; 32]).digest(IdKind::Row, &RowId::Integer(5)),
+        ] {
+            assert_ne!(five, other);
+        }
+    }
+
+    #[test]
+    fn digests_and_keys_survive_json_and_only_in_full() {
+        let key = IdKey::new([7; 32]);
+        let digest = key.digest(IdKind::Subject, &RowId::parse("anna@example.org"));
+        let json = serde_json::to_string(&(key.clone(), digest)).expect("serializable");
+        assert!(!json.contains("anna"), "{json}");
+        assert_eq!(serde_json::from_str::<(IdKey, IdDigest)>(&json).expect("readable"), (key.clone(), digest));
+        assert!(!format!("{key:?}").contains("07"));
+        for bad in [json.replace("0707", "07"), json.replace("0707", "0x07"), json.replace("07", "é7")] {
+            assert!(serde_json::from_str::<(IdKey, IdDigest)>(&bad).is_err(), "{bad}");
+        }
+    }
+}

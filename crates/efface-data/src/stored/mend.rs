@@ -1,0 +1,96 @@
+//! What opening a model directory needs after a crash, an old backup or an old version.
+
+use std::ops::Range;
+
+use efface_core::rows::RowStore;
+use zeroize::Zeroizing;
+
+use super::layout::consecutive;
+use super::{StoredRows, StoredRowsError};
+use crate::encode::EncodedRows;
+use crate::error::LookupError;
+use crate::memory::MemoryRows;
+
+impl StoredRows {
+    /// Lets rows take part in sums that were opened as gone: they were written before a crash, and their step is about to
+    /// be taken again.
+    pub fn admit(&mut self, positions: Range<usize>) -> Result<(), LookupError> {
+        if let Some(position) = positions.clone().find(|position| *position >= self.len || self.is_present(*position)) {
+            return Err(LookupError::NotPresent { position, len: self.len });
+        }
+        let blocks = positions.start / self.geometry.block_rows()..positions.end.div_ceil(self.geometry.block_rows());
+        positions.for_each(|position| self.gone.remove(position));
+        // Where they were gone, copies in memory have zeros, and checksums have not been compared.
+        self.cache.forget(blocks);
+        Ok(())
+    }
+
+    /// The segment that a position lies in.
+    pub fn segment_of(&self, position: usize) -> usize {
+        position / self.geometry.rows_per_segment()
+    }
+
+    /// How many of these positions have a record that is not zeros, whether or not a row is present.
+    pub fn count_written(&self, positions: &[usize]) -> Result<usize, StoredRowsError> {
+        let zeros = self.zero_records(positions)?;
+        Ok(positions.len() - zeros.len())
+    }
+
+    /// Positions of rows that are taken for present, but whose record is zeros.
+    pub fn purged_records(&self) -> Result<Vec<usize>, StoredRowsError> {
+        let present: Vec<usize> = (0..self.len).filter(|position| self.is_present(*position)).collect();
+        self.zero_records(&present)
+    }
+
+    /// Gives segments an epoch, changed or not.
+    pub fn restamp(&mut self, segments: &[usize], epoch: u64) -> Result<(), StoredRowsError> {
+        let n_segments = self.n_segments();
+        for &number in segments {
+            let segment = self.segments.get_mut(number);
+            let segment = segment.ok_or(StoredRowsError::NoSegment { segment: number, n_segments })?;
+            segment.restamp(epoch)?;
+        }
+        Ok(())
+    }
+
+    /// Copies rows from memory, position by position, to an empty store; those that are gone there are gone here.
+    pub fn copy_memory(&mut self, rows: &MemoryRows) -> Result<(), StoredRowsError> {
+        let encoded = EncodedRows {
+            dim: rows.dim(),
+            features: rows.features().clone(),
+            labels: rows.labels().to_vec(),
+            ids: Vec::new(),
+            subjects: None,
+            row_norm_bound: rows.row_norm_bound(),
+        };
+        let added = self.append(&encoded, rows.selectors())?;
+        let gone: Vec<usize> = added.filter(|position| !rows.is_present(*position)).collect();
+        self.remove(&gone)?;
+        self.purge(&gone)
+    }
+
+    /// The positions among these whose record is zeros in all four places.
+    fn zero_records(&self, positions: &[usize]) -> Result<Vec<usize>, StoredRowsError> {
+        let mut zeros = Vec::new();
+        let mut bytes = Zeroizing::new(Vec::new());
+        for run in consecutive(positions).flat_map(|range| self.geometry.runs(range)) {
+            let segment = &self.segments[run.segment];
+            let row_bytes = self.geometry.row_bytes() as usize;
+            let mut is_zero = vec![true; run.len()];
+            let places =
+                [(run.checksums_at, 4), (run.labels_at, 8), (run.selectors_at, 8), (run.features_at, row_bytes)];
+            for (at, bytes_each) in places {
+                if !is_zero.contains(&true) {
+                    break;
+                }
+                bytes.resize(bytes_each * run.len(), 0);
+                segment.read(at, &mut bytes)?;
+                for (is_zero, record) in is_zero.iter_mut().zip(bytes.chunks_exact(bytes_each)) {
+                    *is_zero &= record.iter().all(|byte| *byte == 0);
+                }
+            }
+            zeros.extend(run.positions.zip(is_zero).filter(|(_, is_zero)| *is_zero).map(|(position, _)| position));
+        }
+        Ok(zeros)
+    }
+}

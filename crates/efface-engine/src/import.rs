@@ -1,0 +1,145 @@
+//! Rows from a file into the segments and the index of a new directory, chunk by chunk.
+
+use std::path::Path;
+
+use efface_core::noise::NoiseSource;
+use efface_data::{
+    ClassCollector, EncodedRows, FeatureOrder, IdDigest, IdKey, IdKind, LabelCodec, RowLayout, RowTransform,
+    StoredRows, Table, TableReader, encode_table,
+};
+
+use crate::database::{Database, NewRow, RowKeys, index};
+use crate::error::EngineError;
+use crate::files::ROWS;
+use crate::training::TrainProgress;
+use crate::witness::Memory;
+
+/// A directory that is being filled.
+pub(crate) struct Import<'a> {
+    directory: &'a Path,
+    transform: RowTransform,
+    memory_bytes: u64,
+    database: Database,
+    labels: ClassCollector,
+    salt: [u8; 32],
+    id_key: IdKey,
+    /// What was removed before and must not come back.
+    known: Option<Memory>,
+    n_suppressed: usize,
+}
+
+/// Rows that have been read.
+pub(crate) struct Imported {
+    pub(crate) rows: StoredRows,
+    pub(crate) database: Database,
+    pub(crate) features: Vec<String>,
+    pub(crate) codec: LabelCodec,
+    pub(crate) salt: [u8; 32],
+    pub(crate) id_key: IdKey,
+    pub(crate) n_suppressed: usize,
+}
+
+/// Bytes of features that are read at a time.
+const CHUNK_BYTES: usize = 8 << 20;
+
+impl<'a> Import<'a> {
+    pub(crate) fn new(
+        directory: &'a Path,
+        transform: RowTransform,
+        is_classification: bool,
+        memory_bytes: u64,
+        known: Option<Memory>,
+    ) -> Result<Self, EngineError> {
+        let (mut salt, mut key) = ([0; 32], [0; 32]);
+        let mut randomness = NoiseSource::from_system()?;
+        randomness.fill(&mut salt);
+        randomness.fill(&mut key);
+        Ok(Self {
+            directory,
+            transform,
+            memory_bytes,
+            database: Database::create(directory)?,
+            labels: ClassCollector::new(is_classification),
+            salt,
+            id_key: known.as_ref().map_or_else(|| IdKey::new(key), |known| known.key.clone()),
+            known,
+            n_suppressed: 0,
+        })
+    }
+
+    /// Reads everything.
+    pub(crate) fn run(
+        mut self,
+        mut reader: Box<dyn TableReader>,
+        report: &mut dyn FnMut(TrainProgress),
+    ) -> Result<Imported, EngineError> {
+        let features = reader.feature_names().to_vec();
+        let max_rows = (CHUNK_BYTES / (8 * features.len().max(1))).clamp(256, 65_536);
+        let mut rows: Option<StoredRows> = None;
+        while let Some(chunk) = reader.next_chunk(max_rows)? {
+            if rows.is_none() {
+                chunk.remarks().into_iter().for_each(|remark| report(TrainProgress::Remark(remark)));
+            }
+            self.take(chunk, &mut rows)?;
+            report(TrainProgress::Reading(reader.progress()));
+        }
+        drop(reader);
+        let Some(mut rows) = rows.filter(|rows| !rows.is_empty()) else {
+            return Err(efface_core::model::TrainError::NoRows.into());
+        };
+        let (codec, mapping) = self.labels.finish()?;
+        rows.relabel(&mapping)?;
+        if let Some(known) = &self.known {
+            let suppress = |digest: &IdDigest| self.database.ask(|tables| index::suppress(tables, *digest));
+            known.suppressed.iter().try_for_each(suppress)?;
+        }
+        Ok(Imported {
+            rows,
+            database: self.database.finish_import()?,
+            features,
+            codec,
+            salt: self.salt,
+            id_key: self.id_key,
+            n_suppressed: self.n_suppressed,
+        })
+    }
+
+    fn take(&mut self, chunk: Table, rows: &mut Option<StoredRows>) -> Result<(), EngineError> {
+        let labels = self.labels.push_table(&chunk)?;
+        let precision = rows.as_ref().map_or(chunk.features().precision(), StoredRows::precision);
+        let encoded = encode_table(chunk, &self.transform, None, FeatureOrder::AsRead, precision)?;
+        let mut encoded = encoded.with_labels(labels)?;
+        let mut keys = row_keys(&self.id_key, &encoded);
+        if let Some(known) = &self.known {
+            let kept: Vec<bool> =
+                keys.iter().map(|keys| !keys.is_among(|digest| known.suppressed.contains(&digest))).collect();
+            self.n_suppressed += encoded.retain(&kept);
+            let mut kept = kept.into_iter();
+            keys.retain(|_| kept.next().unwrap_or(true));
+        }
+        if rows.is_none() {
+            let layout = RowLayout::new(encoded.dim(), precision);
+            let bound = self.transform.row_norm_bound();
+            *rows = Some(StoredRows::create(&self.directory.join(ROWS), layout, bound, self.memory_bytes)?);
+        }
+        let Some(rows) = rows else { return Ok(()) };
+        let selectors: Vec<u64> = encoded.ids().iter().map(|id| id.selector(&self.salt)).collect();
+        let positions = rows.append(&encoded, &selectors)?;
+        self.database
+            .ask(|tables| positions.zip(keys).try_for_each(|(position, keys)| NewRow { position, keys }.insert(tables)))
+    }
+}
+
+/// Under what the rows will be found.
+pub(crate) fn row_keys(key: &IdKey, rows: &EncodedRows) -> Vec<RowKeys> {
+    let subject = |i: usize| rows.subjects().map(|subjects| key.digest(IdKind::Subject, &subjects[i]));
+    let ids = rows.ids().iter().enumerate();
+    ids.map(|(i, id)| RowKeys { id: key.digest(IdKind::Row, id), subject: subject(i) }).collect()
+}
+
+impl RowKeys {
+    /// Whether the row or its subject is among some digests.
+    pub(crate) fn is_among(&self, contains: impl Fn(IdDigest) -> bool) -> bool {
+        contains(self.id) || self.subject.is_some_and(contains)
+    }
+}

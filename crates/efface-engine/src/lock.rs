@@ -1,0 +1,65 @@
+//! The right to change a model directory: one process has it, and says who it is.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{Seek, Write};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::EngineError;
+use crate::files::private_options;
+
+const LOCK: &str = "lock";
+
+/// Holds the right to change a model directory, until dropped (or until the process ends, however it ends).
+#[derive(Debug)]
+pub(crate) struct WriterLock(File);
+
+/// Who holds a directory, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its process number.
+    pub process: u32,
+    /// When it took the directory, in seconds since 1970.
+    pub since: u64,
+}
+
+impl WriterLock {
+    pub(crate) fn acquire(directory: &Path) -> Result<Self, EngineError> {
+        let path = directory.join(LOCK);
+        let file = private_options().create(true).truncate(false).open(&path).map_err(EngineError::io(&path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(EngineError::Locked { path: directory.into(), holder: holder(&path) });
+            }
+            Err(TryLockError::Error(source)) => return Err(EngineError::Io { path, source }),
+        }
+        let lock = Self(file);
+        lock.sign();
+        Ok(lock)
+    }
+
+    /// Best effort: who holds the lock is told to others, and nothing depends on it.
+    fn sign(&self) {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let holder = Holder { process: std::process::id(), since };
+        let text = serde_json::to_vec(&holder).unwrap_or_default();
+        let mut file = &self.0;
+        let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(&text));
+    }
+}
+
+impl Drop for WriterLock {
+    fn drop(&mut self) {
+        // Best effort: nobody holds the directory any more. Unlocked by name, because a process that was just forked
+        // elsewhere in this one shares the open file for a moment.
+        let _ = self.0.set_len(0);
+        let _ = self.0.unlock();
+    }
+}
+
+fn holder(lock: &Path) -> Option<Holder> {
+    serde_json::from_slice(&fs::read(lock).ok()?).ok()
+}

@@ -1,0 +1,218 @@
+//! A directory of which a part, or all, was restored from an older backup: what had been removed is removed again.
+//!
+//! | older part | noticed by | mended by |
+//! |---|---|---|
+//! | row segments | the epoch in their header is behind the database | overwriting all rows that left once more |
+//! | state | it is not the one that the database names | training again on the rows that are left |
+//! | database | a state that knows a later change, or its own state gone | removing again what the state says was removed, and training again |
+//! | everything | the witness knows more | removing again what the witness says was removed |
+//!
+//! What releases have spent is the most that any part remembers.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use efface_core::model::{Model, ReleaseAccount, TrainingPlan};
+use efface_core::noise::NoiseSource;
+use efface_data::IdDigest;
+use zeroize::Zeroizing;
+
+use crate::database::{Database, Head, Intent, Mending, index};
+use crate::error::EngineError;
+use crate::files;
+use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
+use crate::settings::Settings;
+use crate::state_file::StateFile;
+
+/// What state a directory has.
+pub(crate) enum Found {
+    /// The one that the database names.
+    Current(Model),
+    /// Another one, or none.
+    Other(OtherState),
+}
+
+/// What is known from state files that are not the one the database names.
+pub(crate) struct OtherState {
+    found: &'static str,
+    sequence: u64,
+    suppressed: Vec<IdDigest>,
+    account: ReleaseAccount,
+}
+
+/// Looks for the state that the database names. A damaged file is an error; a whole one of another time is not.
+pub(crate) fn find_state(path: &Path, head: &Head, settings: &Settings) -> Result<Found, EngineError> {
+    let mut current = None;
+    let mut others: Vec<StateFile> = Vec::new();
+    for generation in files::state_generations(path)? {
+        let file = files::state_path(path, generation);
+        let bytes = Zeroizing::new(fs::read(&file).map_err(EngineError::io(&file))?);
+        let state = StateFile::decode(&file, &bytes)?;
+        if generation == head.generation && state.digest == head.state {
+            current = Some((file, state));
+        } else if state.stamp.model == head.model {
+            others.push(state);
+        }
+    }
+    // A checkpoint that was cut short leaves a state of changes that the database has as intents.
+    let later = others.iter().any(|state| state.stamp.sequence > head.sequence);
+    match current {
+        Some((file, state)) if !later => Ok(Found::Current(state.model(&file, settings)?)),
+        current => {
+            let found = match (later, others.is_empty()) {
+                (true, _) => "the database was older than the state",
+                (false, false) => "the state was not the one that the database names",
+                (false, true) => "the state was missing",
+            };
+            let mut other =
+                OtherState { found, sequence: 0, suppressed: Vec::new(), account: ReleaseAccount::default() };
+            for state in others.into_iter().chain(current.map(|(_, state)| state)) {
+                other.sequence = other.sequence.max(state.stamp.sequence);
+                other.account = most_spent(other.account, state.account);
+                other.suppressed.extend(state.suppressed);
+            }
+            Ok(Found::Other(other))
+        }
+    }
+}
+
+/// Trains again on the rows that the database and everything else that is known leave.
+pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirectory, EngineError> {
+    let Parts { path, settings, mut rows, mut database, mut head, witness, lock } = parts;
+    let again = positions_of_removed(&database, &other.suppressed)?;
+    // Rows that were corrected after an old database was saved: it does not know where their new values are.
+    rows.remove(&again)?;
+    let lost = rows.purged_records()?;
+    rows.remove(&lost)?;
+    let leaving: Vec<usize> = again.iter().chain(&lost).copied().collect();
+    head.sequence = head.sequence.max(other.sequence) + 1;
+    let intent = Intent { sequence: head.sequence, removed: leaving.clone(), added: 0..0 };
+    head.chain = head.chain.after(&intent, &database.keys_at(&leaving)?, &[]);
+    head.n_removed += again.len();
+    head.class_counts = rows.count_classes(head.class_counts.len())?;
+    head.account = most_spent(head.account, other.account);
+    let plan = TrainingPlan::new(settings.config.clone())?;
+    let trained = plan.train(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?;
+    check_is_bounded(&trained.model)?;
+    let model = trained.model.with_account(head.account);
+    let mended = note(&database, other.found, again.len(), lost.len())?;
+    // Suppressed before the state is written, which lists them.
+    database.commit(|tables| {
+        for digest in &other.suppressed {
+            index::suppress(tables, *digest)?;
+        }
+        Ok(())
+    })?;
+    // A generation that no state file has had yet.
+    let latest = files::state_generations(&path)?.last().copied().unwrap_or(0);
+    head.generation = head.generation.max(latest);
+    let mut this = Parts { path, settings, rows, database, head, witness, lock }.with_model(model);
+    this.transaction(|this| {
+        this.commit_state(|tables| {
+            leaving.iter().try_for_each(|position| index::forget(tables, *position))?;
+            Mending::write_all(&mended, tables)
+        })
+    })?;
+    Ok(this)
+}
+
+impl ModelDirectory {
+    /// Overwrites the rows that left once more in every segment that is older than the database says.
+    pub(crate) fn overwrite_restored_segments(&mut self) -> Result<(), EngineError> {
+        let expected = self.database.epochs()?;
+        let found = self.rows.epochs();
+        let differing: Vec<usize> = (0..found.len()).filter(|i| expected.get(*i) != Some(&found[*i])).collect();
+        if differing.is_empty() {
+            return Ok(());
+        }
+        let restored = differing.iter().any(|i| expected.get(*i).is_some_and(|epoch| found[*i] < *epoch));
+        let gone: Vec<usize> =
+            self.database.gone()?.into_iter().filter(|p| differing.contains(&self.rows.segment_of(*p))).collect();
+        let unpurged: BTreeSet<usize> = self.database.unpurged()?.into_iter().collect();
+        let purged: Vec<usize> = gone.iter().copied().filter(|position| !unpurged.contains(position)).collect();
+        let n_again = if restored { self.rows.count_written(&purged)? } else { 0 };
+        self.rows.purge(&purged)?;
+        for segment in &differing {
+            self.rows.verify(*segment)?;
+        }
+        self.rows.restamp(&differing, self.head.generation)?;
+        let epochs = self.rows.epochs();
+        let found = "row segments were older than the database";
+        let mended = if restored { Some(note(&self.database, found, n_again, 0)?) } else { None };
+        self.database.commit(|tables| {
+            index::stamped(tables, &epochs)?;
+            mended.as_ref().map_or(Ok(()), |mended| Mending::write_all(mended, tables))
+        })
+    }
+
+    /// Removes again what the witness knows was removed, and spends what it knows was spent.
+    pub(crate) fn catch_up_with_witness(&mut self) -> Result<(), EngineError> {
+        let Some(witness) = &self.witness else { return Ok(()) };
+        let memory = witness.memory.clone();
+        if memory.chain == self.head.chain && memory.account == self.head.account {
+            return Ok(());
+        }
+        let unknown: Vec<IdDigest> = {
+            let known: BTreeSet<IdDigest> = self.database.suppressed()?.into_iter().collect();
+            memory.suppressed.difference(&known).copied().collect()
+        };
+        let account = most_spent(self.head.account, memory.account);
+        let behind = memory.sequence > self.head.sequence || !unknown.is_empty() || account != self.head.account;
+        if behind {
+            let again = positions_of_removed(&self.database, &unknown)?;
+            self.head.sequence = self.head.sequence.max(memory.sequence);
+            self.head.account = account;
+            let mended = note(&self.database, "the directory was older than its witness", again.len(), 0)?;
+            self.transaction(|this| {
+                this.model = this.model.clone().with_account(account);
+                if !again.is_empty() {
+                    this.remove_positions(&again, None)?;
+                }
+                this.database
+                    .commit(|tables| unknown.iter().try_for_each(|digest| index::suppress(tables, *digest)))?;
+                this.commit_state(|tables| Mending::write_all(&mended, tables))
+            })?;
+        }
+        let suppressed = self.database.suppressed()?;
+        self.tell_witness(suppressed)
+    }
+
+    /// Lets the witness know what it does not know yet.
+    pub(crate) fn tell_witness(&mut self, removed: impl IntoIterator<Item = IdDigest>) -> Result<(), EngineError> {
+        match &mut self.witness {
+            None => Ok(()),
+            Some(witness) => witness
+                .follow(&self.head, removed)
+                .map_err(|error| EngineError::WitnessBehind { path: witness.path().into(), source: Box::new(error) }),
+        }
+    }
+}
+
+/// Where rows are that ought to have gone.
+fn positions_of_removed(database: &Database, suppressed: &[IdDigest]) -> Result<Vec<usize>, EngineError> {
+    let mut positions = BTreeSet::new();
+    for digest in suppressed {
+        positions.extend(database.position_of(*digest)?);
+        positions.extend(database.positions_of_subject(*digest)?);
+    }
+    Ok(positions.into_iter().collect())
+}
+
+fn most_spent(one: ReleaseAccount, other: ReleaseAccount) -> ReleaseAccount {
+    ReleaseAccount {
+        n_releases: one.n_releases.max(other.n_releases),
+        distance_squares: one.distance_squares.max(other.distance_squares),
+        distances: one.distances.max(other.distances),
+        certified: one.certified && other.certified,
+    }
+}
+
+/// What was mended so far and now.
+fn note(database: &Database, found: &str, n_removed_again: usize, n_lost: usize) -> Result<Vec<Mending>, EngineError> {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let mut mended = database.mended()?;
+    mended.push(Mending { time, found: found.into(), n_removed_again, n_lost });
+    Ok(mended)
+}

@@ -1,0 +1,267 @@
+//! The bytes of the secret state. `docs/design/state-file.md` describes them.
+
+mod numbers;
+pub(crate) mod version_1;
+
+use std::path::Path;
+
+use efface_core::linalg::TrackedMatrix;
+use efface_core::model::{Curvature, Fit, Model, ModelState, ReleaseAccount, TrainingPlan};
+use efface_core::residual::Rung;
+use efface_core::rounding::UpperBound;
+use efface_core::rows::Problem;
+use efface_data::{IdDigest, hex};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use self::numbers::{Numbers, array, put, put_lower};
+use crate::database::Chain;
+use crate::error::EngineError;
+use crate::settings::Settings;
+
+/// To which point of which history a state belongs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    /// The model's random number.
+    pub(crate) model: String,
+    /// The checkpoint that wrote it.
+    pub(crate) generation: u64,
+    /// Changes of the rows that it includes.
+    pub(crate) sequence: u64,
+    /// A hash over all of them.
+    pub(crate) chain: Chain,
+}
+
+/// A state file that was read and checked, not yet fitted to a plan.
+pub(crate) struct StateFile {
+    pub(crate) stamp: Stamp,
+    /// What releases have spent.
+    pub(crate) account: ReleaseAccount,
+    /// Every id and subject removed so far: should the database be an old one, they are not lost.
+    pub(crate) suppressed: Vec<IdDigest>,
+    /// SHA-256 of the file's content.
+    pub(crate) digest: String,
+    model: ModelHeader,
+    numbers: Zeroizing<Vec<u8>>,
+}
+
+const MAGIC: &[u8; 8] = b"EFFSTATE";
+const VERSION: u32 = 2;
+const PREFIX_BYTES: usize = 8 + 4 + 3 * 8;
+const DIGEST_BYTES: usize = 32;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    stamp: Stamp,
+    model: ModelHeader,
+}
+
+/// The scalars of a model.
+#[derive(Serialize, Deserialize)]
+struct ModelHeader {
+    n_rows: usize,
+    dim: usize,
+    fits: Vec<FitHeader>,
+    /// Error and trace bound of the Gram matrix, where there is one.
+    gram: Option<(UpperBound, UpperBound)>,
+    design_norm_squared: UpperBound,
+    row_norm: UpperBound,
+    rung: Rung,
+    certified: bool,
+    account: ReleaseAccount,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FitHeader {
+    problem: Problem,
+    n_rows: usize,
+    gradient_error: UpperBound,
+    perturbed: bool,
+    /// Error and trace bound of the Hessian, where there is one.
+    hessian: Option<(UpperBound, UpperBound)>,
+}
+
+/// The bytes of a state, and their SHA-256.
+pub(crate) fn encode(stamp: &Stamp, suppressed: &[IdDigest], model: &Model) -> (Zeroizing<Vec<u8>>, String) {
+    let header = Header { stamp: stamp.clone(), model: ModelHeader::of(model) };
+    let header = serde_json::to_vec(&header).expect("maps have string keys and numbers are finite or null");
+    let numbers = numbers_of(model.state());
+    let suppressed_len = suppressed.len() * IdDigest::BYTES;
+    let len = PREFIX_BYTES + header.len() + suppressed_len + numbers.len() + DIGEST_BYTES;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(len));
+    bytes.extend(MAGIC);
+    bytes.extend(VERSION.to_le_bytes());
+    for len in [header.len(), suppressed_len, numbers.len()] {
+        bytes.extend((len as u64).to_le_bytes());
+    }
+    bytes.extend(&header);
+    bytes.extend(suppressed.iter().flat_map(|digest| digest.0));
+    bytes.extend(numbers.iter());
+    let digest = Sha256::digest(&*bytes);
+    bytes.extend(digest);
+    (bytes, hex::encode(&digest))
+}
+
+impl StateFile {
+    /// Checks the bytes of a state file and takes them apart.
+    pub(crate) fn decode(path: &Path, bytes: &[u8]) -> Result<Self, EngineError> {
+        let damaged = |what: &str| damaged(path, what);
+        let prefix = prefix(path, bytes, VERSION, PREFIX_BYTES)?;
+        let [header_len, suppressed_len, numbers_len] =
+            [12, 20, 28].map(|at| u64::from_le_bytes(array(&prefix[at..])) as usize);
+        let content = content(path, bytes, &[PREFIX_BYTES, header_len, suppressed_len, numbers_len])?;
+        let (header, rest) = content[PREFIX_BYTES..].split_at(header_len);
+        let (suppressed, numbers) = rest.split_at(suppressed_len);
+        let Header { stamp, model } = serde_json::from_slice(header).map_err(|error| damaged(&error.to_string()))?;
+        let (suppressed, incomplete) = suppressed.as_chunks::<{ IdDigest::BYTES }>();
+        if !incomplete.is_empty() {
+            return Err(damaged("its list of removed ids is incomplete"));
+        }
+        Ok(Self {
+            stamp,
+            account: model.account,
+            suppressed: suppressed.iter().map(|digest| IdDigest(*digest)).collect(),
+            digest: hex::encode(&bytes[bytes.len() - DIGEST_BYTES..]),
+            model,
+            numbers: Zeroizing::new(numbers.to_vec()),
+        })
+    }
+
+    /// The model that the state is of.
+    pub(crate) fn model(self, path: &Path, settings: &Settings) -> Result<Model, EngineError> {
+        self.model.restore(path, settings, &self.numbers)
+    }
+}
+
+/// The first bytes, once the magic and the version are the right ones.
+fn prefix<'a>(path: &Path, bytes: &'a [u8], version: u32, len: usize) -> Result<&'a [u8], EngineError> {
+    let prefix = bytes.get(..len).ok_or_else(|| damaged(path, "it ends within its first bytes"))?;
+    if &prefix[..8] != MAGIC {
+        return Err(damaged(path, "it does not begin with the magic bytes"));
+    }
+    let found = u32::from_le_bytes(array(&prefix[8..12]));
+    if found != version {
+        let reason = format!("state format version {found} is unknown; this program reads version {version}");
+        return Err(EngineError::BadState { path: path.into(), reason });
+    }
+    Ok(prefix)
+}
+
+/// Everything before the digest, once the announced sizes and the digest are right.
+fn content<'a>(path: &Path, bytes: &'a [u8], sizes: &[usize]) -> Result<&'a [u8], EngineError> {
+    let content = sizes.iter().try_fold(0_usize, |sum, size| sum.checked_add(*size));
+    let expected = content.and_then(|content| content.checked_add(DIGEST_BYTES));
+    let expected = expected.ok_or_else(|| damaged(path, "its sizes are impossible"))?;
+    if bytes.len() != expected {
+        return Err(damaged(path, &format!("{} bytes where {expected} are announced", bytes.len())));
+    }
+    let (content, digest) = bytes.split_at(expected - DIGEST_BYTES);
+    if Sha256::digest(content).as_slice() == digest {
+        Ok(content)
+    } else {
+        Err(damaged(path, "its checksum does not match"))
+    }
+}
+
+fn damaged(path: &Path, what: &str) -> EngineError {
+    EngineError::BadState { path: path.into(), reason: format!("the state file is damaged: {what}") }
+}
+
+fn numbers_of(state: &ModelState) -> Zeroizing<Vec<u8>> {
+    let mut numbers = Zeroizing::new(Vec::new());
+    for fit in &state.fits {
+        put(&mut numbers, &fit.weights);
+        put(&mut numbers, &fit.gradient);
+        if let Some(perturbation) = &fit.perturbation {
+            put(&mut numbers, perturbation);
+        }
+        if let Some(curvature) = &fit.curvature {
+            put(&mut numbers, &curvature.anchor);
+            put_lower(&mut numbers, &curvature.hessian);
+        }
+    }
+    if let Some(gram) = &state.gram {
+        put_lower(&mut numbers, gram);
+    }
+    numbers
+}
+
+impl ModelHeader {
+    fn of(model: &Model) -> Self {
+        let state = model.state();
+        Self {
+            n_rows: state.n_rows,
+            dim: model.dim(),
+            fits: state.fits.iter().map(FitHeader::of).collect(),
+            gram: state.gram.as_ref().map(|gram| (gram.error(), gram.trace())),
+            design_norm_squared: state.design_norm_squared,
+            row_norm: state.row_norm,
+            rung: state.rung,
+            certified: state.certified,
+            account: state.account,
+        }
+    }
+
+    fn restore(self, path: &Path, settings: &Settings, numbers: &[u8]) -> Result<Model, EngineError> {
+        let plan = TrainingPlan::new(settings.config.clone())?;
+        let state = self.state(settings.config.l2_per_row, &mut Numbers::new(numbers));
+        let model = state.and_then(|state| Model::from_state(plan, state));
+        model.ok_or_else(|| damaged(path, "its parts do not fit each other"))
+    }
+
+    fn state(self, l2_per_row: f64, numbers: &mut Numbers<'_>) -> Option<ModelState> {
+        let dim = self.dim;
+        let fits = self.fits.into_iter().map(|fit| fit.restore(dim, l2_per_row, numbers)).collect::<Option<_>>()?;
+        let gram = match self.gram {
+            None => None,
+            Some((error, trace)) => Some(TrackedMatrix::from_parts(dim, numbers.take_lower(dim)?, error, trace)?),
+        };
+        let state = ModelState {
+            n_rows: self.n_rows,
+            fits,
+            gram,
+            design_norm_squared: self.design_norm_squared,
+            row_norm: self.row_norm,
+            rung: self.rung,
+            certified: self.certified,
+            account: self.account,
+        };
+        numbers.is_empty().then_some(state)
+    }
+}
+
+impl FitHeader {
+    fn of(fit: &Fit) -> Self {
+        Self {
+            problem: fit.problem.clone(),
+            n_rows: fit.n_rows,
+            gradient_error: fit.gradient_error,
+            perturbed: fit.perturbation.is_some(),
+            hessian: fit.curvature.as_ref().map(|curvature| (curvature.hessian.error(), curvature.hessian.trace())),
+        }
+    }
+
+    fn restore(self, dim: usize, l2_per_row: f64, numbers: &mut Numbers<'_>) -> Option<Fit> {
+        let weights = numbers.take(dim)?.into();
+        let gradient = numbers.take(dim)?.into();
+        let perturbation = if self.perturbed { Some(numbers.take(dim)?.into()) } else { None };
+        let curvature = match self.hessian {
+            None => None,
+            Some((error, trace)) => {
+                let anchor = numbers.take(dim)?;
+                let hessian = TrackedMatrix::from_parts(dim, numbers.take_lower(dim)?, error, trace)?;
+                Some(Curvature::new(anchor.into(), hessian, l2_per_row * self.n_rows as f64)?)
+            }
+        };
+        Some(Fit {
+            problem: self.problem,
+            n_rows: self.n_rows,
+            weights,
+            perturbation,
+            gradient,
+            gradient_error: self.gradient_error,
+            curvature,
+        })
+    }
+}

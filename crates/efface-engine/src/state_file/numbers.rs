@@ -1,0 +1,61 @@
+//! Arrays of doubles as bytes, little-endian.
+
+use efface_core::linalg::TrackedMatrix;
+use zeroize::Zeroizing;
+
+/// Appends an array.
+pub(super) fn put(bytes: &mut Vec<u8>, numbers: &[f64]) {
+    bytes.reserve(numbers.len() * 8);
+    for x in numbers {
+        bytes.extend(x.to_le_bytes());
+    }
+}
+
+/// Appends the lower triangle of a symmetric matrix, column by column.
+pub(super) fn put_lower(bytes: &mut Vec<u8>, matrix: &TrackedMatrix) {
+    let (dim, (entries, _, _)) = (matrix.dim(), matrix.parts());
+    bytes.reserve(dim * (dim + 1) * 4);
+    for j in 0..dim {
+        put(bytes, &entries[j * dim + j..(j + 1) * dim]);
+    }
+}
+
+/// Numbers still to be read. Sizes are checked against what is there before anything is allocated.
+pub(super) struct Numbers<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Numbers<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(super) fn take(&mut self, n: usize) -> Option<Vec<f64>> {
+        let (taken, rest) = self.bytes.split_at_checked(n.checked_mul(8)?)?;
+        self.bytes = rest;
+        Some(taken.chunks_exact(8).map(|bytes| f64::from_le_bytes(array(bytes))).collect())
+    }
+
+    pub(super) fn take_lower(&mut self, dim: usize) -> Option<Vec<f64>> {
+        let packed_len = dim.checked_mul(dim.checked_add(1)?)? / 2;
+        let packed = Zeroizing::new(self.take(packed_len)?);
+        let mut entries = vec![0.0; dim * dim];
+        let mut start = 0;
+        for j in 0..dim {
+            entries[j * dim + j..(j + 1) * dim].copy_from_slice(&packed[start..start + dim - j]);
+            start += dim - j;
+        }
+        Some(entries)
+    }
+}
+
+/// The first `N` of at least `N` bytes.
+pub(super) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(&bytes[..N]);
+    array
+}

@@ -1,0 +1,212 @@
+//! Training: rows are read once, in a stream, into the segments of a new directory, and the model is trained from there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use efface_core::model::{Phase, ReleaseAccount, TrainingConfig, TrainingPlan};
+use efface_core::noise::NoiseSource;
+use efface_core::rows::RowStore;
+use efface_data::{Columns, ReadProgress, Remark, RowTransform, TableReader, hex};
+use serde::Serialize;
+
+use crate::database::{Chain, Head};
+use crate::error::EngineError;
+use crate::files::{self, RELEASES, STATES};
+use crate::import::{Import, Imported};
+use crate::lock::WriterLock;
+use crate::memory;
+use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
+use crate::settings::Settings;
+use crate::witness::{Memory, Witness};
+
+/// What to train, on what.
+pub struct TrainRequest {
+    /// The rows, with labels.
+    pub rows: Box<dyn TableReader>,
+    /// How the columns are read.
+    pub columns: Columns,
+    /// How rows are scaled.
+    pub transform: RowTransform,
+    /// What to train and promise. `n_classes` is filled in from the labels.
+    pub config: TrainingConfig,
+    /// Where the model directory is made. Must not exist.
+    pub out: PathBuf,
+    /// Rows are held in memory up to so many bytes; `None`: a quarter of the machine's memory.
+    pub memory_bytes: Option<u64>,
+    /// A file elsewhere that remembers what was removed. If it exists, rows that it knows were removed are left out.
+    pub witness: Option<PathBuf>,
+}
+
+/// How training goes on.
+#[derive(Clone, Debug)]
+pub enum TrainProgress {
+    /// Something about the rows that deserves a second look.
+    Remark(Remark),
+    /// Rows are being read.
+    Reading(ReadProgress),
+    /// The model is being trained.
+    Training(Phase),
+}
+
+/// What training led to.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrainReport {
+    /// Rows trained on.
+    pub n_rows: usize,
+    /// Rows left out, because they had been removed before.
+    pub n_suppressed: usize,
+    /// Features, the intercept included.
+    pub dim: usize,
+    /// Number of classes; 0 for regression.
+    pub classes: usize,
+    /// Measured, upper bound.
+    pub gradient_residual: f64,
+    /// Distance to the exact minimiser, upper bound.
+    pub distance_bound: f64,
+    /// Passes over the rows.
+    pub iterations: usize,
+    /// Time of reading the rows into the directory.
+    pub read_seconds: f64,
+    /// Time of training alone.
+    pub train_seconds: f64,
+    /// Time of the whole call.
+    pub seconds: f64,
+    /// Whether the randomness behind the model was unpredictable.
+    pub certified: bool,
+    /// The model directory.
+    pub model: PathBuf,
+}
+
+impl ModelDirectory {
+    /// Trains a model and makes its directory, aside first: a killed process leaves no half of one under its name.
+    pub fn train(
+        request: TrainRequest,
+        noise: &mut NoiseSource,
+        report: &mut dyn FnMut(TrainProgress),
+    ) -> Result<TrainReport, EngineError> {
+        let start = Instant::now();
+        let out = request.out.clone();
+        if out.exists() {
+            return Err(EngineError::Exists { path: out });
+        }
+        let witness = request.witness.as_ref().map(|path| std::path::absolute(path).map_err(EngineError::io(path)));
+        let witness = witness.transpose()?;
+        let known = witness.as_deref().map(Witness::open).transpose()?.flatten().map(|witness| witness.memory);
+        if known.is_some() && request.columns.id.is_none() {
+            return Err(EngineError::WitnessWithoutIds);
+        }
+        files::remove_abandoned(&out);
+        let aside = files::aside(&out);
+        let trained = make(request, &aside, known, noise, report).and_then(|(directory, report)| {
+            publish(directory, witness.as_deref(), &out)?;
+            Ok(report)
+        });
+        match trained {
+            Ok(report) => Ok(TrainReport { seconds: start.elapsed().as_secs_f64(), model: out, ..report }),
+            Err(error) => {
+                // Best effort: the directory is not a model yet.
+                let _ = fs::remove_dir_all(&aside);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Gives a directory its name, once nothing in it is open but the lock: as long as that is held, nobody takes the
+/// directory for abandoned.
+fn publish(mut directory: ModelDirectory, witness: Option<&Path>, out: &Path) -> Result<(), EngineError> {
+    if let Some(path) = witness {
+        directory.database.set_witness(path)?;
+        directory.database.truncate_log()?;
+        Witness::create(path, &directory.settings, &directory.head, directory.database.suppressed()?)?;
+    }
+    let ModelDirectory { path, database, rows, _lock: lock, .. } = directory;
+    drop((database, rows));
+    fs::rename(&path, out).map_err(EngineError::io(out))?;
+    files::sync_parent(out)?;
+    drop(lock);
+    Ok(())
+}
+
+/// Reads the rows, trains, and writes a whole model directory at `aside`.
+fn make(
+    request: TrainRequest,
+    aside: &Path,
+    known: Option<Memory>,
+    noise: &mut NoiseSource,
+    report: &mut dyn FnMut(TrainProgress),
+) -> Result<(ModelDirectory, TrainReport), EngineError> {
+    let TrainRequest { rows: reader, columns, transform, config, memory_bytes, .. } = request;
+    // Whatever is wrong with the parameters is said before the rows are read.
+    let plan = |config: &TrainingConfig| TrainingPlan::new(config.clone());
+    plan(&TrainingConfig { n_classes: config.loss.is_classification().then_some(2), ..config.clone() })?;
+    files::make_private_directory(aside)?;
+    let lock = WriterLock::acquire(aside)?;
+    for folder in [RELEASES, STATES] {
+        files::make_private_directory(&aside.join(folder))?;
+    }
+    let reading = Instant::now();
+    let memory_bytes = memory_bytes.unwrap_or_else(memory::default_bytes);
+    let is_classification = config.loss.is_classification();
+    let import = Import::new(aside, transform, is_classification, memory_bytes, known)?;
+    let Imported { rows, database, features, codec, salt, id_key, n_suppressed } =
+        import.run(reader, &mut |progress| report(progress))?;
+    let read_seconds = reading.elapsed().as_secs_f64();
+
+    let n_classes = codec.classes().len();
+    let config = TrainingConfig { n_classes: is_classification.then_some(n_classes as u32), ..config };
+    let precision = rows.precision();
+    let settings = Settings { config, features, columns, transform, codec, precision, salt, id_key };
+    let training = Instant::now();
+    let trained = plan(&settings.config)?.train(&rows, noise, &mut |phase| report(TrainProgress::Training(phase)))?;
+    let train_seconds = training.elapsed().as_secs_f64();
+    let model = trained.model;
+    check_is_bounded(&model)?;
+
+    let mut name = [0; 16];
+    NoiseSource::from_system()?.fill(&mut name);
+    let name = hex::encode(&name);
+    let head = Head {
+        sequence: 0,
+        chain: Chain::start(&name),
+        model: name,
+        generation: 0,
+        state: String::new(),
+        n_positions: rows.len(),
+        class_counts: rows.count_classes(n_classes)?,
+        n_removed: 0,
+        n_removed_at_release: 0,
+        n_suppressed,
+        account: ReleaseAccount::default(),
+    };
+    let claim = model.claim();
+    let report = TrainReport {
+        n_rows: rows.n_rows(),
+        n_suppressed,
+        dim: rows.dim(),
+        classes: n_classes,
+        gradient_residual: claim.gradient_residual.get(),
+        distance_bound: claim.distance_bound.get(),
+        iterations: trained.iterations,
+        read_seconds,
+        train_seconds,
+        seconds: 0.0,
+        certified: model.state().certified,
+        model: PathBuf::new(),
+    };
+    let parts = Parts { path: aside.into(), settings, rows, database, head, witness: None, lock };
+    let mut directory = parts.with_model(model);
+    directory.start()?;
+    Ok((directory, report))
+}
+
+impl ModelDirectory {
+    /// Writes the settings and the first checkpoint.
+    pub(crate) fn start(&mut self) -> Result<(), EngineError> {
+        let settings = self.settings.clone();
+        self.rows.sync()?;
+        self.transaction(|this| this.commit_state(|tables| settings.write(tables)))?;
+        self.purge()
+    }
+}

@@ -1,0 +1,148 @@
+//! Model directories of version 1, with `state.efface` and `rows.bin`, become directories of this version when they are
+//! opened for changing.
+//!
+//! Everything new is written beside the old files, which count until `state.efface` is removed: a crash before that
+//! begins anew, and after it only `rows.bin` is left to be removed.
+
+use std::fs;
+use std::path::Path;
+
+use efface_core::model::Model;
+use efface_core::noise::NoiseSource;
+use efface_core::rows::RowStore;
+use efface_data::{IdKind, MemoryRows, RemovedIds, RowLayout, RowsFile, StoredRows, hex};
+use zeroize::Zeroizing;
+
+use crate::database::{Chain, Database, Head, NewRow, RowKeys, index};
+use crate::error::EngineError;
+use crate::files::{self, DATABASE, ROWS, STATES};
+use crate::lock::WriterLock;
+use crate::model_directory::{ModelDirectory, Parts};
+use crate::settings::Settings;
+use crate::state_file::version_1::{self, RowIndex, Snapshot};
+use crate::status::Status;
+
+const STATE: &str = "state.efface";
+const ROWS_FILE: &str = "rows.bin";
+
+/// Whether a directory is of version 1.
+pub(crate) fn is_version_1(path: &Path) -> bool {
+    path.join(STATE).is_file()
+}
+
+/// The status of a directory of version 1, which is not changed.
+pub(crate) fn status(path: &Path) -> Result<Status, EngineError> {
+    let Snapshot { settings, model, index } = read(path)?;
+    let n_positions = index.ids.len();
+    Ok(Status::of(&settings, &model, &head(&index, &model, n_positions, Vec::new(), String::new())))
+}
+
+/// Makes a directory of version 1 one of this version, and gives the lock back.
+pub(crate) fn run(path: &Path, lock: WriterLock) -> Result<WriterLock, EngineError> {
+    remove_leftovers(path)?;
+    let Snapshot { settings, model, index } = read(path)?;
+    let old = read_rows(path, &settings, &model, &index)?;
+    if old.n_rows() != model.state().n_rows {
+        let reason = format!("{} rows are present where the state counts {}", old.n_rows(), model.state().n_rows);
+        return Err(EngineError::BadState { path: path.join(STATE), reason });
+    }
+    let database = index_rows(path, &settings, &index)?;
+    let (rows, class_counts) = copy_rows(path, &settings, &old)?;
+    let mut name = [0; 16];
+    NoiseSource::from_system()?.fill(&mut name);
+    let head = head(&index, &model, rows.len(), class_counts, hex::encode(&name));
+    files::make_private_directory(&path.join(STATES))?;
+    let parts = Parts { path: path.into(), settings, rows, database, head, witness: None, lock };
+    let mut directory = parts.with_model(model);
+    directory.start()?;
+    files::sync_directory(path)?;
+    let ModelDirectory { _lock: lock, .. } = directory;
+    remove_file(&path.join(STATE))?;
+    files::sync_directory(path)?;
+    Ok(lock)
+}
+
+/// Removes the old rows once they count no more.
+pub(crate) fn finish(path: &Path) -> Result<(), EngineError> {
+    remove_file(&path.join(ROWS_FILE))
+}
+
+fn remove_file(path: &Path) -> Result<(), EngineError> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(EngineError::Io { path: path.into(), source })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes what an upgrade that was cut short left.
+fn remove_leftovers(path: &Path) -> Result<(), EngineError> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        remove_file(&path.join(format!("{DATABASE}{suffix}")))?;
+    }
+    for folder in [ROWS, STATES] {
+        let folder = path.join(folder);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(EngineError::io(&folder))?;
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Snapshot, EngineError> {
+    let file = path.join(STATE);
+    let bytes = Zeroizing::new(fs::read(&file).map_err(EngineError::io(&file))?);
+    version_1::decode(&file, &bytes)
+}
+
+fn read_rows(path: &Path, settings: &Settings, model: &Model, index: &RowIndex) -> Result<MemoryRows, EngineError> {
+    let bound = settings.transform.row_norm_bound();
+    let empty = MemoryRows::new(model.dim(), settings.precision, bound, settings.salt, RemovedIds::new([0; 32]));
+    Ok(RowsFile::open(path.join(ROWS_FILE))?.load(empty, index.ids.clone(), index.subjects.clone())?)
+}
+
+fn head(index: &RowIndex, model: &Model, n_positions: usize, class_counts: Vec<usize>, name: String) -> Head {
+    Head {
+        sequence: 0,
+        chain: Chain::start(&name),
+        model: name,
+        generation: 0,
+        state: String::new(),
+        n_positions,
+        class_counts,
+        n_removed: index.n_removed,
+        n_removed_at_release: index.n_removed_at_release,
+        n_suppressed: 0,
+        account: model.state().account,
+    }
+}
+
+fn index_rows(path: &Path, settings: &Settings, index: &RowIndex) -> Result<Database, EngineError> {
+    let database = Database::create(path)?;
+    let key = &settings.id_key;
+    database.ask(|tables| {
+        for (position, (id, subject)) in index.ids.iter().zip(&index.subjects).enumerate() {
+            match id {
+                None => index::was_purged(tables, position)?,
+                Some(id) => {
+                    let subject = subject.as_ref().map(|subject| key.digest(IdKind::Subject, subject));
+                    let keys = RowKeys { id: key.digest(IdKind::Row, id), subject };
+                    NewRow { position, keys }.insert(tables)?;
+                }
+            }
+        }
+        index.removed.digests.iter().try_for_each(|digest| index::suppress(tables, *digest))?;
+        index.requests.iter().try_for_each(|(id, past)| past.insert(tables, id))
+    })?;
+    database.finish_import()
+}
+
+/// The same rows at the same positions.
+fn copy_rows(path: &Path, settings: &Settings, old: &MemoryRows) -> Result<(StoredRows, Vec<usize>), EngineError> {
+    let layout = RowLayout::new(old.dim(), settings.precision);
+    let bound = settings.transform.row_norm_bound();
+    let mut rows = StoredRows::create(&path.join(ROWS), layout, bound, crate::memory::default_bytes())?;
+    rows.copy_memory(old)?;
+    Ok((rows, old.class_counts(settings.n_classes())))
+}

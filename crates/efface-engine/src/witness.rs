@@ -1,0 +1,196 @@
+//! A small file kept away from the model directory: which removals and releases there have been. A whole directory that
+//! is restored from a backup knows less than its witness, and is noticed.
+//!
+//! ```text
+//! efface-witness 1 <model> <key> <checksum>
+//! change <sequence> <chain> <digest>… <checksum>
+//! release <n_releases> <account> <checksum>
+//! ```
+//!
+//! A line per change of the rows (with the keyed hashes of the ids and subjects that it removed) and per release (with
+//! what all releases have spent), each ended by its CRC-32. Lines are appended and synced; half a line at the end is the
+//! trace of a crash and does not count. The file holds the key of the hashes: it is a secret as the directory is one.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use efface_core::model::ReleaseAccount;
+use efface_data::{IdDigest, IdKey};
+
+use crate::database::{Chain, Head};
+use crate::error::EngineError;
+use crate::files;
+use crate::settings::Settings;
+
+/// An open witness.
+pub(crate) struct Witness {
+    file: File,
+    path: PathBuf,
+    /// What it knows.
+    pub(crate) memory: Memory,
+}
+
+/// What a witness knows of a model.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    pub(crate) model: String,
+    pub(crate) key: IdKey,
+    pub(crate) sequence: u64,
+    pub(crate) chain: Chain,
+    pub(crate) suppressed: BTreeSet<IdDigest>,
+    pub(crate) account: ReleaseAccount,
+}
+
+const MAGIC: &str = "efface-witness";
+const VERSION: &str = "1";
+
+impl Witness {
+    /// Opens a witness that exists; `None` when there is no such file.
+    pub(crate) fn open(path: &Path) -> Result<Option<Self>, EngineError> {
+        let mut file = match files::private_options().open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(EngineError::Io { path: path.into(), source }),
+        };
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(EngineError::io(path))?;
+        // What a crash left of the last line goes; every line before it must be whole.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let memory = Memory::parse(&text[..whole]).map_err(|(line, reason)| EngineError::BadWitness {
+            path: path.into(),
+            line,
+            reason,
+        })?;
+        file.set_len(whole as u64).map_err(EngineError::io(path))?;
+        file.seek(SeekFrom::End(0)).map_err(EngineError::io(path))?;
+        Ok(Some(Self { file, path: path.into(), memory }))
+    }
+
+    /// Makes a witness of a model as it is now, in the place of one that may be there.
+    pub(crate) fn create(
+        path: &Path,
+        settings: &Settings,
+        head: &Head,
+        suppressed: impl IntoIterator<Item = IdDigest>,
+    ) -> Result<Self, EngineError> {
+        let memory = Memory {
+            model: head.model.clone(),
+            key: settings.id_key.clone(),
+            sequence: head.sequence,
+            chain: head.chain.clone(),
+            suppressed: suppressed.into_iter().collect(),
+            account: head.account,
+        };
+        let key = String::from(memory.key.clone());
+        let mut text = line(&format!("{MAGIC} {VERSION} {} {key}", memory.model));
+        text += &change_line(memory.sequence, &memory.chain, memory.suppressed.iter());
+        text += &release_line(&memory.account);
+        files::replace(path, text.as_bytes())?;
+        match Self::open(path)? {
+            Some(witness) => Ok(witness),
+            None => Err(EngineError::NoWitness { path: path.into() }),
+        }
+    }
+
+    /// Notes what the witness does not know yet.
+    pub(crate) fn follow(
+        &mut self,
+        head: &Head,
+        suppressed: impl IntoIterator<Item = IdDigest>,
+    ) -> Result<(), EngineError> {
+        let mut text = String::new();
+        let new: Vec<IdDigest> =
+            suppressed.into_iter().filter(|digest| !self.memory.suppressed.contains(digest)).collect();
+        if !new.is_empty() || self.memory.chain != head.chain {
+            text += &change_line(head.sequence, &head.chain, new.iter());
+        }
+        if self.memory.account != head.account {
+            text += &release_line(&head.account);
+        }
+        if text.is_empty() {
+            return Ok(());
+        }
+        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_all());
+        written.map_err(EngineError::io(&self.path))?;
+        self.memory.suppressed.extend(new);
+        self.memory.sequence = head.sequence;
+        self.memory.chain = head.chain.clone();
+        self.memory.account = head.account;
+        Ok(())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Memory {
+    /// Reads whole lines; an error names the line.
+    fn parse(text: &str) -> Result<Self, (usize, String)> {
+        let mut lines = text.lines().zip(1..);
+        let (first, _) = lines.next().ok_or_else(|| (1, "it is empty".to_owned()))?;
+        let fields = checked(first).ok_or_else(|| (1, "it is not a witness, or damaged".to_owned()))?;
+        let mut memory = match fields[..] {
+            [MAGIC, VERSION, model, key] => Self {
+                model: model.into(),
+                key: IdKey::try_from(key.to_owned()).map_err(|reason| (1, reason.to_owned()))?,
+                sequence: 0,
+                chain: Chain::start(model),
+                suppressed: BTreeSet::new(),
+                account: ReleaseAccount::default(),
+            },
+            [MAGIC, version, ..] => {
+                return Err((1, format!("version `{version}` is unknown; this program reads version {VERSION}")));
+            }
+            _ => return Err((1, "it is not a witness".into())),
+        };
+        for (line, number) in lines {
+            let fields = checked(line).ok_or_else(|| (number, "the checksum does not match".to_owned()))?;
+            memory.learn(&fields).ok_or_else(|| (number, "the line is not understood".to_owned()))?;
+        }
+        Ok(memory)
+    }
+
+    fn learn(&mut self, fields: &[&str]) -> Option<()> {
+        match fields {
+            ["change", sequence, chain, digests @ ..] => {
+                self.sequence = sequence.parse().ok()?;
+                self.chain = Chain((*chain).to_owned());
+                for digest in digests {
+                    self.suppressed.insert(IdDigest::try_from((*digest).to_owned()).ok()?);
+                }
+            }
+            ["release", _, account] => self.account = serde_json::from_str(account).ok()?,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+fn change_line<'a>(sequence: u64, chain: &Chain, digests: impl Iterator<Item = &'a IdDigest>) -> String {
+    let mut content = format!("change {sequence} {}", chain.0);
+    for digest in digests {
+        let _ = write!(content, " {}", String::from(*digest));
+    }
+    line(&content)
+}
+
+fn release_line(account: &ReleaseAccount) -> String {
+    let text = serde_json::to_string(account).expect("numbers are finite or null");
+    line(&format!("release {} {text}", account.n_releases))
+}
+
+/// A line with its checksum.
+fn line(content: &str) -> String {
+    format!("{content} {:08x}\n", crc32fast::hash(content.as_bytes()))
+}
+
+/// The fields of a line, if its checksum is right.
+fn checked(line: &str) -> Option<Vec<&str>> {
+    let (content, checksum) = line.rsplit_once(' ')?;
+    let matches = u32::from_str_radix(checksum, 16).ok()? == crc32fast::hash(content.as_bytes());
+    matches.then(|| content.split(' ').collect())
+}

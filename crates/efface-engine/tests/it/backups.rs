@@ -1,0 +1,236 @@
+//! Parts of a directory, or all of it, restored from an older backup: nobody who was removed comes back.
+
+use std::fs;
+
+use efface_core::loss;
+use efface_core::model::TrainingConfig;
+use efface_engine::{EngineError, ModelDirectory, OpenOptions, RowSource, Status};
+
+use crate::models::{Folder, features, files, ids, json, published, randomness, squared, subjects, table};
+
+/// A model with a copy called `backup` from before rows 17 and 42, person 13 and one release left it, closed.
+fn with_backup(witness: Option<&str>) -> Folder {
+    let folder = Folder::new();
+    folder.try_train(&table(0..60), squared(), "model", witness).expect("trainable");
+    let mut model = folder.open();
+    model.remove(&ids(&["row-1"]), None).expect("removable");
+    model.close().expect("writable");
+    folder.copy("backup");
+    let mut model = folder.open();
+    model.remove(&ids(&["row-17", "row-42"]), None).expect("removable");
+    model.remove(&subjects(&["person-13"]), None).expect("removable");
+    published(model.release(&mut randomness(), None).expect("writable"));
+    model.close().expect("writable");
+    folder
+}
+
+/// Nobody is back: not in the rows, not in the index, not in the weights, and what was spent is known.
+fn nobody_is_back(folder: &Folder) {
+    let mut model = folder.open();
+    assert_eq!(model.n_rows(), 53);
+    for gone in [ids(&["row-17"]), ids(&["row-42"]), ids(&["row-53"]), subjects(&["person-13"])] {
+        let error = model.remove(&gone, None).expect_err("gone");
+        assert!(error.to_string().ends_with("has already been removed"), "{error}");
+    }
+    let report = published(model.release(&mut randomness(), None).expect("writable"));
+    assert_eq!(report.release, 2, "the first release is not forgotten");
+    drop(model);
+    for row in [1, 17, 42, 52, 53, 54, 55] {
+        for x in features(row) {
+            let bytes = x.to_le_bytes();
+            let holds = |content: &[u8]| content.windows(8).any(|window| window == bytes);
+            assert!(!files(&folder.model()).values().any(|content| holds(content)), "row {row}");
+        }
+    }
+    let from_scratch = Folder::new();
+    from_scratch.train(&table((0..60).filter(|i| ![1, 17, 42].contains(i) && i / 4 != 13)), squared());
+    let expected = published(from_scratch.open().release(&mut randomness(), None).expect("writable"));
+    let weights = |path| {
+        json(path)["weights"].as_array().expect("a list").iter().map(serde_json::Value::as_f64).collect::<Vec<_>>()
+    };
+    for (found, expected) in weights(&report.model).into_iter().zip(weights(&expected.model)) {
+        let (found, expected) = (found.expect("a number"), expected.expect("a number"));
+        assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+    }
+}
+
+fn mended(folder: &Folder) -> Vec<(String, usize)> {
+    let status = Status::read(folder.model()).expect("readable");
+    status.mended.iter().map(|mending| (mending.found.clone(), mending.n_removed_again)).collect()
+}
+
+#[test]
+fn old_row_segments_are_overwritten_again() {
+    let folder = with_backup(None);
+    folder.restore("backup", "rows");
+    drop(folder.open());
+    assert_eq!(mended(&folder), [("row segments were older than the database".into(), 6)]);
+    nobody_is_back(&folder);
+    assert_eq!(mended(&folder).len(), 1, "once is enough");
+}
+
+#[test]
+fn an_old_state_is_trained_again() {
+    let folder = with_backup(None);
+    folder.restore("backup", "state");
+    nobody_is_back(&folder);
+    assert_eq!(mended(&folder), [("the state was not the one that the database names".into(), 0)]);
+}
+
+#[test]
+fn a_missing_state_is_trained_again() {
+    let folder = with_backup(None);
+    fs::remove_file(folder.state_file()).expect("there");
+    nobody_is_back(&folder);
+    assert_eq!(mended(&folder), [("the state was missing".into(), 0)]);
+}
+
+#[test]
+fn old_rows_and_an_old_state_are_both_mended() {
+    let folder = with_backup(None);
+    folder.restore("backup", "rows");
+    folder.restore("backup", "state");
+    nobody_is_back(&folder);
+    assert_eq!(mended(&folder).len(), 2);
+}
+
+#[test]
+fn an_old_database_learns_from_the_state_who_was_removed() {
+    let folder = with_backup(None);
+    folder.restore("backup", "efface.db");
+    nobody_is_back(&folder);
+    assert_eq!(mended(&folder), [("the database was older than the state".into(), 6)]);
+}
+
+#[test]
+fn an_old_database_with_old_rows_learns_it_too() {
+    let folder = with_backup(None);
+    folder.restore("backup", "efface.db");
+    folder.restore("backup", "rows");
+    nobody_is_back(&folder);
+}
+
+/// The old database does not know where the new values of a corrected row are: the row leaves, and that is said.
+#[test]
+fn a_row_that_was_corrected_after_the_backup_of_the_database_is_counted_as_lost() {
+    let folder = with_backup(None);
+    let mut model = folder.open();
+    model.correct(&RowSource::of(&folder.write("same.csv", table([5])))).expect("present");
+    model.add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
+    model.close().expect("writable");
+    folder.restore("backup", "efface.db");
+    let mut model = folder.open();
+    assert_eq!(model.n_rows(), 52);
+    assert_eq!(Status::read(folder.model()).expect("readable").mended[0].n_lost, 1);
+    let again = model.add(&RowSource::of(&folder.write("again.csv", table([5, 100])))).expect("lost, not removed");
+    assert_eq!((again.n_changed, again.n_rows), (2, 54));
+}
+
+#[test]
+fn a_whole_old_directory_is_noticed_by_its_witness() {
+    let folder = with_backup(Some("witness"));
+    folder.restore("backup", "");
+    assert_eq!(Status::read(folder.model()).expect("readable").n_rows, 59);
+    drop(folder.open());
+    assert_eq!(mended(&folder), [("the directory was older than its witness".into(), 6)]);
+    nobody_is_back(&folder);
+    assert_eq!(mended(&folder).len(), 1);
+}
+
+#[test]
+fn without_a_witness_nobody_can_tell() {
+    let folder = with_backup(None);
+    folder.restore("backup", "");
+    assert_eq!(folder.open().n_rows(), 59);
+}
+
+#[test]
+fn a_witness_can_be_begun_later_and_is_told_what_it_missed() {
+    let folder = with_backup(None);
+    let options = OpenOptions { witness: Some(folder.path("witness")), ..OpenOptions::default() };
+    drop(ModelDirectory::open_with(folder.model(), &options).expect("a model"));
+    assert_eq!(Status::read(folder.model()).expect("readable").witness, Some(folder.path("witness")));
+    // The backup does not know of the witness: it must be named again.
+    folder.restore("backup", "");
+    drop(ModelDirectory::open_with(folder.model(), &options).expect("a model"));
+    nobody_is_back(&folder);
+}
+
+#[test]
+fn a_model_is_not_changed_while_its_witness_is_missing() {
+    let folder = with_backup(Some("witness"));
+    fs::remove_file(folder.path("witness")).expect("there");
+    let Err(error) = ModelDirectory::open(folder.model()) else { panic!("no witness") };
+    assert!(matches!(error, EngineError::NoWitness { .. }), "{error}");
+    Status::read(folder.model()).expect("reading needs no witness");
+    let options = OpenOptions { witness: Some(folder.path("other")), ..OpenOptions::default() };
+    drop(ModelDirectory::open_with(folder.model(), &options).expect("a new one"));
+    nobody_is_back(&folder);
+}
+
+#[test]
+fn a_witness_of_another_model_is_refused() {
+    let folder = with_backup(Some("witness"));
+    folder.try_train(&table(0..60), squared(), "other", Some("other-witness")).expect("trainable");
+    let options = OpenOptions { witness: Some(folder.path("other-witness")), ..OpenOptions::default() };
+    let Err(error) = ModelDirectory::open_with(folder.model(), &options) else { panic!("a foreign witness") };
+    assert!(matches!(error, EngineError::ForeignWitness { .. }), "{error}");
+}
+
+#[test]
+fn training_anew_from_an_uncleaned_source_leaves_out_whom_the_witness_knows() {
+    let folder = with_backup(Some("witness"));
+    let report = folder.try_train(&table(0..60), squared(), "anew", Some("witness")).expect("trainable");
+    assert_eq!((report.n_rows, report.n_suppressed), (53, 7));
+    let mut anew = ModelDirectory::open(folder.path("anew")).expect("a model");
+    let error = anew.remove(&ids(&["row-17"]), None).expect_err("never came in");
+    assert!(error.to_string().ends_with("has already been removed"), "{error}");
+    // From now on the witness is that of the new model.
+    let Err(error) = ModelDirectory::open(folder.model()) else { panic!("a witness of two models") };
+    assert!(matches!(error, EngineError::ForeignWitness { .. }), "{error}");
+}
+
+#[test]
+fn half_a_line_at_the_end_of_a_witness_does_not_count_and_a_damaged_line_is_refused() {
+    let folder = with_backup(Some("witness"));
+    let whole = String::from_utf8(folder.read("witness")).expect("text");
+    folder.write("witness", format!("{whole}change 9 half"));
+    drop(folder.open());
+    assert_eq!(folder.read("witness"), whole.as_bytes());
+    for (i, _) in whole.char_indices().step_by(7) {
+        let mut altered = whole.clone().into_bytes();
+        altered[i] ^= 1;
+        folder.write("witness", &altered);
+        if ModelDirectory::open(folder.model()).is_ok() {
+            // The line break that was altered belonged to the last line, which then did not count.
+            assert!(altered.last() != Some(&b'\n'), "byte {i}");
+            folder.write("witness", &whole);
+        }
+    }
+}
+
+/// What the witness is told is what the database holds, for every kind of change.
+#[test]
+fn the_witness_keeps_up_with_every_change() {
+    let folder = Folder::new();
+    let config = TrainingConfig::new(&loss::Logistic, 1e-2, None);
+    folder.try_train(&table(0..60), config, "model", Some("witness")).expect("trainable");
+    let mut lines = 0;
+    let mut grew = || {
+        let text = String::from_utf8(folder.read("witness")).expect("text");
+        let before = std::mem::replace(&mut lines, text.lines().count());
+        lines > before
+    };
+    assert!(grew());
+    let mut model = folder.open();
+    model.remove(&ids(&["row-3"]), None).expect("removable");
+    assert!(grew());
+    model.add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
+    assert!(grew());
+    model.correct(&RowSource::of(&folder.write("same.csv", table([5])))).expect("present");
+    assert!(grew());
+    model.settle(None).expect("rows");
+    assert!(!grew(), "settling changes no row and spends nothing");
+    published(model.release(&mut randomness(), None).expect("writable"));
+    assert!(grew());
+}
