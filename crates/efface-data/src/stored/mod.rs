@@ -1,7 +1,8 @@
 //! Rows in segments: on disk, position by position, as many of them in memory as are allowed.
 //!
 //! The format is described in `docs/design/row-segments.md`. Positions never change, and a removed row stays behind as
-//! zeros that take part in no sum, as with [`MemoryRows`](crate::MemoryRows); sums over both are equal to the last bit.
+//! zeros that take part in no sum, as with [`MemoryRows`](crate::MemoryRows); in full blocks, sums over both are equal to
+//! the last bit.
 //! Which ids the rows have, how many positions count and which rows are gone is known to whoever opens the store.
 
 mod block;

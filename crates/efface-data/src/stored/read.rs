@@ -156,28 +156,12 @@ impl StoredRows {
 
     /// Reads a block, and verifies it the first time.
     fn read_block(&self, index: usize, run: &Run, into: &mut Block) -> Result<(), StoredRowsError> {
-        self.announce_after(index);
         let verify = !self.cache.is_verified(index);
         into.read(&self.segments[run.segment], run, &self.gone, verify)?;
         if verify {
             self.cache.note_verified(index);
         }
         Ok(())
-    }
-
-    /// Announces the next group of blocks to the operating system, once per group.
-    fn announce_after(&self, index: usize) {
-        let group = (AHEAD_BYTES / self.geometry.block_bytes()).max(1) as usize;
-        if !index.is_multiple_of(group) {
-            return;
-        }
-        for next in (index + group..self.n_blocks()).take(group) {
-            // Blocks that are kept have been read, or will be once.
-            if self.cache.slot(next).is_none_or(|slot| slot.get().is_none()) {
-                let run = self.geometry.run(self.geometry.block_positions(next, self.len));
-                self.segments[run.segment].announce(run.labels_at, self.geometry.block_bytes());
-            }
-        }
     }
 
     fn block_run(&self, index: usize) -> Result<Run, StoredRowsError> {
@@ -194,6 +178,3 @@ impl StoredRows {
 pub(super) fn class_of(label: f64) -> Option<usize> {
     (label.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&label)).then_some(label as usize)
 }
-
-/// How far ahead of the block that is read the operating system is told to go.
-const AHEAD_BYTES: u64 = 1 << 20;
