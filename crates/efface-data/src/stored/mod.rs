@@ -2,8 +2,8 @@
 //!
 //! The format is described in `docs/design/row-segments.md`. Positions never change, and a removed row stays behind as
 //! zeros that take part in no sum, as with [`MemoryRows`](crate::MemoryRows); in full blocks, sums over both are equal to
-//! the last bit.
-//! Which ids the rows have, how many positions count and which rows are gone is known to whoever opens the store.
+//! the last bit. Which ids the rows have, how many positions count and which rows are gone is known to whoever opens the
+//! store.
 
 mod block;
 mod cache;
