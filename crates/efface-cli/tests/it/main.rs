@@ -7,6 +7,7 @@ mod budget;
 mod certificates;
 mod choices;
 mod contract;
+mod crash;
 mod damaged;
 mod full_disk;
 mod kill;

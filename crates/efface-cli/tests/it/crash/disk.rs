@@ -1,0 +1,363 @@
+//! A disk in memory: what is on it while the system runs, and what could be found on it after the power went.
+//!
+//! # The model
+//!
+//! Names and contents are apart, as inodes are in a file system: a file keeps its content when its name changes.
+//!
+//! **A killed process** loses nothing that it wrote: the system goes on. It is found between two operations, or with a
+//! part of a write done.
+//!
+//! **A power loss** keeps what was synced and takes liberties with the rest, as a journaling file system may:
+//!
+//! - Changes of *names* (create, rename, link, unlink, make a folder) reach the disk in the order in which they were
+//!   made, all over the file system. Syncing a folder makes certain every change of its entries, and with that all changes
+//!   before them. Of the later ones, any number of first ones is kept. Syncing a file makes nothing certain about its
+//!   name; real file systems promise more.
+//! - Changes of a file's *content* (write, cut, grow) since the file was last synced are kept or lost each on its own,
+//!   in part too, its size included; a kept write behind a lost one leaves zeros between them. Nothing orders them with
+//!   the names, so a renamed file may be found empty. Bytes that no write touched stay as they are.
+//!
+//! What one command did not sync can be lost during the next one: a disk goes on from command to command.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::sync::Arc;
+use std::{fmt, fs, io};
+
+/// A file, by the order of appearance.
+pub(crate) type FileNumber = usize;
+
+/// One thing that a process did to the disk or to the world.
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    /// A name has changed.
+    Name(NameChange),
+    /// A file has changed.
+    Content(FileNumber, ContentChange),
+    /// The content of a file is on the disk.
+    SyncFile(FileNumber),
+    /// The names in a folder are on the disk.
+    SyncFolder(String),
+    /// The answer has been given.
+    Acknowledge,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(change) => write!(f, "{change:?}"),
+            Self::Content(file, ContentChange::Write { at, bytes }) => {
+                write!(f, "Write {{ file: {file}, at: {at}, n: {} }}", bytes.len())
+            }
+            other => write!(f, "{other:?}"),
+        }
+    }
+}
+
+/// Paths are relative to the top; the top itself is the empty path.
+#[derive(Clone, Debug)]
+pub(crate) enum NameChange {
+    Create { path: String, file: FileNumber },
+    MakeFolder { path: String },
+    Rename { from: String, to: String },
+    Link { path: String, file: FileNumber },
+    Unlink { path: String },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum ContentChange {
+    Write { at: usize, bytes: Arc<[u8]> },
+    SetLength(usize),
+    GrowTo(usize),
+    Zero { at: usize, n: usize },
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Folder,
+    File(FileNumber),
+}
+
+/// The names on a disk.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names(BTreeMap<String, Entry>);
+
+impl Names {
+    pub(crate) fn find(&self, path: &str) -> Option<Entry> {
+        self.0.get(path).copied()
+    }
+
+    pub(crate) fn apply(&mut self, change: &NameChange) {
+        match change {
+            NameChange::Create { path, file } | NameChange::Link { path, file } => {
+                self.0.insert(path.clone(), Entry::File(*file));
+            }
+            NameChange::MakeFolder { path } => {
+                self.0.insert(path.clone(), Entry::Folder);
+            }
+            NameChange::Unlink { path } => {
+                self.0.remove(path).unwrap_or_else(|| panic!("`{path}` is unlinked and is not there"));
+            }
+            NameChange::Rename { from, to } => {
+                let moving: Vec<String> =
+                    self.0.keys().filter(|path| moved(path, from, to).is_some()).cloned().collect();
+                assert!(!moving.is_empty(), "`{from}` is renamed and is not there");
+                for path in moving {
+                    let entry = self.0.remove(&path).expect("just found");
+                    self.0.insert(moved(&path, from, to).expect("just found"), entry);
+                }
+            }
+        }
+    }
+}
+
+/// The new path of `path` after a rename, if it is `from` or inside it.
+pub(crate) fn moved(path: &str, from: &str, to: &str) -> Option<String> {
+    let rest = path.strip_prefix(from)?;
+    (rest.is_empty() || rest.starts_with('/')).then(|| format!("{to}{rest}"))
+}
+
+impl NameChange {
+    fn touches(&self, folder: &str) -> bool {
+        let inside = |path: &str| path.rsplit_once('/').map_or("", |(parent, _)| parent) == folder;
+        match self {
+            Self::Create { path, .. } | Self::MakeFolder { path } | Self::Link { path, .. } | Self::Unlink { path } => {
+                inside(path)
+            }
+            Self::Rename { from, to } => inside(from) || inside(to),
+        }
+    }
+}
+
+impl ContentChange {
+    fn apply(&self, content: &mut Vec<u8>) {
+        match self {
+            Self::Write { at, bytes } => {
+                content.resize(content.len().max(at + bytes.len()), 0);
+                content[*at..at + bytes.len()].copy_from_slice(bytes);
+            }
+            Self::SetLength(n) => content.resize(*n, 0),
+            Self::GrowTo(n) => content.resize(content.len().max(*n), 0),
+            Self::Zero { at, n } => {
+                let end = content.len().min(at + n);
+                content[(*at).min(end)..end].fill(0);
+            }
+        }
+    }
+
+    /// The change as far as its first `n` bytes, where it has bytes.
+    fn cut(&self, n: usize) -> Option<Self> {
+        match self {
+            Self::Write { at, bytes } if n < bytes.len() => Some(Self::Write { at: *at, bytes: bytes[..n].into() }),
+            _ => None,
+        }
+    }
+}
+
+/// All that can be found on a disk: folders, and files with their content.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Image(BTreeMap<String, Option<Arc<Vec<u8>>>>);
+
+impl Image {
+    /// What is in a folder of the real disk, without the files that are not recorded.
+    pub(crate) fn read(folder: &Path) -> io::Result<Self> {
+        fn collect(image: &mut Image, folder: &Path, prefix: &str) -> io::Result<()> {
+            for entry in fs::read_dir(folder)? {
+                let entry = entry?;
+                let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+                if entry.file_type()?.is_dir() {
+                    image.0.insert(name.clone(), None);
+                    collect(image, &entry.path(), &format!("{name}/"))?;
+                } else if !name.ends_with("-shm") {
+                    image.0.insert(name, Some(Arc::new(fs::read(entry.path())?)));
+                }
+            }
+            Ok(())
+        }
+        let mut image = Self(BTreeMap::new());
+        collect(&mut image, folder, "")?;
+        Ok(image)
+    }
+
+    /// Puts it into an empty folder of the real disk.
+    pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
+        for (path, content) in &self.0 {
+            match content {
+                None => fs::create_dir_all(folder.join(path))?,
+                Some(content) => fs::write(folder.join(path), content.as_slice())?,
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+
+    pub(crate) fn content(&self, path: &str) -> Option<&[u8]> {
+        Some(self.0.get(path)?.as_ref()?.as_slice())
+    }
+
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Files with their content.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.0.iter().filter_map(|(path, content)| Some((path.as_str(), content.as_ref()?.as_slice())))
+    }
+
+    pub(crate) fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        Hash::hash(self, &mut hasher);
+        hasher.finish()
+    }
+}
+
+/// A disk in use.
+pub(crate) struct Disk {
+    names: Names,
+    contents: Vec<Arc<Vec<u8>>>,
+    certain_names: Names,
+    later_names: Vec<NameChange>,
+    certain_contents: Vec<Arc<Vec<u8>>>,
+    later_contents: Vec<Vec<ContentChange>>,
+}
+
+impl Disk {
+    /// A disk on which all of this is certain.
+    pub(crate) fn new(image: &Image) -> Self {
+        let mut names = Names::default();
+        let mut contents = Vec::new();
+        for (path, content) in &image.0 {
+            let entry = content.as_ref().map_or(Entry::Folder, |content| {
+                contents.push(Arc::clone(content));
+                Entry::File(contents.len() - 1)
+            });
+            names.0.insert(path.clone(), entry);
+        }
+        Self {
+            certain_names: names.clone(),
+            names,
+            later_names: Vec::new(),
+            certain_contents: contents.clone(),
+            later_contents: vec![Vec::new(); contents.len()],
+            contents,
+        }
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The number that the next new file gets.
+    pub(crate) fn next_file(&self) -> FileNumber {
+        self.contents.len()
+    }
+
+    pub(crate) fn apply(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Name(change) => {
+                if let NameChange::Create { file, .. } = change {
+                    assert_eq!(*file, self.contents.len(), "files are numbered in order");
+                    self.contents.push(Arc::default());
+                    self.certain_contents.push(Arc::default());
+                    self.later_contents.push(Vec::new());
+                }
+                self.names.apply(change);
+                self.later_names.push(change.clone());
+            }
+            Operation::Content(file, change) => {
+                change.apply(Arc::make_mut(&mut self.contents[*file]));
+                self.later_contents[*file].push(change.clone());
+            }
+            Operation::SyncFile(file) => {
+                self.certain_contents[*file] = Arc::clone(&self.contents[*file]);
+                self.later_contents[*file].clear();
+            }
+            Operation::SyncFolder(folder) => {
+                let n_certain = self.later_names.iter().rposition(|change| change.touches(folder)).map_or(0, |i| i + 1);
+                for change in self.later_names.drain(..n_certain) {
+                    self.certain_names.apply(&change);
+                }
+            }
+            Operation::Acknowledge => {}
+        }
+    }
+
+    /// What is found if the process stops here.
+    pub(crate) fn killed(&self) -> Image {
+        image(&self.names, |file| Arc::clone(&self.contents[file]))
+    }
+
+    /// What is found if the process stops after the first `n` bytes of the next operation, where it is a longer write.
+    pub(crate) fn torn(&self, next: &Operation, n: usize) -> Option<Image> {
+        let Operation::Content(torn, change) = next else { return None };
+        let change = change.cut(n)?;
+        Some(image(&self.names, |file| {
+            let mut content = Arc::clone(&self.contents[file]);
+            if file == *torn {
+                change.apply(Arc::make_mut(&mut content));
+            }
+            content
+        }))
+    }
+
+    /// What may be found if the power goes here. The first few variants are the extremes, the others random.
+    pub(crate) fn power_lost(&self, variant: u64, dice: &mut Dice) -> Image {
+        let n_later = self.later_names.len();
+        let (n_names, content_odds) = match variant {
+            0 => (0, Odds::Never),
+            1 => (n_later, Odds::Never),
+            2 => (0, Odds::Always),
+            _ => (dice.below(n_later + 1), Odds::Even),
+        };
+        let mut names = self.certain_names.clone();
+        self.later_names[..n_names].iter().for_each(|change| names.apply(change));
+        image(&names, |file| {
+            let mut content = Arc::clone(&self.certain_contents[file]);
+            for change in &self.later_contents[file] {
+                let kept = match (content_odds, dice.below(4)) {
+                    (Odds::Never, _) | (Odds::Even, 0 | 1) => None,
+                    (Odds::Always, _) | (Odds::Even, 2) => Some(change.clone()),
+                    (Odds::Even, _) => match change {
+                        ContentChange::Write { bytes, .. } => change.cut(dice.below(bytes.len())),
+                        other => Some(other.clone()),
+                    },
+                };
+                if let Some(change) = kept {
+                    change.apply(Arc::make_mut(&mut content));
+                }
+            }
+            content
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Odds {
+    Never,
+    Even,
+    Always,
+}
+
+fn image(names: &Names, mut content: impl FnMut(FileNumber) -> Arc<Vec<u8>>) -> Image {
+    let entry = |(path, entry): (&String, &Entry)| match entry {
+        Entry::Folder => (path.clone(), None),
+        Entry::File(file) => (path.clone(), Some(content(*file))),
+    };
+    Image(names.0.iter().map(entry).collect())
+}
+
+/// Chance that is the same in every run.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    /// A number from 0 to n − 1.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % n.max(1)
+    }
+}

@@ -1,0 +1,144 @@
+//! The points at which a command can be stopped, and the distinct directories that they leave.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::check::{Found, Interrupted};
+use super::disk::{ContentChange, Dice, Disk, Image, Operation};
+
+/// How a process was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Between two operations.
+    Killed,
+    /// After some bytes of a write.
+    KilledWithin { bytes: usize },
+    /// With the machine.
+    PowerLost { variant: u64 },
+}
+
+/// A directory that can be found, and the first point at which it is.
+pub(crate) struct Point {
+    /// Operations done.
+    pub(crate) n: usize,
+    pub(crate) cause: Cause,
+    pub(crate) image: Image,
+    next: String,
+    /// Whether it can be found after the answer.
+    acknowledged: bool,
+}
+
+/// The distinct directories that the stops of one command leave.
+#[derive(Default)]
+pub(crate) struct Points {
+    pub(crate) distinct: Vec<Point>,
+    by_hash: HashMap<u64, usize>,
+    n_points: usize,
+}
+
+impl Points {
+    /// Plays a command on the disk, and stops before each operation and after the last one.
+    pub(crate) fn of(disk: &mut Disk, operations: &[Operation], power_losses: u64, seed: u64) -> Self {
+        let mut points = Self::default();
+        let mut dice = Dice(seed);
+        let mut acknowledged = false;
+        for n in 0..=operations.len() {
+            let next = operations.get(n);
+            let mut found = |cause, image| points.add(n, cause, next, image, acknowledged);
+            found(Cause::Killed, disk.killed());
+            if let Some(write @ Operation::Content(_, ContentChange::Write { bytes, .. })) = next {
+                for bytes in [bytes.len() / 2, dice.below(bytes.len())] {
+                    if let Some(image) = disk.torn(write, bytes) {
+                        found(Cause::KilledWithin { bytes }, image);
+                    }
+                }
+            }
+            for variant in 0..power_losses {
+                found(Cause::PowerLost { variant }, disk.power_lost(variant, &mut dice));
+            }
+            if let Some(operation) = next {
+                disk.apply(operation);
+                acknowledged |= matches!(operation, Operation::Acknowledge);
+            }
+        }
+        assert!(acknowledged, "a command answers");
+        points
+    }
+
+    fn add(&mut self, n: usize, cause: Cause, next: Option<&Operation>, image: Image, acknowledged: bool) {
+        self.n_points += 1;
+        let place = *self.by_hash.entry(image.hash()).or_insert(self.distinct.len());
+        if place == self.distinct.len() {
+            let next = next.map_or("the end".into(), ToString::to_string);
+            self.distinct.push(Point { n, cause, image, next, acknowledged });
+        }
+        self.distinct[place].acknowledged |= acknowledged;
+    }
+
+    /// Checks every distinct directory.
+    pub(crate) fn check(&self, interrupted: &Interrupted<'_>) -> Vec<Found> {
+        let next = AtomicUsize::new(0);
+        let answers: Mutex<Vec<Option<Result<Found, String>>>> = Mutex::new(vec![None; self.distinct.len()]);
+        let work = || {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                let Some(point) = self.distinct.get(i) else { return };
+                let answer = point.check(interrupted);
+                answers.lock().expect("no thread has panicked")[i] = Some(answer);
+            }
+        };
+        let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| (0..n_threads).for_each(|_| drop(scope.spawn(work))));
+        let answers = answers.into_inner().expect("no thread has panicked").into_iter().flatten();
+        let (mut found, mut wrong) = (Vec::new(), Vec::new());
+        for answer in answers {
+            match answer {
+                Ok(answer) => found.push(answer),
+                Err(error) => wrong.push(error),
+            }
+        }
+        let shown = wrong.iter().take(5).map(String::as_str).collect::<Vec<_>>().join("\n");
+        assert!(wrong.is_empty(), "{:?}: {} directories are wrong\n{shown}", interrupted.request, wrong.len());
+        found
+    }
+}
+
+impl Point {
+    fn check(&self, interrupted: &Interrupted<'_>) -> Result<Found, String> {
+        let Self { n, cause, next, .. } = self;
+        let found = interrupted.check(&self.image).and_then(|found| match found {
+            Found::Before { .. } | Found::NoModel if self.acknowledged => Err("answered and not in force".into()),
+            found => Ok(found),
+        });
+        found.map_err(|error| format!("{cause:?} after {n} operations, before {next}: {error}"))
+    }
+}
+
+/// What was tried.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) n_points: usize,
+    n_operations: usize,
+    n_distinct: usize,
+}
+
+impl Tally {
+    pub(crate) fn of(operations: &[Operation], points: &Points) -> Self {
+        Self { n_points: points.n_points, n_operations: operations.len(), n_distinct: points.distinct.len() }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.n_points += other.n_points;
+        self.n_operations += other.n_operations;
+        self.n_distinct += other.n_distinct;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { n_points, n_operations, n_distinct } = self;
+        write!(f, "{n_operations} operations, {n_points} points, {n_distinct} distinct directories")
+    }
+}
