@@ -35,12 +35,15 @@ pub(crate) struct Point {
 pub(crate) struct Points {
     pub(crate) distinct: Vec<Point>,
     by_hash: HashMap<u64, usize>,
-    n_points: usize,
+    n_tried: usize,
 }
 
 impl Points {
     /// Plays a command on the disk, and stops before each operation and after the last one.
-    pub(crate) fn of(disk: &mut Disk, operations: &[Operation], power_losses: u64, seed: u64) -> Self {
+    ///
+    /// About so many power losses are tried in all, but some at every operation.
+    pub(crate) fn of(disk: &mut Disk, operations: &[Operation], power_losses: usize, seed: u64) -> Self {
+        let power_losses = (power_losses / (operations.len() + 1)).max(LEAST_POWER_LOSSES) as u64;
         let mut points = Self::default();
         let mut dice = Dice(seed);
         let mut acknowledged = false;
@@ -68,7 +71,7 @@ impl Points {
     }
 
     fn add(&mut self, n: usize, cause: Cause, next: Option<&Operation>, image: Image, acknowledged: bool) {
-        self.n_points += 1;
+        self.n_tried += 1;
         let place = *self.by_hash.entry(image.hash()).or_insert(self.distinct.len());
         if place == self.distinct.len() {
             let next = next.map_or("the end".into(), ToString::to_string);
@@ -78,9 +81,19 @@ impl Points {
     }
 
     /// Checks every distinct directory.
+    #[track_caller]
     pub(crate) fn check(&self, interrupted: &Interrupted<'_>) -> Vec<Found> {
+        let (found, wrong): (Vec<_>, Vec<_>) = self.look(interrupted).into_iter().partition(Result::is_ok);
+        let errors: Vec<String> = wrong.into_iter().filter_map(Result::err).collect();
+        let shown = errors.iter().take(5).map(String::as_str).collect::<Vec<_>>().join("\n");
+        assert!(errors.is_empty(), "{:?}: {} directories are wrong\n{shown}", interrupted.request, errors.len());
+        found.into_iter().flatten().collect()
+    }
+
+    /// What is found in every distinct directory, or what is wrong with it.
+    pub(crate) fn look(&self, interrupted: &Interrupted<'_>) -> Vec<Result<Found, String>> {
         let next = AtomicUsize::new(0);
-        let answers: Mutex<Vec<Option<Result<Found, String>>>> = Mutex::new(vec![None; self.distinct.len()]);
+        let answers = Mutex::new(vec![None; self.distinct.len()]);
         let work = || {
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
@@ -91,17 +104,15 @@ impl Points {
         };
         let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
         std::thread::scope(|scope| (0..n_threads).for_each(|_| drop(scope.spawn(work))));
-        let answers = answers.into_inner().expect("no thread has panicked").into_iter().flatten();
-        let (mut found, mut wrong) = (Vec::new(), Vec::new());
-        for answer in answers {
-            match answer {
-                Ok(answer) => found.push(answer),
-                Err(error) => wrong.push(error),
-            }
-        }
-        let shown = wrong.iter().take(5).map(String::as_str).collect::<Vec<_>>().join("\n");
-        assert!(wrong.is_empty(), "{:?}: {} directories are wrong\n{shown}", interrupted.request, wrong.len());
-        found
+        let answers = answers.into_inner().expect("no thread has panicked");
+        answers.into_iter().map(|answer| answer.expect("every directory is looked at")).collect()
+    }
+
+    /// Some of the directories that killed processes left, spread evenly, with their places.
+    pub(crate) fn killed(&self, at_most: usize) -> impl Iterator<Item = (usize, &Point)> {
+        let is_killed = |(_, point): &(usize, &Point)| point.cause == Cause::Killed;
+        let n_killed = self.distinct.iter().enumerate().filter(is_killed).count();
+        self.distinct.iter().enumerate().filter(is_killed).step_by(n_killed.div_ceil(at_most).max(1))
     }
 }
 
@@ -116,29 +127,32 @@ impl Point {
     }
 }
 
-/// What was tried.
+/// The extremes, and some chance.
+const LEAST_POWER_LOSSES: usize = 5;
+
+/// What was tried, in numbers.
 #[derive(Default)]
 pub(crate) struct Tally {
-    pub(crate) n_points: usize,
-    n_operations: usize,
-    n_distinct: usize,
+    pub(crate) points: usize,
+    operations: usize,
+    directories: usize,
 }
 
 impl Tally {
     pub(crate) fn of(operations: &[Operation], points: &Points) -> Self {
-        Self { n_points: points.n_points, n_operations: operations.len(), n_distinct: points.distinct.len() }
+        Self { points: points.n_tried, operations: operations.len(), directories: points.distinct.len() }
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
-        self.n_points += other.n_points;
-        self.n_operations += other.n_operations;
-        self.n_distinct += other.n_distinct;
+        self.points += other.points;
+        self.operations += other.operations;
+        self.directories += other.directories;
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { n_points, n_operations, n_distinct } = self;
-        write!(f, "{n_operations} operations, {n_points} points, {n_distinct} distinct directories")
+        let Self { points, operations, directories } = self;
+        write!(f, "{operations} operations, {points} points, {directories} distinct directories")
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use super::disk::{ContentChange, Disk, Entry, FileNumber, NameChange, Operation, moved};
 use crate::sandbox::EFFACE;
@@ -28,7 +28,7 @@ impl Recorder {
     }
 
     /// Runs the program inside `root`, and returns what it did there to `disk`, which holds what `root` holds.
-    pub(crate) fn run(&self, root: &Path, disk: &Disk, arguments: &[String]) -> (Output, Vec<Operation>) {
+    pub(crate) fn run(&self, root: &Path, disk: &Disk, arguments: &[String]) -> Vec<Operation> {
         let log = self.library.with_extension("log");
         let mut command = Command::new(EFFACE);
         command.args(arguments).current_dir(root).env("LD_PRELOAD", &self.library);
@@ -36,7 +36,7 @@ impl Recorder {
         let output = command.output().expect("runs");
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         let records = fs::read(&log).expect("a log");
-        (output, operations(&records, disk))
+        operations(&records, disk)
     }
 }
 

@@ -198,7 +198,7 @@ impl World {
         for (name, bytes) in files {
             for window in bytes.windows(8).filter(|window| first_bytes[first_two(window)]) {
                 if let Some(gone) = self.gone.iter().find(|gone| **gone == window) {
-                    return Err(format!("{name} still knows {}", shown(gone)));
+                    return Err(format!("{name} still knows {}", shown(*gone)));
                 }
                 if let Some(found) = wanted.get_mut(window) {
                     *found = true;
@@ -207,7 +207,7 @@ impl World {
         }
         match wanted.iter().find(|(_, found)| !**found) {
             Some((pattern, _)) => {
-                Err(format!("{} is nowhere: rows are kept in a way that this cannot see", shown(pattern)))
+                Err(format!("{} is nowhere: rows are kept in a way that this cannot see", shown(*pattern)))
             }
             None => Ok(()),
         }
@@ -251,9 +251,9 @@ fn first_two(bytes: &[u8]) -> usize {
     usize::from(bytes[0]) | usize::from(bytes[1]) << 8
 }
 
-fn shown(pattern: &Pattern) -> String {
-    match std::str::from_utf8(pattern) {
+fn shown(pattern: Pattern) -> String {
+    match std::str::from_utf8(&pattern) {
         Ok(text) if text.chars().all(|c| c.is_ascii_graphic()) => format!("`{text}`"),
-        _ => format!("the number {}", f64::from_le_bytes(*pattern)),
+        _ => format!("the number {}", f64::from_le_bytes(pattern)),
     }
 }
