@@ -10,9 +10,10 @@
 //! **A power loss** keeps what was synced and takes liberties with the rest, as a journaling file system may:
 //!
 //! - Changes of *names* (create, rename, link, unlink, make a folder) reach the disk in the order in which they were
-//!   made, all over the file system. Syncing a folder makes certain every change of its entries, and with that all changes
-//!   before them. Of the later ones, any number of first ones is kept. Syncing a file makes nothing certain about its
-//!   name; real file systems promise more.
+//!   made: half of the time all over the file system, as in ext4 or XFS, half of the time within each folder only, as POSIX
+//!   promises no more. Syncing a folder makes certain every change of its entries, and where the order is that of the
+//!   file system, all changes before them. Of the others, any number of first ones is kept. Syncing a file makes nothing
+//!   certain about its name; real file systems promise more.
 //! - Changes of a file's *content* (write, cut, grow) since the file was last synced are kept or lost each on its own,
 //!   in part too, its size included; a kept write behind a lost one leaves zeros between them. Nothing orders them with
 //!   the names, so a renamed file may be found empty. Bytes that no write touched stay as they are.
@@ -25,8 +26,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{fmt, fs, io};
 
-/// A file, by the order of appearance.
-pub(crate) type FileNumber = usize;
+use super::chance::{Dice, Odds};
+use super::names::{Entry, FileNumber, NameChange, NameJournal, Names, Order};
 
 /// One thing that a process did to the disk or to the world.
 #[derive(Clone, Debug)]
@@ -55,80 +56,12 @@ impl fmt::Display for Operation {
     }
 }
 
-/// Paths are relative to the top; the top itself is the empty path.
-#[derive(Clone, Debug)]
-pub(crate) enum NameChange {
-    Create { path: String, file: FileNumber },
-    MakeFolder { path: String },
-    Rename { from: String, to: String },
-    Link { path: String, file: FileNumber },
-    Unlink { path: String },
-}
-
 #[derive(Clone, Debug)]
 pub(crate) enum ContentChange {
     Write { at: usize, bytes: Arc<[u8]> },
     SetLength(usize),
     GrowTo(usize),
     Zero { at: usize, n: usize },
-}
-
-/// What a name stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
-    Folder,
-    File(FileNumber),
-}
-
-/// The names on a disk.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Names(BTreeMap<String, Entry>);
-
-impl Names {
-    pub(crate) fn find(&self, path: &str) -> Option<Entry> {
-        self.0.get(path).copied()
-    }
-
-    pub(crate) fn apply(&mut self, change: &NameChange) {
-        match change {
-            NameChange::Create { path, file } | NameChange::Link { path, file } => {
-                self.0.insert(path.clone(), Entry::File(*file));
-            }
-            NameChange::MakeFolder { path } => {
-                self.0.insert(path.clone(), Entry::Folder);
-            }
-            NameChange::Unlink { path } => {
-                self.0.remove(path).unwrap_or_else(|| panic!("`{path}` is unlinked and is not there"));
-            }
-            NameChange::Rename { from, to } => {
-                let moving: Vec<String> =
-                    self.0.keys().filter(|path| moved(path, from, to).is_some()).cloned().collect();
-                assert!(!moving.is_empty(), "`{from}` is renamed and is not there");
-                for path in moving {
-                    let entry = self.0.remove(&path).expect("just found");
-                    self.0.insert(moved(&path, from, to).expect("just found"), entry);
-                }
-            }
-        }
-    }
-}
-
-/// The new path of `path` after a rename, if it is `from` or inside it.
-pub(crate) fn moved(path: &str, from: &str, to: &str) -> Option<String> {
-    let rest = path.strip_prefix(from)?;
-    (rest.is_empty() || rest.starts_with('/')).then(|| format!("{to}{rest}"))
-}
-
-impl NameChange {
-    fn touches(&self, folder: &str) -> bool {
-        let inside = |path: &str| path.rsplit_once('/').map_or("", |(parent, _)| parent) == folder;
-        match self {
-            Self::Create { path, .. } | Self::MakeFolder { path } | Self::Link { path, .. } | Self::Unlink { path } => {
-                inside(path)
-            }
-            Self::Rename { from, to } => inside(from) || inside(to),
-        }
-    }
 }
 
 impl ContentChange {
@@ -220,8 +153,8 @@ impl Image {
 pub(crate) struct Disk {
     names: Names,
     contents: Vec<Arc<Vec<u8>>>,
-    certain_names: Names,
-    later_names: Vec<NameChange>,
+    names_in_order: NameJournal,
+    names_by_folder: NameJournal,
     certain_contents: Vec<Arc<Vec<u8>>>,
     later_contents: Vec<Vec<ContentChange>>,
 }
@@ -239,9 +172,9 @@ impl Disk {
             names.0.insert(path.clone(), entry);
         }
         Self {
-            certain_names: names.clone(),
+            names_in_order: NameJournal::new(Order::Everywhere, &names),
+            names_by_folder: NameJournal::new(Order::WithinFolders, &names),
             names,
-            later_names: Vec::new(),
             certain_contents: contents.clone(),
             later_contents: vec![Vec::new(); contents.len()],
             contents,
@@ -267,7 +200,8 @@ impl Disk {
                     self.later_contents.push(Vec::new());
                 }
                 self.names.apply(change);
-                self.later_names.push(change.clone());
+                self.names_in_order.add(change.clone());
+                self.names_by_folder.add(change.clone());
             }
             Operation::Content(file, change) => {
                 change.apply(Arc::make_mut(&mut self.contents[*file]));
@@ -278,10 +212,8 @@ impl Disk {
                 self.later_contents[*file].clear();
             }
             Operation::SyncFolder(folder) => {
-                let n_certain = self.later_names.iter().rposition(|change| change.touches(folder)).map_or(0, |i| i + 1);
-                for change in self.later_names.drain(..n_certain) {
-                    self.certain_names.apply(&change);
-                }
+                self.names_in_order.sync(folder);
+                self.names_by_folder.sync(folder);
             }
             Operation::Acknowledge => {}
         }
@@ -307,15 +239,14 @@ impl Disk {
 
     /// What may be found if the power goes here. The first few variants are the extremes, the others random.
     pub(crate) fn power_lost(&self, variant: u64, dice: &mut Dice) -> Image {
-        let n_later = self.later_names.len();
-        let (n_names, content_odds) = match variant {
-            0 => (0, Odds::Never),
-            1 => (n_later, Odds::Never),
-            2 => (0, Odds::Always),
-            _ => (dice.below(n_later + 1), Odds::Even),
+        let journal = if variant.is_multiple_of(2) { &self.names_in_order } else { &self.names_by_folder };
+        let (name_odds, content_odds) = match variant {
+            0 | 1 => (Odds::Never, Odds::Never),
+            2 => (Odds::Always, Odds::Never),
+            3 => (Odds::Never, Odds::Always),
+            _ => (Odds::Even, Odds::Even),
         };
-        let mut names = self.certain_names.clone();
-        self.later_names[..n_names].iter().for_each(|change| names.apply(change));
+        let names = journal.after_power_loss(name_odds, dice);
         image(&names, |file| {
             let mut content = Arc::clone(&self.certain_contents[file]);
             for change in &self.later_contents[file] {
@@ -336,28 +267,10 @@ impl Disk {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Odds {
-    Never,
-    Even,
-    Always,
-}
-
 fn image(names: &Names, mut content: impl FnMut(FileNumber) -> Arc<Vec<u8>>) -> Image {
     let entry = |(path, entry): (&String, &Entry)| match entry {
         Entry::Folder => (path.clone(), None),
         Entry::File(file) => (path.clone(), Some(content(*file))),
     };
     Image(names.0.iter().map(entry).collect())
-}
-
-/// Chance that is the same in every run.
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    /// A number from 0 to n − 1.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % n.max(1)
-    }
 }

@@ -13,9 +13,11 @@
 //! given to the program once more, and that run is stopped at every operation too.
 #![cfg(target_os = "linux")]
 
+mod chance;
 mod check;
 mod disk;
 mod engine;
+mod names;
 mod points;
 mod recording;
 mod world;

@@ -5,8 +5,9 @@ use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::chance::Dice;
 use super::check::{Found, Interrupted};
-use super::disk::{ContentChange, Dice, Disk, Image, Operation};
+use super::disk::{ContentChange, Disk, Image, Operation};
 
 /// How a process was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +129,7 @@ impl Point {
 }
 
 /// The extremes, and some chance.
-const LEAST_POWER_LOSSES: usize = 5;
+const LEAST_POWER_LOSSES: usize = 6;
 
 /// What was tried, in numbers.
 #[derive(Default)]

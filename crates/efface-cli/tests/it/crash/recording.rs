@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::disk::{ContentChange, Disk, Entry, FileNumber, NameChange, Operation, moved};
+use super::disk::{ContentChange, Disk, Operation};
+use super::names::{Entry, FileNumber, NameChange, moved};
 use crate::sandbox::EFFACE;
 
 /// The recorder, compiled.
