@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ReadError;
+use crate::schema::Schema;
 use crate::table::listed;
 
 /// The roles of columns, as the user names them.
@@ -83,6 +84,27 @@ impl Columns {
             return Err(ReadError::NoFeatures { file: file.into() });
         }
         Ok(Roles { features, label, id, subject })
+    }
+
+    /// The same where the features are the columns of a schema: those in the table, one per entry.
+    pub(crate) fn resolve_schema(&self, schema: &Schema, header: &[String], file: &Path) -> Result<Roles, ReadError> {
+        self.check_are_of(schema, file)?;
+        let names: Vec<String> = schema.columns().iter().map(|column| column.name.clone()).collect();
+        if let Some(column) = names.iter().find(|name| !header.contains(name)) {
+            let (column, known) = (column.clone(), listed(header));
+            return Err(ReadError::SchemaColumn { file: file.into(), column, known });
+        }
+        Self { features: Some(names), ignore: Vec::new(), ..self.clone() }.resolve(header, file)
+    }
+
+    /// Refuses features other than all those that the schema makes.
+    pub(crate) fn check_are_of(&self, schema: &Schema, file: &Path) -> Result<(), ReadError> {
+        match &self.features {
+            Some(features) if *features != schema.feature_names() => {
+                Err(ReadError::FeaturesBesideSchema { file: file.into() })
+            }
+            _ => Ok(()),
+        }
     }
 }
 

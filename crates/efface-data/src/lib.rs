@@ -5,6 +5,7 @@
 //!        (checked)              (scaled, labelled)         └──append──▶ StoredRows   rows in segments, purged in place
 //! ```
 //!
+//! A [`Schema`] makes features of raw columns (categories, texts, numbers of any size) on the first arrow, row by row.
 //! [`open_table`] delivers the same tables in chunks, for files larger than memory.
 //!
 //! Each arrow checks what the next one relies on: a [`Table`] has finite features and unique ids, [`EncodedRows`] have
@@ -25,6 +26,7 @@ mod remarks;
 mod removed;
 mod rows_file;
 mod scale;
+mod schema;
 mod stored;
 mod table;
 mod values;
@@ -33,18 +35,24 @@ pub use columns::Columns;
 pub use digest::{IdDigest, IdKey};
 pub use encode::{EncodedRows, FeatureOrder, encode_table};
 pub use error::{
-    AppendError, EncodeError, LabelError, LookupError, ParseScaleError, ReadError, RowsFileError, ScaleError,
-    StoredRowsError,
+    AppendError, CellError, EncodeError, InvalidSchema, LabelError, LookupError, ParseScaleError, ReadError,
+    RowsFileError, ScaleError, SchemaError, StoredRowsError,
 };
 pub use id::{IdKind, RowId};
 pub use labels::{ClassCollector, LabelCodec, MAX_CLASSES};
 pub use memory::MemoryRows;
 pub use place::{Origin, Place, RowNumber};
-pub use read::{ReadProgress, TableReader, carries_labels, is_array, open_table, read_table};
+pub use read::{
+    ReadProgress, TableReader, carries_labels, is_array, open_table, open_table_with, read_table, read_table_with,
+};
 pub use remarks::Remark;
 pub use removed::RemovedIds;
 pub use rows_file::RowsFile;
 pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
+pub use schema::{
+    ColumnKind, ColumnSchema, EntryOrigin, LeftOut, MAX_FEATURES, Missing, ProposalOptions, ProposedColumn, Scalar,
+    Schema, SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange, propose,
+};
 pub use stored::{RowLayout, StoredRows};
 pub use table::{Labels, RawLabels, Table, TableParts};
 pub use values::{FeatureValues, Precision};

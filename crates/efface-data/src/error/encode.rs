@@ -71,10 +71,19 @@ pub enum LabelError {
 
 /// A text is not a way to scale rows.
 #[derive(Debug, thiserror::Error)]
-#[error("scale must be `unit`, `none` or `clip:R` with a positive and finite R, got `{text}`")]
+#[error("scale must be `unit`, `none` or `clip:R` with a positive and finite R, got `{text}`{}", why_not(text))]
 pub struct ParseScaleError {
     /// The text.
     pub text: String,
+}
+
+/// Why a scaler that is known elsewhere is not to be had here.
+fn why_not(text: &str) -> &'static str {
+    if crate::schema::is_fitted_word(text) {
+        ": what is fitted on the rows still depends on those removed later; a schema scales columns by public ranges"
+    } else {
+        ""
+    }
 }
 
 /// One row cannot be scaled.

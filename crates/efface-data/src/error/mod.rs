@@ -2,10 +2,12 @@
 
 mod encode;
 mod read;
+mod schema;
 mod store;
 mod stored;
 
 pub use encode::{EncodeError, LabelError, ParseScaleError, ScaleError};
 pub use read::ReadError;
+pub use schema::{CellError, InvalidSchema, SchemaError};
 pub use store::{AppendError, LookupError, RowsFileError};
 pub use stored::StoredRowsError;

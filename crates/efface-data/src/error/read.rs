@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::schema::CellError;
 use crate::id::RowId;
 use crate::place::{Place, RowNumber};
 use crate::table::listed;
@@ -34,6 +35,47 @@ pub enum ReadError {
         column: String,
         /// The columns of the file.
         known: String,
+    },
+    /// A schema has an entry for a column that is not there.
+    #[error("{}: the schema names column `{column}`, which is not there; there are {known}", file.display())]
+    SchemaColumn {
+        /// The file.
+        file: PathBuf,
+        /// The column of the schema.
+        column: String,
+        /// The columns of the file.
+        known: String,
+    },
+    /// A cell is not what the schema declares.
+    #[error("{place}: {source}")]
+    Cell {
+        /// Where.
+        place: Place,
+        /// Why.
+        source: CellError,
+    },
+    /// The features that were asked for are not those of the schema.
+    #[error("{}: the features are those of the schema and cannot be chosen apart from it", file.display())]
+    FeaturesBesideSchema {
+        /// The file.
+        file: PathBuf,
+    },
+    /// What was seen does not make a schema.
+    #[error("{}: no schema can be proposed: {reason}; leave columns out with --ignore", file.display())]
+    NoProposal {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The format has no use for a schema.
+    #[error(
+        "{}: a schema serves CSV, Parquet, NPY, NPZ and IDX files; the features of libsvm files are numbers already",
+        file.display()
+    )]
+    NoSchema {
+        /// The file.
+        file: PathBuf,
     },
     /// Two columns have the same name.
     #[error("{}: two columns are called `{column}`", file.display())]

@@ -1,10 +1,11 @@
-//! Comma-separated text with a header line. Features are numbers, everything else is text.
+//! Comma-separated text with a header line. Features are numbers, or what a schema makes of texts; all else is text.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 
+use super::cells::CellReader;
 use super::input::{BUFFER_BYTES, Input, Meter};
 use super::lines::LineCounter;
 use super::{ReadProgress, TableReader};
@@ -12,6 +13,9 @@ use crate::columns::{Columns, Roles};
 use crate::error::ReadError;
 use crate::id::RowId;
 use crate::place::{Origin, Place, RowNumber};
+use crate::schema::Schema;
+use crate::schema::cell::Cell;
+use crate::schema::encode::RowEncoder;
 use crate::table::{Labels, RawLabels, Table, TableParts};
 use crate::values::FeatureValues;
 
@@ -23,11 +27,35 @@ pub(super) struct CsvReader {
     header: Vec<String>,
     roles: Roles,
     feature_names: Vec<String>,
+    /// What makes features of cells that are not simply numbers.
+    encoder: Option<RowEncoder>,
     rows_read: u64,
 }
 
 impl CsvReader {
-    pub(super) fn open(path: &Path, columns: &Columns) -> Result<Self, ReadError> {
+    pub(super) fn open(path: &Path, columns: &Columns, schema: Option<&Schema>) -> Result<Self, ReadError> {
+        let resolve = |header: &[String]| match schema {
+            None => columns.resolve(header, path),
+            Some(schema) => columns.resolve_schema(schema, header, path),
+        };
+        Self::open_with(path, resolve, schema.map(RowEncoder::new))
+    }
+
+    /// Opens a file to look at its cells; columns without a name are left out.
+    pub(super) fn open_cells(path: &Path, columns: &Columns) -> Result<Self, ReadError> {
+        let resolve = |header: &[String]| {
+            let unnamed = header.iter().find(|name| name.is_empty());
+            let ignore = columns.ignore.iter().chain(unnamed).cloned().collect();
+            Columns { ignore, ..columns.clone() }.resolve(header, path)
+        };
+        Self::open_with(path, resolve, None)
+    }
+
+    fn open_with(
+        path: &Path,
+        resolve: impl FnOnce(&[String]) -> Result<Roles, ReadError>,
+        encoder: Option<RowEncoder>,
+    ) -> Result<Self, ReadError> {
         let input = Input::open(path)?;
         let meter = input.meter();
         let mut reader =
@@ -36,9 +64,36 @@ impl CsvReader {
         if header.is_empty() {
             return Err(ReadError::Empty { file: path.into() });
         }
-        let roles = columns.resolve(&header, path)?;
-        let feature_names = roles.features.iter().map(|column| header[*column].clone()).collect();
-        Ok(Self { path: path.into(), reader, meter, header, roles, feature_names, rows_read: 0 })
+        let roles = resolve(&header)?;
+        let feature_names = match &encoder {
+            None => roles.features.iter().map(|column| header[*column].clone()).collect(),
+            Some(encoder) => encoder.feature_names().to_vec(),
+        };
+        Ok(Self { path: path.into(), reader, meter, header, roles, feature_names, encoder, rows_read: 0 })
+    }
+}
+
+impl CellReader for CsvReader {
+    fn column_names(&self) -> &[String] {
+        &self.feature_names
+    }
+
+    fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError> {
+        let rows = Rows::new(&self.path, &self.header, &self.roles, None);
+        let mut record = ByteRecord::new();
+        let mut n_rows = 0;
+        while n_rows < max_rows
+            && self.reader.read_byte_record(&mut record).map_err(|error| failed(&self.path, error))?
+        {
+            let end = self.reader.position().byte();
+            let line = first_line(self.reader.get_mut(), &record, end);
+            rows.check_length(&record, line)?;
+            for (index, &column) in self.roles.features.iter().enumerate() {
+                visit(index, Cell::Text(rows.unicode(&record, column, line)?));
+            }
+            n_rows += 1;
+        }
+        Ok(n_rows)
     }
 }
 
@@ -48,7 +103,7 @@ impl TableReader for CsvReader {
     }
 
     fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
-        let mut rows = Rows::new(&self.path, &self.header, &self.roles);
+        let mut rows = Rows::new(&self.path, &self.header, &self.roles, self.encoder.as_ref());
         let mut record = ByteRecord::new();
         while rows.lines.len() < max_rows.max(1) {
             if !self.reader.read_byte_record(&mut record).map_err(|error| failed(&self.path, error))? {
@@ -99,6 +154,7 @@ struct Rows<'a> {
     path: &'a Path,
     header: &'a [String],
     roles: &'a Roles,
+    encoder: Option<&'a RowEncoder>,
     lines: Vec<u64>,
     features: Vec<f64>,
     labels: Vec<String>,
@@ -107,20 +163,30 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(path: &'a Path, header: &'a [String], roles: &'a Roles) -> Self {
+    fn new(path: &'a Path, header: &'a [String], roles: &'a Roles, encoder: Option<&'a RowEncoder>) -> Self {
         let (lines, features, labels) = (Vec::new(), Vec::new(), Vec::new());
-        Self { path, header, roles, lines, features, labels, ids: Vec::new(), subjects: Vec::new() }
+        Self { path, header, roles, encoder, lines, features, labels, ids: Vec::new(), subjects: Vec::new() }
+    }
+
+    fn check_length(&self, record: &ByteRecord, line: u64) -> Result<(), ReadError> {
+        if record.len() == self.header.len() {
+            return Ok(());
+        }
+        let place = Place { file: self.path.into(), row: RowNumber::Line(line), column: None };
+        Err(ReadError::LineLength { place, found: record.len(), expected: self.header.len() })
     }
 
     fn push(&mut self, record: &ByteRecord, line: u64) -> Result<(), ReadError> {
-        if record.len() != self.header.len() {
-            let place = Place { file: self.path.into(), row: RowNumber::Line(line), column: None };
-            return Err(ReadError::LineLength { place, found: record.len(), expected: self.header.len() });
-        }
+        self.check_length(record, line)?;
         self.lines.push(line);
-        for &column in &self.roles.features {
-            let value = self.number(record, column, line)?;
-            self.features.push(value);
+        match self.encoder {
+            None => {
+                for &column in &self.roles.features {
+                    let value = self.number(record, column, line)?;
+                    self.features.push(value);
+                }
+            }
+            Some(encoder) => self.encode(encoder, record, line)?,
         }
         if let Some(column) = self.roles.label {
             let label = self.text(record, column, line)?.to_owned();
@@ -133,6 +199,19 @@ impl<'a> Rows<'a> {
         if let Some(column) = self.roles.subject {
             let subject = RowId::parse(self.text(record, column, line)?);
             self.subjects.push(subject);
+        }
+        Ok(())
+    }
+
+    /// Appends the features that a schema makes of the cells of a record.
+    fn encode(&mut self, encoder: &RowEncoder, record: &ByteRecord, line: u64) -> Result<(), ReadError> {
+        let start = self.features.len();
+        self.features.resize(start + encoder.dim(), 0.0);
+        for (index, &column) in self.roles.features.iter().enumerate() {
+            let cell = Cell::Text(self.unicode(record, column, line)?);
+            encoder
+                .encode(index, &cell, &mut self.features[start..])
+                .map_err(|source| ReadError::Cell { place: self.place(column, line), source })?;
         }
         Ok(())
     }
@@ -164,14 +243,17 @@ impl<'a> Rows<'a> {
     }
 
     fn text<'r>(&self, record: &'r ByteRecord, column: usize, line: u64) -> Result<&'r str, ReadError> {
-        match std::str::from_utf8(&record[column]).map(str::trim) {
-            Ok("") => Err(ReadError::EmptyCell { place: self.place(column, line) }),
-            Ok(text) => Ok(text),
-            Err(_) => {
-                let what = format!("line {line}, column `{}`", self.header[column]);
-                Err(ReadError::NotUnicode { file: self.path.into(), what })
-            }
+        match self.unicode(record, column, line)?.trim() {
+            "" => Err(ReadError::EmptyCell { place: self.place(column, line) }),
+            text => Ok(text),
         }
+    }
+
+    fn unicode<'r>(&self, record: &'r ByteRecord, column: usize, line: u64) -> Result<&'r str, ReadError> {
+        std::str::from_utf8(&record[column]).map_err(|_| {
+            let what = format!("line {line}, column `{}`", self.header[column]);
+            ReadError::NotUnicode { file: self.path.into(), what }
+        })
     }
 
     fn place(&self, column: usize, line: u64) -> Place {

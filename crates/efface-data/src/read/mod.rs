@@ -5,6 +5,7 @@
 
 mod array;
 mod array_table;
+mod cells;
 mod csv;
 mod idx_header;
 mod input;
@@ -21,12 +22,15 @@ mod parquet_columns;
 use std::path::Path;
 
 use self::array_table::ArrayReader;
+use self::cells::EncodedReader;
+pub(crate) use self::cells::open_cells;
 use self::csv::CsvReader;
 use self::kind::Kind;
 use self::libsvm::LibsvmReader;
 use self::parquet::ParquetReader;
 use crate::columns::Columns;
 use crate::error::ReadError;
+use crate::schema::Schema;
 use crate::table::Table;
 
 /// A file that is read as a stream of tables.
@@ -70,14 +74,29 @@ pub struct ReadProgress {
 /// # Ok::<(), efface_data::ReadError>(())
 /// ```
 pub fn open_table(path: impl AsRef<Path>, columns: &Columns) -> Result<Box<dyn TableReader>, ReadError> {
+    open_table_with(path, columns, None)
+}
+
+/// The same, with the features that a schema makes of the columns. Without a schema, columns are features as they are.
+///
+/// With one, [`Columns::features`] must be `None` or all features of the schema.
+pub fn open_table_with(
+    path: impl AsRef<Path>,
+    columns: &Columns,
+    schema: Option<&Schema>,
+) -> Result<Box<dyn TableReader>, ReadError> {
     let path = path.as_ref();
-    Ok(match Kind::of(path) {
-        Some(Kind::Csv) => Box::new(CsvReader::open(path, columns)?),
-        Some(Kind::Npy | Kind::Idx) => Box::new(ArrayReader::open(path, columns)?),
-        Some(Kind::Npz) => Box::new(ArrayReader::open_archive(path, columns)?),
-        Some(Kind::Parquet) => Box::new(ParquetReader::open(path, columns)?),
-        Some(Kind::Libsvm) => Box::new(LibsvmReader::open(path, columns)?),
-        None => return Err(ReadError::UnknownExtension { file: path.into() }),
+    Ok(match (Kind::of(path), schema) {
+        (Some(Kind::Csv), _) => Box::new(CsvReader::open(path, columns, schema)?),
+        (Some(Kind::Parquet), _) => Box::new(ParquetReader::open(path, columns, schema)?),
+        (Some(Kind::Npy | Kind::Idx | Kind::Npz), Some(schema)) => {
+            Box::new(EncodedReader::open(path, columns, schema)?)
+        }
+        (Some(Kind::Npy | Kind::Idx), None) => Box::new(ArrayReader::open(path, columns)?),
+        (Some(Kind::Npz), None) => Box::new(ArrayReader::open_archive(path, columns)?),
+        (Some(Kind::Libsvm), None) => Box::new(LibsvmReader::open(path, columns)?),
+        (Some(Kind::Libsvm), Some(_)) => return Err(ReadError::NoSchema { file: path.into() }),
+        (None, _) => return Err(ReadError::UnknownExtension { file: path.into() }),
     })
 }
 
@@ -92,9 +111,15 @@ pub fn open_table(path: impl AsRef<Path>, columns: &Columns) -> Result<Box<dyn T
 /// # Ok::<(), efface_data::ReadError>(())
 /// ```
 pub fn read_table(path: impl AsRef<Path>, columns: &Columns) -> Result<Table, ReadError> {
+    read_table_with(path, columns, None)
+}
+
+/// The same, with the features that a schema makes of the columns, as [`open_table_with`] reads them.
+pub fn read_table_with(path: impl AsRef<Path>, columns: &Columns, schema: Option<&Schema>) -> Result<Table, ReadError> {
     let path = path.as_ref();
     // One chunk of all rows: nothing is copied, and duplicates are found wherever they are.
-    open_table(path, columns)?.next_chunk(usize::MAX)?.ok_or_else(|| ReadError::Empty { file: path.into() })
+    let chunk = open_table_with(path, columns, schema)?.next_chunk(usize::MAX)?;
+    chunk.ok_or_else(|| ReadError::Empty { file: path.into() })
 }
 
 /// Whether a file is an array by its name: its columns have no names, and labels and ids are in files of their own (or,

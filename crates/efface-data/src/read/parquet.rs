@@ -9,19 +9,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
+use arrow_schema::Fields;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::file::metadata::ParquetMetaData;
 
-use super::parquet_cells::{CellError, Slot, append_ids, append_labels, no_labels, width, write_features};
+use super::cells::{CellReader, Unreadable};
+use super::parquet_cells::{CellError, Slot, append_ids, append_labels, cell, no_labels, width, write_features};
 use super::parquet_columns::{BatchColumn, ColumnPlan};
 use super::{ReadProgress, TableReader};
 use crate::columns::Columns;
 use crate::error::ReadError;
 use crate::id::RowId;
 use crate::place::Origin;
+use crate::schema::Schema;
+use crate::schema::cell::Cell;
+use crate::schema::encode::RowEncoder;
 use crate::table::{Labels, RawLabels, Table, TableParts};
-use crate::values::FeatureValues;
+use crate::values::{FeatureValues, Precision};
 
 /// Reads rows of a Parquet file.
 pub(super) struct ParquetReader {
@@ -33,19 +38,47 @@ pub(super) struct ParquetReader {
     /// Number of features of each column of features.
     widths: Vec<usize>,
     feature_names: Vec<String>,
+    /// What makes features of cells that are not simply numbers.
+    encoder: Option<RowEncoder>,
     file_bytes: u64,
     n_rows: u64,
     rows_read: u64,
 }
 
 impl ParquetReader {
-    pub(super) fn open(path: &Path, columns: &Columns) -> Result<Self, ReadError> {
+    pub(super) fn open(path: &Path, columns: &Columns, schema: Option<&Schema>) -> Result<Self, ReadError> {
+        let Some(schema) = schema else {
+            let mut reader = Self::open_with(path, |fields| ColumnPlan::new(path, fields, columns))?;
+            reader.measure(columns)?;
+            return Ok(reader);
+        };
+        let mut reader = Self::open_with(path, |fields| ColumnPlan::of_schema(path, fields, columns, schema))?;
+        let encoder = RowEncoder::new(schema);
+        reader.plan.precision = Precision::F64;
+        reader.feature_names = encoder.feature_names().to_vec();
+        reader.encoder = Some(encoder);
+        Ok(reader)
+    }
+
+    /// Opens a file to look at its cells.
+    pub(super) fn open_cells(path: &Path, columns: &Columns) -> Result<(Self, Unreadable), ReadError> {
+        let mut unreadable = Vec::new();
+        let mut reader = Self::open_with(path, |fields| {
+            let (plan, others) = ColumnPlan::of_cells(path, fields, columns)?;
+            unreadable = others;
+            Ok(plan)
+        })?;
+        reader.feature_names = reader.plan.features.iter().map(|feature| feature.column.name.clone()).collect();
+        Ok((reader, unreadable))
+    }
+
+    fn open_with(path: &Path, plan: impl FnOnce(&Fields) -> Result<ColumnPlan, ReadError>) -> Result<Self, ReadError> {
         let failed = |source| ReadError::Io { file: path.into(), source };
         let file = File::open(path).map_err(failed)?;
         let file_bytes = file.metadata().map_err(failed)?.len();
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let builder = guarded(path, || ParquetRecordBatchReaderBuilder::try_new_with_options(file, options))?;
-        let plan = ColumnPlan::new(path, builder.schema().fields(), columns)?;
+        let plan = plan(builder.schema().fields())?;
         let (n_rows, n_values) = check_metadata(path, builder.metadata(), &plan.roots, file_bytes)?;
         if n_rows == 0 {
             return Err(ReadError::Empty { file: path.into() });
@@ -55,26 +88,31 @@ impl ParquetReader {
         let builder = builder.with_batch_size(batch_rows as usize).with_projection(projection);
         let batches = guarded(path, || builder.build())?;
         let (widths, feature_names) = (Vec::new(), Vec::new());
-        let mut reader = Self {
+        Ok(Self {
             path: path.into(),
             batches,
             pending: None,
             plan,
             widths,
             feature_names,
+            encoder: None,
             file_bytes,
             n_rows,
             rows_read: 0,
-        };
-        let first = reader.next_batch()?.ok_or_else(|| ReadError::Empty { file: path.into() })?;
-        for feature in &reader.plan.features {
+        })
+    }
+
+    /// Finds in the first batch how long lists are, and names the features.
+    fn measure(&mut self, columns: &Columns) -> Result<(), ReadError> {
+        let first = self.next_batch()?.ok_or_else(|| ReadError::Empty { file: self.path.clone() })?;
+        for feature in &self.plan.features {
             let array = first.column(feature.column.index);
-            let width = width(array, feature.is_list).map_err(|error| reader.cell(error, 0, &feature.column, 0))?;
-            reader.widths.push(width);
+            let width = width(array, feature.is_list).map_err(|error| self.cell(error, 0, &feature.column, 0))?;
+            self.widths.push(width);
         }
-        reader.feature_names = reader.plan.feature_names(path, &reader.widths, columns)?;
-        reader.pending = Some(first);
-        Ok(reader)
+        self.feature_names = self.plan.feature_names(&self.path, &self.widths, columns)?;
+        self.pending = Some(first);
+        Ok(())
     }
 
     /// The next batch that has rows.
@@ -107,7 +145,11 @@ impl ParquetReader {
         let dim = self.feature_names.len();
         let first_row = self.rows_read + rows.n_rows as u64;
         rows.features.extend_zeros(batch.num_rows() * dim);
+        if let (Some(encoder), FeatureValues::F64(values)) = (&self.encoder, &mut rows.features) {
+            self.encode(encoder, batch, &mut values[rows.n_rows * dim..], first_row)?;
+        }
         let mut slot = Slot { first_row: rows.n_rows, dim, offset: 0, width: 0 };
+        // Without a schema there is a width for every column, and with one there is none.
         for (feature, &width) in self.plan.features.iter().zip(&self.widths) {
             slot.width = width;
             write_features(batch.column(feature.column.index), feature.is_list, slot, &mut rows.features)
@@ -126,6 +168,49 @@ impl ParquetReader {
         }
         rows.n_rows += batch.num_rows();
         Ok(())
+    }
+    /// Writes the features that a schema makes of the cells of a batch.
+    fn encode(
+        &self,
+        encoder: &RowEncoder,
+        batch: &RecordBatch,
+        into: &mut [f64],
+        first_row: u64,
+    ) -> Result<(), ReadError> {
+        for (index, feature) in self.plan.features.iter().enumerate() {
+            let array = batch.column(feature.column.index);
+            for (row, into) in into.chunks_exact_mut(encoder.dim()).enumerate() {
+                let cell = cell(array, row).map_err(|error| self.cell(error, first_row, &feature.column, 0))?;
+                encoder.encode(index, &cell, into).map_err(|source| {
+                    let origin = Origin::new(&self.path).starting_at(first_row);
+                    ReadError::Cell { place: origin.place(row, Some(&feature.column.name)), source }
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CellReader for ParquetReader {
+    fn column_names(&self) -> &[String] {
+        &self.feature_names
+    }
+
+    fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError> {
+        let Some(batch) = self.next_batch()? else { return Ok(0) };
+        let n_taken = batch.num_rows().min(usize::try_from(max_rows).unwrap_or(usize::MAX));
+        for (index, feature) in self.plan.features.iter().enumerate() {
+            let array = batch.column(feature.column.index);
+            for row in 0..n_taken {
+                let cell = cell(array, row).map_err(|error| self.cell(error, self.rows_read, &feature.column, 0))?;
+                visit(index, cell);
+            }
+        }
+        if n_taken < batch.num_rows() {
+            self.pending = Some(batch.slice(n_taken, batch.num_rows() - n_taken));
+        }
+        self.rows_read += n_taken as u64;
+        Ok(n_taken as u64)
     }
 }
 

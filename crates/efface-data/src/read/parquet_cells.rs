@@ -9,6 +9,7 @@ use arrow_array::types::{
 use arrow_schema::DataType;
 
 use crate::id::RowId;
+use crate::schema::cell::Cell;
 use crate::table::RawLabels;
 use crate::values::{FeatureValues, Precision};
 
@@ -136,6 +137,47 @@ fn fill<T: Copy, U>(values: &[T], slot: Slot, to: &mut [U], convert: impl Fn(T) 
         let cells = &mut row[slot.offset..slot.offset + slot.width];
         cells.iter_mut().zip(values).for_each(|(cell, value)| *cell = convert(*value));
     }
+}
+
+/// The cell of a row, as it stands.
+pub(super) fn cell(array: &dyn Array, row: usize) -> Result<Cell<'_>, CellError> {
+    if array.is_null(row) {
+        return Ok(Cell::Missing);
+    }
+    macro_rules! cell {
+        ($type:ty, $convert:expr) => {
+            array.as_primitive_opt::<$type>().map(|array| $convert(array.value(row)))
+        };
+    }
+    let cell = match array.data_type() {
+        DataType::Utf8 => array.as_string_opt::<i32>().map(|array| Cell::Text(array.value(row))),
+        DataType::Boolean => array.as_boolean_opt().map(|array| Cell::Boolean(array.value(row))),
+        DataType::Int8 => cell!(Int8Type, |x| Cell::Integer(i128::from(x))),
+        DataType::Int16 => cell!(Int16Type, |x| Cell::Integer(i128::from(x))),
+        DataType::Int32 => cell!(Int32Type, |x| Cell::Integer(i128::from(x))),
+        DataType::Int64 => cell!(Int64Type, |x| Cell::Integer(i128::from(x))),
+        DataType::UInt8 => cell!(UInt8Type, |x| Cell::Integer(i128::from(x))),
+        DataType::UInt16 => cell!(UInt16Type, |x| Cell::Integer(i128::from(x))),
+        DataType::UInt32 => cell!(UInt32Type, |x| Cell::Integer(i128::from(x))),
+        DataType::UInt64 => cell!(UInt64Type, |x| Cell::Integer(i128::from(x))),
+        DataType::Float16 => cell!(Float16Type, |x| Cell::Single(f32::from(x))),
+        DataType::Float32 => cell!(Float32Type, Cell::Single),
+        DataType::Float64 => cell!(Float64Type, Cell::Number),
+        DataType::List(_) => array.as_list_opt::<i32>().and_then(|list| Some(Cell::List(numbers(&list.value(row))?))),
+        _ => None,
+    };
+    cell.ok_or(CellError::Type)
+}
+
+/// The numbers of a list, nulls as NaN.
+fn numbers(array: &dyn Array) -> Option<Vec<f64>> {
+    let mut values = FeatureValues::F64(vec![0.0; array.len()]);
+    write_numbers(array, Slot { first_row: 0, dim: 1, offset: 0, width: 1 }, &mut values).ok()?;
+    let FeatureValues::F64(mut values) = values else { return None };
+    if array.null_count() > 0 {
+        values.iter_mut().enumerate().filter(|(i, _)| array.is_null(*i)).for_each(|(_, value)| *value = f64::NAN);
+    }
+    Some(values)
 }
 
 /// No labels yet, of the kind that a column of this type has.

@@ -7,8 +7,9 @@ use arrow_schema::{DataType, Fields};
 
 use super::array::Role;
 use super::parquet_cells::{feature_precision, is_id, is_label};
-use crate::columns::Columns;
+use crate::columns::{Columns, Roles};
 use crate::error::ReadError;
+use crate::schema::Schema;
 use crate::table::listed;
 use crate::values::Precision;
 
@@ -44,9 +45,49 @@ pub(super) struct FeatureColumn {
 impl ColumnPlan {
     /// Finds the roles among the columns of the file and checks that each has a type that can be read.
     pub(super) fn new(path: &Path, fields: &Fields, columns: &Columns) -> Result<Self, ReadError> {
-        let header: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+        let header = header(fields);
         let (asked, names_elements) = without_elements(columns, &header);
-        let roles = asked.resolve(&header, path)?;
+        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, Wanted::Numbers)?;
+        Ok(Self { names_elements, ..plan })
+    }
+
+    /// The columns of a schema, one per entry: they may hold texts, too.
+    pub(super) fn of_schema(
+        path: &Path,
+        fields: &Fields,
+        columns: &Columns,
+        schema: &Schema,
+    ) -> Result<Self, ReadError> {
+        let roles = columns.resolve_schema(schema, &header(fields), path)?;
+        Self::of_roles(path, fields, &roles, Wanted::Cells)
+    }
+
+    /// All columns that have no other role and can be read, and those that cannot, with their types.
+    pub(super) fn of_cells(
+        path: &Path,
+        fields: &Fields,
+        columns: &Columns,
+    ) -> Result<(Self, Vec<(String, String)>), ReadError> {
+        let header = header(fields);
+        let roles = [&columns.label, &columns.id, &columns.subject];
+        let is_unreadable = |name: &String, data_type: &DataType| {
+            !roles.contains(&&Some(name.clone()))
+                && !columns.ignore.contains(name)
+                && Wanted::Cells.read(data_type).is_none()
+        };
+        let unreadable: Vec<(String, String)> = fields
+            .iter()
+            .filter(|field| is_unreadable(field.name(), field.data_type()))
+            .map(|field| (field.name().clone(), format!("its type {} cannot be read", field.data_type())))
+            .collect();
+        let ignore = columns.ignore.iter().chain(unreadable.iter().map(|(name, _)| name)).cloned().collect();
+        let (asked, _) = without_elements(&Columns { ignore, ..columns.clone() }, &header);
+        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, Wanted::Cells)?;
+        Ok((plan, unreadable))
+    }
+
+    fn of_roles(path: &Path, fields: &Fields, roles: &Roles, wanted: Wanted) -> Result<Self, ReadError> {
+        let header = header(fields);
         let others = [roles.label, roles.id, roles.subject];
         let mut roots: Vec<usize> = roles.features.iter().copied().chain(others.into_iter().flatten()).collect();
         roots.sort_unstable();
@@ -61,7 +102,7 @@ impl ColumnPlan {
             found: fields[root].data_type().to_string(),
             role: role.name(),
             supported: match role {
-                Role::Features => "booleans, integers, floats and lists of these",
+                Role::Features => wanted.supported(),
                 Role::Labels => "booleans, integers, floats and texts",
                 Role::RowIds | Role::Subjects => "integers and texts",
             },
@@ -69,11 +110,8 @@ impl ColumnPlan {
         let mut precision = Precision::F32;
         let mut features = Vec::with_capacity(roles.features.len());
         for &root in &roles.features {
-            let (values, is_list) = match fields[root].data_type() {
-                DataType::List(inner) => (inner.data_type(), true),
-                plain => (plain, false),
-            };
-            let needed = feature_precision(values).ok_or_else(|| refused(root, Role::Features))?;
+            let (needed, is_list) =
+                wanted.read(fields[root].data_type()).ok_or_else(|| refused(root, Role::Features))?;
             if needed == Precision::F64 {
                 precision = needed;
             }
@@ -86,7 +124,7 @@ impl ColumnPlan {
         let label = checked(roles.label, Role::Labels, is_label)?;
         let id = checked(roles.id, Role::RowIds, is_id)?;
         let subject = checked(roles.subject, Role::Subjects, is_id)?;
-        Ok(Self { roots, features, label, id, subject, precision, names_elements })
+        Ok(Self { roots, features, label, id, subject, precision, names_elements: false })
     }
 
     /// The names of all features, once it is known how long lists are; `widths` has one entry per column of features.
@@ -121,6 +159,37 @@ impl ColumnPlan {
         }
         Ok(names)
     }
+}
+
+/// What columns of features may hold.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// Numbers and lists of numbers.
+    Numbers,
+    /// Texts as well.
+    Cells,
+}
+
+impl Wanted {
+    /// The precision that values of a type need, and whether they are lists; `None`: they cannot be read.
+    fn read(self, data_type: &DataType) -> Option<(Precision, bool)> {
+        match data_type {
+            DataType::List(inner) => Some((feature_precision(inner.data_type())?, true)),
+            DataType::Utf8 if matches!(self, Self::Cells) => Some((Precision::F64, false)),
+            plain => Some((feature_precision(plain)?, false)),
+        }
+    }
+
+    fn supported(self) -> &'static str {
+        match self {
+            Self::Numbers => "booleans, integers, floats and lists of these",
+            Self::Cells => "texts, booleans, integers, floats and lists of numbers",
+        }
+    }
+}
+
+fn header(fields: &Fields) -> Vec<String> {
+    fields.iter().map(|field| field.name().clone()).collect()
 }
 
 /// Replaces elements of lists (`name[3]`) among the features by their columns, and tells whether there were any.

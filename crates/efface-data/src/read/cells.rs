@@ -1,0 +1,123 @@
+//! Cells as they stand in a file, before anything is made of them; and tables of numbers read through a schema.
+
+use std::path::Path;
+
+use super::array_table::ArrayReader;
+use super::csv::CsvReader;
+use super::kind::Kind;
+use super::parquet::ParquetReader;
+use super::{ReadProgress, TableReader};
+use crate::columns::Columns;
+use crate::error::ReadError;
+use crate::schema::Schema;
+use crate::schema::cell::Cell;
+use crate::schema::encode::RowEncoder;
+use crate::table::{Table, TableParts, listed};
+use crate::values::FeatureValues;
+
+/// A file whose cells can be looked at.
+pub(crate) trait CellReader {
+    /// Names of the columns that have no other role.
+    fn column_names(&self) -> &[String];
+
+    /// Visits the cells of at most `max_rows` rows, each with the index of its column, and returns the number of rows;
+    /// 0 at the end of the file. The cells of one column come in the order of rows.
+    fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError>;
+}
+
+/// Columns of a type that cannot be read, and why.
+pub(crate) type Unreadable = Vec<(String, String)>;
+
+/// Opens a file to look at its cells.
+pub(crate) fn open_cells(path: &Path, columns: &Columns) -> Result<(Box<dyn CellReader>, Unreadable), ReadError> {
+    Ok(match Kind::of(path) {
+        Some(Kind::Csv) => (Box::new(CsvReader::open_cells(path, columns)?), Vec::new()),
+        Some(Kind::Parquet) => {
+            let (reader, unreadable) = ParquetReader::open_cells(path, columns)?;
+            (Box::new(reader), unreadable)
+        }
+        Some(Kind::Npy | Kind::Idx) => (Box::new(ArrayReader::open(path, columns)?), Vec::new()),
+        Some(Kind::Npz) => (Box::new(ArrayReader::open_archive(path, columns)?), Vec::new()),
+        Some(Kind::Libsvm) => return Err(ReadError::NoSchema { file: path.into() }),
+        None => return Err(ReadError::UnknownExtension { file: path.into() }),
+    })
+}
+
+impl CellReader for ArrayReader {
+    fn column_names(&self) -> &[String] {
+        self.feature_names()
+    }
+
+    fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError> {
+        let max_rows = usize::try_from(max_rows).unwrap_or(usize::MAX);
+        let Some(table) = self.next_chunk(max_rows)? else { return Ok(0) };
+        for row in 0..table.n_rows() {
+            for column in 0..table.feature_names().len() {
+                visit(column, cell(&table, row, column));
+            }
+        }
+        Ok(table.n_rows() as u64)
+    }
+}
+
+/// A table of numbers whose columns a schema encodes.
+pub(super) struct EncodedReader {
+    inner: Box<dyn TableReader>,
+    encoder: RowEncoder,
+    /// For each entry of the schema its column in the inner table, and that column's name.
+    columns: Vec<(usize, String)>,
+}
+
+impl EncodedReader {
+    /// Opens an array. Its columns are `x0`, `x1`, …; those without an entry are left out.
+    pub(super) fn open(path: &Path, columns: &Columns, schema: &Schema) -> Result<Self, ReadError> {
+        columns.check_are_of(schema, path)?;
+        let all = Columns { features: None, ignore: Vec::new(), ..columns.clone() };
+        let inner: Box<dyn TableReader> = match Kind::of(path) {
+            Some(Kind::Npz) => Box::new(ArrayReader::open_archive(path, &all)?),
+            _ => Box::new(ArrayReader::open(path, &all)?),
+        };
+        let names = inner.feature_names();
+        let find = |name: &String| {
+            let missing = || ReadError::SchemaColumn { file: path.into(), column: name.clone(), known: listed(names) };
+            Ok((names.iter().position(|other| other == name).ok_or_else(missing)?, name.clone()))
+        };
+        let columns = schema.columns().iter().map(|column| find(&column.name)).collect::<Result<_, ReadError>>()?;
+        Ok(Self { encoder: RowEncoder::new(schema), columns, inner })
+    }
+}
+
+impl TableReader for EncodedReader {
+    fn feature_names(&self) -> &[String] {
+        self.encoder.feature_names()
+    }
+
+    fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
+        let Some(table) = self.inner.next_chunk(max_rows)? else { return Ok(None) };
+        let dim = self.encoder.dim();
+        let mut features = vec![0.0; table.n_rows() * dim];
+        for (row, into) in features.chunks_exact_mut(dim).enumerate() {
+            for (entry, (column, name)) in self.columns.iter().enumerate() {
+                self.encoder.encode(entry, &cell(&table, row, *column), into).map_err(|source| {
+                    let place = table.origin().place(row, Some(name));
+                    ReadError::Cell { place, source }
+                })?;
+            }
+        }
+        let feature_names = self.encoder.feature_names().to_vec();
+        let features = FeatureValues::F64(features);
+        Table::new(TableParts { feature_names, features, ..table.into_parts() }).map(Some)
+    }
+
+    fn progress(&self) -> ReadProgress {
+        self.inner.progress()
+    }
+}
+
+fn cell(table: &Table, row: usize, column: usize) -> Cell<'static> {
+    let index = row * table.feature_names().len() + column;
+    match table.features() {
+        FeatureValues::F32(values) => Cell::Single(values[index]),
+        FeatureValues::F64(values) => Cell::Number(values[index]),
+    }
+}

@@ -1,0 +1,200 @@
+//! What one column of a table becomes: a kind, what a missing value becomes, and where the entry comes from.
+
+use super::cell::spelling_of;
+
+/// The entry of one column. Only a checked [`Schema`](super::Schema) has them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnSchema {
+    /// The column's name in the file.
+    pub name: String,
+    /// How its values become features.
+    pub kind: ColumnKind,
+    /// What a missing value becomes.
+    pub missing: Missing,
+    /// Whether the entry was chosen without a look at the rows.
+    pub origin: EntryOrigin,
+}
+
+/// How values become features, one row at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnKind {
+    /// A number: its public range becomes [−1, 1].
+    ///
+    /// ```text
+    /// x ↦ (2x − low − high) / (high − low),   x clipped to [low, high] first
+    /// ```
+    Numeric {
+        /// The range.
+        range: ValueRange,
+    },
+    /// One of the declared values: 1 in the feature of that value, 0 in the others.
+    Categorical {
+        /// The values, in the order of their features.
+        values: Vec<String>,
+        /// What any other value becomes.
+        unknown: Unknown,
+    },
+    /// Any text: 1 in the bucket that a public hash of column and value picks, 0 in the others.
+    Hashed {
+        /// Number of buckets.
+        buckets: usize,
+    },
+    /// True becomes 1, false −1.
+    Boolean {
+        /// Spellings of true.
+        true_values: Vec<String>,
+        /// Spellings of false.
+        false_values: Vec<String>,
+    },
+    /// A list of numbers, each as [`Numeric`](Self::Numeric).
+    Vector {
+        /// Its length.
+        dim: usize,
+        /// The range of every element.
+        range: ValueRange,
+    },
+}
+
+/// Two finite numbers, the lower one first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ValueRange {
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+/// What a value becomes that is not among the declared ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// 1 in a feature of its own.
+    Slot,
+    /// An error.
+    Error,
+}
+
+/// What a missing value becomes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Missing {
+    /// An error.
+    Error,
+    /// 0 in every feature of the column: the middle of a range, no category.
+    Zero,
+    /// 1 in a feature of its own, 0 in the others.
+    Slot,
+    /// This value, a public constant.
+    Value(Scalar),
+}
+
+/// A value as it is written in a schema.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(untagged, expecting = "a text, a number, true or false")]
+pub enum Scalar {
+    /// `true` or `false`.
+    Boolean(bool),
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
+/// Where an entry comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryOrigin {
+    /// A person says that it was chosen without the rows, or that its choice gives nothing about them away.
+    Public,
+    /// Proposed from the rows, and nobody has looked at it. Outside the guarantee.
+    Inferred,
+}
+
+impl ColumnSchema {
+    /// Number of features.
+    pub fn width(&self) -> usize {
+        let kind = match &self.kind {
+            ColumnKind::Numeric { .. } | ColumnKind::Boolean { .. } => 1,
+            ColumnKind::Categorical { values, unknown } => values.len() + usize::from(*unknown == Unknown::Slot),
+            ColumnKind::Hashed { buckets } => *buckets,
+            ColumnKind::Vector { dim, .. } => *dim,
+        };
+        kind + usize::from(self.missing == Missing::Slot)
+    }
+
+    /// Names of the features: `age`, `job=clerk`, `job=?unknown`, `zip#17`, `face[3]`, `age=?missing`.
+    pub fn feature_names(&self) -> Vec<String> {
+        let name = &self.name;
+        let mut names = Vec::with_capacity(self.width());
+        match &self.kind {
+            ColumnKind::Numeric { .. } | ColumnKind::Boolean { .. } => names.push(name.clone()),
+            ColumnKind::Categorical { values, unknown } => {
+                names.extend(values.iter().map(|value| format!("{name}={value}")));
+                if *unknown == Unknown::Slot {
+                    names.push(format!("{name}=?unknown"));
+                }
+            }
+            ColumnKind::Hashed { buckets } => names.extend((0..*buckets).map(|bucket| format!("{name}#{bucket}"))),
+            ColumnKind::Vector { dim, .. } => names.extend((0..*dim).map(|element| format!("{name}[{element}]"))),
+        }
+        if self.missing == Missing::Slot {
+            names.push(format!("{name}=?missing"));
+        }
+        names
+    }
+
+    /// No row has a larger sum of squares in these features.
+    pub(super) fn largest_square(&self) -> f64 {
+        match &self.kind {
+            ColumnKind::Vector { dim, .. } => *dim as f64,
+            _ => 1.0,
+        }
+    }
+}
+
+impl ColumnKind {
+    /// The tag in a schema file.
+    pub fn tag(&self) -> &'static str {
+        match self {
+            Self::Numeric { .. } => "numeric",
+            Self::Categorical { .. } => "categorical",
+            Self::Hashed { .. } => "hashed",
+            Self::Boolean { .. } => "boolean",
+            Self::Vector { .. } => "vector",
+        }
+    }
+}
+
+impl ValueRange {
+    /// `None` unless both ends and their difference are finite and the lower end is first.
+    pub fn new(low: f64, high: f64) -> Option<Self> {
+        (low < high && (high - low).is_finite()).then_some(Self { low, high })
+    }
+
+    /// Lower end.
+    pub fn low(self) -> f64 {
+        self.low
+    }
+
+    /// Upper end.
+    pub fn high(self) -> f64 {
+        self.high
+    }
+
+    /// The place of a finite number in the range, from −1 to 1; beyond the ends it is clipped.
+    ///
+    /// ```text
+    /// ((x − low) − (high − x)) / (high − low)
+    /// ```
+    pub(super) fn scale(self, x: f64) -> f64 {
+        // In this order nothing overflows, and the ends become −1 and 1 exactly.
+        let x = x.clamp(self.low, self.high);
+        ((x - self.low) - (self.high - x)) / (self.high - self.low)
+    }
+}
+
+impl Scalar {
+    /// The text that a cell of this value has.
+    pub(super) fn spelling(&self) -> String {
+        match self {
+            Self::Boolean(value) => value.to_string(),
+            Self::Number(value) => spelling_of(*value),
+            Self::Text(text) => super::cell::canonical(text).to_owned(),
+        }
+    }
+}

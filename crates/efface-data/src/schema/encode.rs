@@ -1,0 +1,200 @@
+//! From the cells of a row to its features. What becomes of a cell depends on that cell and the schema alone.
+
+use std::collections::{HashMap, HashSet};
+
+use sha2::{Digest, Sha256};
+
+use super::Schema;
+use super::cell::{Cell, canonical};
+use super::column::{ColumnKind, ColumnSchema, Missing, Scalar, Unknown, ValueRange};
+use crate::error::CellError;
+use crate::table::listed;
+
+/// Encodes the cells of rows, column by column.
+pub(crate) struct RowEncoder {
+    columns: Vec<ColumnEncoder>,
+    markers: HashSet<String>,
+    feature_names: Vec<String>,
+}
+
+impl RowEncoder {
+    pub(crate) fn new(schema: &Schema) -> Self {
+        let mut offset = 0;
+        let columns = schema.columns().iter().map(|column| {
+            let encoder = ColumnEncoder::new(column, offset);
+            offset += column.width();
+            encoder
+        });
+        Self {
+            columns: columns.collect(),
+            markers: schema.missing_markers().iter().cloned().collect(),
+            feature_names: schema.feature_names(),
+        }
+    }
+
+    /// Names of the features of a row.
+    pub(crate) fn feature_names(&self) -> &[String] {
+        &self.feature_names
+    }
+
+    /// Number of features of a row.
+    pub(crate) fn dim(&self) -> usize {
+        self.feature_names.len()
+    }
+
+    /// Writes the features of the schema's column `column` into a row of zeros.
+    pub(crate) fn encode(&self, column: usize, cell: &Cell<'_>, row: &mut [f64]) -> Result<(), CellError> {
+        let encoder = &self.columns[column];
+        let into = &mut row[encoder.offset..encoder.offset + encoder.width];
+        if is_missing(cell, |text| self.markers.contains(text)) {
+            let filling = encoder.missing.as_deref().ok_or(CellError::Missing)?;
+            into.copy_from_slice(filling);
+            return Ok(());
+        }
+        encoder.rule.encode(cell, into)
+    }
+}
+
+/// Whether nothing stands in a cell: always for nulls and blanks, and for what is marked so.
+pub(super) fn is_missing(cell: &Cell<'_>, is_marker: impl Fn(&str) -> bool) -> bool {
+    match cell {
+        Cell::Missing => true,
+        Cell::Text(text) => {
+            let text = canonical(text);
+            text.is_empty() || is_marker(text)
+        }
+        Cell::Number(x) if x.is_nan() => true,
+        Cell::Single(x) if x.is_nan() => true,
+        Cell::Boolean(_) | Cell::List(_) => false,
+        Cell::Integer(_) | Cell::Number(_) | Cell::Single(_) => is_marker(&cell.spelling()),
+    }
+}
+
+struct ColumnEncoder {
+    /// First feature of the column.
+    offset: usize,
+    width: usize,
+    rule: Rule,
+    /// Features of a missing value; `None`: an error.
+    missing: Option<Vec<f64>>,
+}
+
+impl ColumnEncoder {
+    fn new(column: &ColumnSchema, offset: usize) -> Self {
+        let (rule, width) = (Rule::new(column), column.width());
+        let mut filling = vec![0.0; width];
+        let missing = match &column.missing {
+            Missing::Error => None,
+            Missing::Zero => Some(filling),
+            Missing::Slot => {
+                filling[width - 1] = 1.0;
+                Some(filling)
+            }
+            // A checked schema has no value here that its column cannot encode; if it had, missing would be an error.
+            Missing::Value(value) => rule.encode(&value.cell(), &mut filling).is_ok().then_some(filling),
+        };
+        Self { offset, width, rule, missing }
+    }
+}
+
+/// A kind, ready for look-ups.
+enum Rule {
+    Number(ValueRange),
+    Category { index_of: HashMap<String, usize>, unknown: Option<usize>, known: String },
+    Bucket { column: String, buckets: usize },
+    Truth { truth_of: HashMap<String, bool>, known: String },
+    Vector { dim: usize, range: ValueRange },
+}
+
+impl Rule {
+    fn new(column: &ColumnSchema) -> Self {
+        match &column.kind {
+            ColumnKind::Numeric { range } => Self::Number(*range),
+            ColumnKind::Categorical { values, unknown } => Self::Category {
+                index_of: values.iter().cloned().zip(0..).collect(),
+                unknown: (*unknown == Unknown::Slot).then_some(values.len()),
+                known: listed(values),
+            },
+            ColumnKind::Hashed { buckets } => Self::Bucket { column: column.name.clone(), buckets: *buckets },
+            ColumnKind::Boolean { true_values, false_values } => {
+                let yes = true_values.iter().map(|text| (text.clone(), true));
+                let no = false_values.iter().map(|text| (text.clone(), false));
+                let known = listed(&[true_values.as_slice(), false_values.as_slice()].concat());
+                Self::Truth { truth_of: yes.chain(no).collect(), known }
+            }
+            ColumnKind::Vector { dim, range } => Self::Vector { dim: *dim, range: *range },
+        }
+    }
+
+    /// Writes the features of a cell in which something stands; `into` holds zeros.
+    fn encode(&self, cell: &Cell<'_>, into: &mut [f64]) -> Result<(), CellError> {
+        if let (Cell::List(values), false) = (cell, matches!(self, Self::Vector { .. })) {
+            return Err(CellError::List { found: values.len() });
+        }
+        match self {
+            Self::Number(range) => into[0] = range.scale(number(cell)?),
+            Self::Category { index_of, unknown, known } => {
+                let value = cell.spelling();
+                let index = index_of.get(value.as_ref()).copied().or(*unknown);
+                let index =
+                    index.ok_or_else(|| CellError::Undeclared { value: value.into_owned(), known: known.clone() })?;
+                into[index] = 1.0;
+            }
+            Self::Bucket { column, buckets } => into[bucket(column, &cell.spelling(), *buckets)] = 1.0,
+            Self::Truth { truth_of, known } => {
+                let value = cell.spelling();
+                let declared = truth_of.get(value.as_ref()).copied();
+                // A typed boolean says itself which of the two it is.
+                let typed = if let Cell::Boolean(truth) = cell { Some(*truth) } else { None };
+                let truth = declared
+                    .or(typed)
+                    .ok_or_else(|| CellError::NotABoolean { value: value.into_owned(), known: known.clone() })?;
+                into[0] = if truth { 1.0 } else { -1.0 };
+            }
+            Self::Vector { dim, range } => {
+                let Cell::List(values) = cell else {
+                    return Err(CellError::NotAList { value: cell.spelling().into_owned() });
+                };
+                if values.len() != *dim {
+                    return Err(CellError::ListLength { found: values.len(), expected: *dim });
+                }
+                if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+                    return Err(CellError::NotFinite { value: value.to_string() });
+                }
+                into.iter_mut().zip(values).for_each(|(into, value)| *into = range.scale(*value));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn number(cell: &Cell<'_>) -> Result<f64, CellError> {
+    match cell.number() {
+        Some(x) if x.is_finite() => Ok(x),
+        Some(_) => Err(CellError::NotFinite { value: cell.spelling().into_owned() }),
+        None => Err(CellError::NotANumber { value: cell.spelling().into_owned() }),
+    }
+}
+
+/// The bucket of a value: the same on every machine and in every version.
+///
+/// ```text
+/// first 8 bytes of SHA-256(column ‖ 0 ‖ value), little-endian, modulo the number of buckets
+/// ```
+///
+/// Each column picks one bucket per row, so no signs are needed to keep collisions from adding up.
+fn bucket(column: &str, value: &str, buckets: usize) -> usize {
+    let digest = Sha256::new().chain_update(column).chain_update([0]).chain_update(value).finalize();
+    let first = digest.iter().take(8).rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    (first % buckets as u64) as usize
+}
+
+impl Scalar {
+    fn cell(&self) -> Cell<'_> {
+        match self {
+            Self::Boolean(value) => Cell::Boolean(*value),
+            Self::Number(value) => Cell::Number(*value),
+            Self::Text(text) => Cell::Text(text),
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! The written form of a schema, in TOML files and in the JSON of published models, and the checks of its entries.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::cell::canonical;
+use super::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, Unknown, ValueRange};
+use super::{FORMAT, MAX_FEATURES, Schema, fitted};
+use crate::error::{InvalidSchema, SchemaError};
+
+/// A schema as it is written.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SchemaFile {
+    format: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subject: Option<String>,
+    #[serde(default)]
+    missing_markers: Vec<String>,
+    #[serde(default)]
+    column: Vec<ColumnEntry>,
+}
+
+/// An entry as it is written: which keys it may have depends on its kind.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ColumnEntry {
+    name: String,
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    range: Option<[f64; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    values: Option<Vec<Scalar>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unknown: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    buckets: Option<u64>,
+    #[serde(default, rename = "true", skip_serializing_if = "Option::is_none")]
+    true_values: Option<Vec<Scalar>>,
+    #[serde(default, rename = "false", skip_serializing_if = "Option::is_none")]
+    false_values: Option<Vec<Scalar>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dim: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    missing: Option<MissingEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged, expecting = "missing must be \"error\", \"zero\", \"slot\" or { value = … }")]
+enum MissingEntry {
+    Choice(String),
+    Value(MissingValue),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MissingValue {
+    value: Scalar,
+}
+
+/// Reads the text of a schema; `path` is for messages.
+pub(super) fn parse(text: &str, path: &Path) -> Result<Schema, SchemaError> {
+    let invalid = |source| SchemaError::Invalid { file: path.into(), source };
+    let syntax = |error: &toml::de::Error| {
+        let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        SchemaError::Syntax { file: path.into(), line, reason: error.message().replace('\n', "; ") }
+    };
+    let text = text.trim_start_matches('\u{feff}');
+    let plain: toml::Table = text.parse().map_err(|error| syntax(&error))?;
+    fitted::refuse_fitted(&plain).map_err(invalid)?;
+    let file: SchemaFile = toml::from_str(text).map_err(|error| syntax(&error))?;
+    Schema::try_from(file).map_err(invalid)
+}
+
+impl TryFrom<SchemaFile> for Schema {
+    type Error = InvalidSchema;
+
+    fn try_from(file: SchemaFile) -> Result<Self, InvalidSchema> {
+        if file.format != FORMAT {
+            return Err(InvalidSchema::UnknownFormat { found: file.format });
+        }
+        let missing_markers: Vec<String> =
+            file.missing_markers.iter().map(|marker| canonical(marker).to_owned()).collect();
+        let columns = file.column.into_iter().map(|entry| entry.check(&missing_markers)).collect::<Result<_, _>>()?;
+        Self::new((file.label, file.id, file.subject), missing_markers, columns)
+    }
+}
+
+impl From<Schema> for SchemaFile {
+    fn from(schema: Schema) -> Self {
+        Self {
+            format: FORMAT.into(),
+            label: schema.label,
+            id: schema.id,
+            subject: schema.subject,
+            missing_markers: schema.missing_markers,
+            column: schema.columns.into_iter().map(ColumnEntry::from).collect(),
+        }
+    }
+}
+
+impl ColumnEntry {
+    fn check(self, markers: &[String]) -> Result<ColumnSchema, InvalidSchema> {
+        let origin = match self.origin.as_deref() {
+            Some("public") => EntryOrigin::Public,
+            // What nobody has called public is not.
+            None | Some("inferred") => EntryOrigin::Inferred,
+            Some(other) => return Err(self.unknown_choice("origin", "\"public\" or \"inferred\"", other)),
+        };
+        let kind = match self.kind.as_str() {
+            "numeric" => ColumnKind::Numeric { range: self.range("numeric")? },
+            "categorical" => self.categorical(markers)?,
+            "hashed" => {
+                let needed = "buckets, such as buckets = 256";
+                ColumnKind::Hashed { buckets: self.size("hashed", "buckets", self.buckets, needed)? }
+            }
+            "boolean" => self.boolean(markers)?,
+            "vector" => {
+                let dim = self.size("vector", "dim", self.dim, "dim, the length of its lists")?;
+                ColumnKind::Vector { dim, range: self.range("vector")? }
+            }
+            other => return Err(self.unknown_choice("kind", KINDS, other)),
+        };
+        self.refuse_foreign(&kind)?;
+        let missing = self.missing(&kind)?;
+        Ok(ColumnSchema { name: self.name, kind, missing, origin })
+    }
+
+    fn range(&self, kind: &'static str) -> Result<ValueRange, InvalidSchema> {
+        let needed = "range = [low, high], two public numbers";
+        let [low, high] = self.range.ok_or_else(|| self.needs(kind, needed))?;
+        ValueRange::new(low, high).ok_or_else(|| InvalidSchema::Range { column: self.name.clone(), low, high })
+    }
+
+    fn size(
+        &self,
+        kind: &'static str,
+        key: &'static str,
+        size: Option<u64>,
+        needed: &'static str,
+    ) -> Result<usize, InvalidSchema> {
+        let found = size.ok_or_else(|| self.needs(kind, needed))?;
+        match usize::try_from(found) {
+            Ok(size) if (1..=MAX_FEATURES).contains(&size) => Ok(size),
+            _ => Err(InvalidSchema::Size { column: self.name.clone(), key, found }),
+        }
+    }
+
+    fn categorical(&self, markers: &[String]) -> Result<ColumnKind, InvalidSchema> {
+        let needed = "values, such as values = [\"red\", \"green\"]";
+        let values = self.values.as_deref().ok_or_else(|| self.needs("categorical", needed))?;
+        let unknown = match self.unknown.as_deref() {
+            None | Some("slot") => Unknown::Slot,
+            Some("error") => Unknown::Error,
+            Some(other) => return Err(self.unknown_choice("unknown", "\"slot\" or \"error\"", other)),
+        };
+        let values = self.spellings(&[("values", values)], markers)?.swap_remove(0);
+        Ok(ColumnKind::Categorical { values, unknown })
+    }
+
+    fn boolean(&self, markers: &[String]) -> Result<ColumnKind, InvalidSchema> {
+        let usual = |spellings: [&str; 3]| spellings.map(|text| Scalar::Text(text.into())).to_vec();
+        let (yes, no) = match (&self.true_values, &self.false_values) {
+            (None, None) => (usual(["true", "True", "TRUE"]), usual(["false", "False", "FALSE"])),
+            (Some(yes), Some(no)) => (yes.clone(), no.clone()),
+            _ => return Err(self.needs("boolean", "both true = […] and false = […], or neither")),
+        };
+        let mut spellings = self.spellings(&[("true", &yes), ("false", &no)], markers)?;
+        let false_values = spellings.pop().unwrap_or_default();
+        Ok(ColumnKind::Boolean { true_values: spellings.pop().unwrap_or_default(), false_values })
+    }
+
+    /// Lists of declared values in their canonical spelling: none empty, none twice, none a marker of missing values.
+    fn spellings(
+        &self,
+        lists: &[(&'static str, &[Scalar])],
+        markers: &[String],
+    ) -> Result<Vec<Vec<String>>, InvalidSchema> {
+        let column = || self.name.clone();
+        let n_values: usize = lists.iter().map(|(_, values)| values.len()).sum();
+        if n_values > MAX_FEATURES {
+            return Err(InvalidSchema::Size { column: column(), key: lists[0].0, found: n_values as u64 });
+        }
+        let mut seen = std::collections::HashSet::new();
+        let mut spelt = Vec::with_capacity(lists.len());
+        for (key, values) in lists {
+            if values.is_empty() {
+                return Err(InvalidSchema::NoValues { column: column(), key });
+            }
+            let mut spellings = Vec::with_capacity(values.len());
+            for value in values.iter().map(Scalar::spelling) {
+                if value.is_empty() || markers.contains(&value) {
+                    return Err(InvalidSchema::ValueIsMissing { column: column(), value });
+                }
+                if !seen.insert(value.clone()) {
+                    return Err(InvalidSchema::DuplicateValue { column: column(), value });
+                }
+                spellings.push(value);
+            }
+            spelt.push(spellings);
+        }
+        Ok(spelt)
+    }
+
+    fn missing(&self, kind: &ColumnKind) -> Result<Missing, InvalidSchema> {
+        let value = match &self.missing {
+            None => return Ok(Missing::Error),
+            Some(MissingEntry::Choice(choice)) => {
+                return match choice.as_str() {
+                    "error" => Ok(Missing::Error),
+                    "zero" => Ok(Missing::Zero),
+                    "slot" => Ok(Missing::Slot),
+                    other => Err(self.unknown_choice("missing", MISSING_CHOICES, other)),
+                };
+            }
+            Some(MissingEntry::Value(MissingValue { value })) => value,
+        };
+        let (fits, reason) = match (kind, value) {
+            (ColumnKind::Numeric { range }, Scalar::Number(x)) => {
+                ((range.low..=range.high).contains(x), "it is outside the range")
+            }
+            (ColumnKind::Numeric { .. }, _) => (false, "it is not a number"),
+            (ColumnKind::Categorical { values, .. }, value) => {
+                (values.contains(&value.spelling()), "it is not among the declared values")
+            }
+            (ColumnKind::Boolean { .. }, Scalar::Boolean(_)) => (true, ""),
+            (ColumnKind::Boolean { true_values, false_values }, value) => {
+                let spelling = value.spelling();
+                let known = true_values.contains(&spelling) || false_values.contains(&spelling);
+                (known, "it is no spelling of true or false")
+            }
+            (ColumnKind::Hashed { .. }, value) => (!value.spelling().is_empty(), "it is empty"),
+            (ColumnKind::Vector { .. }, _) => (false, "a vector can be missing as \"error\", \"zero\" or \"slot\""),
+        };
+        if fits {
+            return Ok(Missing::Value(value.clone()));
+        }
+        let value = match value {
+            Scalar::Text(text) => format!("{text:?}"),
+            other => other.spelling(),
+        };
+        Err(InvalidSchema::MissingValue { column: self.name.clone(), value, reason })
+    }
+
+    /// Refuses keys that the kind has no use for.
+    fn refuse_foreign(&self, kind: &ColumnKind) -> Result<(), InvalidSchema> {
+        let own: &[&str] = match kind {
+            ColumnKind::Numeric { .. } => &["range"],
+            ColumnKind::Categorical { .. } => &["values", "unknown"],
+            ColumnKind::Hashed { .. } => &["buckets"],
+            ColumnKind::Boolean { .. } => &["true", "false"],
+            ColumnKind::Vector { .. } => &["range", "dim"],
+        };
+        let given = [
+            ("range", self.range.is_some()),
+            ("values", self.values.is_some()),
+            ("unknown", self.unknown.is_some()),
+            ("buckets", self.buckets.is_some()),
+            ("true", self.true_values.is_some()),
+            ("false", self.false_values.is_some()),
+            ("dim", self.dim.is_some()),
+        ];
+        match given.iter().find(|(key, given)| *given && !own.contains(key)) {
+            Some((key, _)) => Err(InvalidSchema::Foreign { column: self.name.clone(), kind: kind.tag(), key }),
+            None => Ok(()),
+        }
+    }
+
+    fn needs(&self, kind: &'static str, needed: &'static str) -> InvalidSchema {
+        InvalidSchema::Needs { column: self.name.clone(), kind, needed }
+    }
+
+    fn unknown_choice(&self, key: &'static str, allowed: &'static str, found: &str) -> InvalidSchema {
+        InvalidSchema::UnknownChoice { column: self.name.clone(), key, allowed, found: found.to_owned() }
+    }
+}
+
+impl From<ColumnSchema> for ColumnEntry {
+    fn from(column: ColumnSchema) -> Self {
+        let texts = |values: Vec<String>| Some(values.into_iter().map(Scalar::Text).collect());
+        let entry = Self {
+            name: column.name,
+            kind: column.kind.tag().into(),
+            missing: Some(match column.missing {
+                Missing::Error => MissingEntry::Choice("error".into()),
+                Missing::Zero => MissingEntry::Choice("zero".into()),
+                Missing::Slot => MissingEntry::Choice("slot".into()),
+                Missing::Value(value) => MissingEntry::Value(MissingValue { value }),
+            }),
+            origin: Some(column.origin.tag().into()),
+            ..Self::default()
+        };
+        match column.kind {
+            ColumnKind::Numeric { range } => Self { range: Some([range.low, range.high]), ..entry },
+            ColumnKind::Categorical { values, unknown } => {
+                let unknown = if unknown == Unknown::Slot { "slot" } else { "error" };
+                Self { values: texts(values), unknown: Some(unknown.into()), ..entry }
+            }
+            ColumnKind::Hashed { buckets } => Self { buckets: Some(buckets as u64), ..entry },
+            ColumnKind::Boolean { true_values, false_values } => {
+                Self { true_values: texts(true_values), false_values: texts(false_values), ..entry }
+            }
+            ColumnKind::Vector { dim, range } => {
+                Self { dim: Some(dim as u64), range: Some([range.low, range.high]), ..entry }
+            }
+        }
+    }
+}
+
+impl EntryOrigin {
+    /// The tag in a schema file.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Inferred => "inferred",
+        }
+    }
+}
+
+const KINDS: &str = "\"numeric\", \"categorical\", \"hashed\", \"boolean\" or \"vector\"";
+
+const MISSING_CHOICES: &str = "\"error\", \"zero\", \"slot\" or { value = … }";

@@ -1,0 +1,190 @@
+//! A schema: what each column of a raw table becomes, by public constants and one row at a time.
+//!
+//! Numbers are brought to [−1, 1] by a declared range, categories to declared slots, texts to hashed buckets. Nothing is
+//! fitted on the rows, so removing one row changes no other; a schema that asks for a fitted scaler is refused. What was
+//! proposed from the rows ([`propose`]) is marked `inferred` until a person marks it `public`: such entries are outside
+//! every guarantee, and status and certificates name their columns. `docs/schema.md` describes the file.
+
+pub(crate) mod cell;
+mod column;
+pub(crate) mod encode;
+mod file;
+mod fitted;
+mod infer;
+mod nice;
+mod proposal;
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, Unknown, ValueRange};
+pub(crate) use self::fitted::is_fitted_word;
+pub use self::infer::{ProposalOptions, propose};
+pub use self::proposal::{LeftOut, ProposedColumn, SchemaProposal};
+use crate::columns::Columns;
+use crate::error::{InvalidSchema, SchemaError};
+
+/// Tag of the form. Its meaning never changes.
+pub(crate) const FORMAT: &str = "efface-schema-1";
+
+/// Rows are dense: more features than this are taken for a mistake.
+pub const MAX_FEATURES: usize = 100_000;
+
+/// Texts that usually mean that nothing is there. An empty cell, a null and a typed NaN always do.
+pub const USUAL_MISSING_MARKERS: [&str; 7] = ["?", "NA", "N/A", "NaN", "nan", "null", "NULL"];
+
+/// What each column becomes. Built by [`Schema::load`], [`Schema::parse`] or [`propose`], and valid whenever it is there.
+///
+/// ```
+/// use efface_data::Schema;
+///
+/// let schema = Schema::parse(
+///     r#"
+///     format = "efface-schema-1"
+///     label = "churned"
+///     missing_markers = ["?"]
+///
+///     [[column]]
+///     name = "age"
+///     kind = "numeric"
+///     range = [0, 120]
+///     origin = "public"
+///
+///     [[column]]
+///     name = "plan"
+///     kind = "categorical"
+///     values = ["basic", "plus"]
+///     "#,
+/// )?;
+/// assert_eq!(schema.feature_names(), ["age", "plan=basic", "plan=plus", "plan=?unknown"]);
+/// assert_eq!(schema.not_public(), ["plan"]);
+/// # Ok::<(), efface_data::SchemaError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "file::SchemaFile", into = "file::SchemaFile")]
+pub struct Schema {
+    label: Option<String>,
+    id: Option<String>,
+    subject: Option<String>,
+    missing_markers: Vec<String>,
+    columns: Vec<ColumnSchema>,
+}
+
+impl Schema {
+    /// Reads a schema file.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, SchemaError> {
+        let path = path.as_ref();
+        let bytes = fs::read(path).map_err(|source| SchemaError::Io { file: path.into(), source })?;
+        let text = String::from_utf8(bytes).map_err(|_| SchemaError::NotUnicode { file: path.into() })?;
+        file::parse(&text, path)
+    }
+
+    /// Reads the text of a schema file.
+    pub fn parse(text: &str) -> Result<Self, SchemaError> {
+        file::parse(text, Path::new("schema"))
+    }
+
+    /// Writes a new file; one that is there already is left alone.
+    pub fn write_new(path: impl AsRef<Path>, text: &str) -> Result<(), SchemaError> {
+        use std::io::{ErrorKind, Write};
+
+        let path = path.as_ref();
+        let failed = |source: std::io::Error| match source.kind() {
+            ErrorKind::AlreadyExists => SchemaError::Exists { file: path.into() },
+            _ => SchemaError::Io { file: path.into(), source },
+        };
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)
+    }
+
+    /// Roles of columns as the user names them, with those that the schema names where the user is silent.
+    #[must_use]
+    pub fn fill_in(&self, asked: Columns) -> Columns {
+        Columns {
+            label: asked.label.or_else(|| self.label.clone()),
+            id: asked.id.or_else(|| self.id.clone()),
+            subject: asked.subject.or_else(|| self.subject.clone()),
+            ..asked
+        }
+    }
+
+    /// The label, where the schema names it.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// The entries, in the order of their features.
+    pub fn columns(&self) -> &[ColumnSchema] {
+        &self.columns
+    }
+
+    /// Texts that mean that nothing is there.
+    pub fn missing_markers(&self) -> &[String] {
+        &self.missing_markers
+    }
+
+    /// Number of features.
+    pub fn dim(&self) -> usize {
+        self.columns.iter().map(ColumnSchema::width).sum()
+    }
+
+    /// Names of the features, in their order.
+    pub fn feature_names(&self) -> Vec<String> {
+        self.columns.iter().flat_map(ColumnSchema::feature_names).collect()
+    }
+
+    /// Columns whose entries are outside the guarantee, because they were proposed from the rows and nobody has marked
+    /// them public.
+    pub fn not_public(&self) -> Vec<String> {
+        let inferred = self.columns.iter().filter(|column| column.origin == EntryOrigin::Inferred);
+        inferred.map(|column| column.name.clone()).collect()
+    }
+
+    /// No row of this schema has a larger norm before it is scaled.
+    pub fn largest_norm(&self) -> f64 {
+        self.columns.iter().map(ColumnSchema::largest_square).sum::<f64>().sqrt()
+    }
+
+    /// Checks the parts and puts them together.
+    fn new(
+        (label, id, subject): (Option<String>, Option<String>, Option<String>),
+        missing_markers: Vec<String>,
+        columns: Vec<ColumnSchema>,
+    ) -> Result<Self, InvalidSchema> {
+        if columns.is_empty() {
+            return Err(InvalidSchema::NoColumns);
+        }
+        let mut names = std::collections::HashSet::new();
+        for (index, column) in columns.iter().enumerate() {
+            if column.name.is_empty() {
+                return Err(InvalidSchema::Unnamed { number: index + 1 });
+            }
+            if !names.insert(column.name.as_str()) {
+                return Err(InvalidSchema::DuplicateColumn { column: column.name.clone() });
+            }
+        }
+        for (role, name) in [("label", &label), ("row id", &id), ("subject", &subject)] {
+            if let Some(column) = name.as_ref().filter(|name| names.contains(name.as_str())) {
+                return Err(InvalidSchema::HasRole { column: column.clone(), role });
+            }
+        }
+        let found: u64 = columns.iter().map(|column| column.width() as u64).sum();
+        if found > MAX_FEATURES as u64 {
+            return Err(InvalidSchema::TooManyFeatures { found });
+        }
+        let schema = Self { label, id, subject, missing_markers, columns };
+        let mut features = std::collections::HashSet::with_capacity(found as usize);
+        for feature in schema.feature_names() {
+            if features.contains(&feature) {
+                return Err(InvalidSchema::DuplicateFeature { feature });
+            }
+            features.insert(feature);
+        }
+        Ok(schema)
+    }
+}
+
+#[cfg(test)]
+mod tests;
