@@ -54,5 +54,6 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {
         Command::Predict(args) => commands::predict::predict(&args, output),
         Command::Evaluate(args) => commands::predict::evaluate(args, output),
         Command::Plan(args) => commands::plan::run(args, output),
+        Command::Schema(args) => commands::schema::run(&args, output),
     }
 }

@@ -127,6 +127,20 @@ pub(crate) fn features(dim: usize, intercept: bool) -> String {
     format!("{n} {noun}{}", if intercept { " and an intercept" } else { "" })
 }
 
+/// A list for people; a long one is cut.
+pub(crate) fn shortened(names: &[String]) -> String {
+    const WIDTH: usize = 60;
+    let mut shown = String::new();
+    for (i, name) in names.iter().enumerate() {
+        if i > 0 && shown.chars().count() + name.chars().count() > WIDTH {
+            return format!("{shown} and {} more", names.len() - i);
+        }
+        shown += if i > 0 { ", " } else { "" };
+        shown += name;
+    }
+    shown
+}
+
 /// A path that can be pasted into a shell.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();

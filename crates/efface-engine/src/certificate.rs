@@ -79,6 +79,9 @@ pub struct Certificate {
     pub limits: Vec<&'static str>,
     /// What the claim does not cover.
     pub outside_scope: Vec<&'static str>,
+    /// Columns whose schema entries were proposed from the rows and are not marked public: outside the claim, too. Names
+    /// only; the values of an entry may be somebody's.
+    pub not_public: Vec<String>,
 }
 
 /// How numbers were computed.
@@ -149,7 +152,11 @@ impl Certificate {
                 (false, true) => OBJECTIVE_LIMITS.to_vec(),
                 (false, false) => Vec::new(),
             },
-            outside_scope: OUTSIDE_SCOPE.to_vec(),
+            outside_scope: match &settings.schema {
+                Some(schema) if !schema.not_public().is_empty() => [&OUTSIDE_SCOPE[..], &[NOT_PUBLIC]].concat(),
+                _ => OUTSIDE_SCOPE.to_vec(),
+            },
+            not_public: settings.not_public(),
         }
     }
 }
@@ -173,3 +180,7 @@ const OUTSIDE_SCOPE: [&str; 4] = [
     "preprocessing and hyper-parameters that were fitted on the rows, and the list of classes",
     "the number of rows, which is not hidden",
 ];
+
+/// Outside the scope while entries of a schema are marked `inferred`.
+const NOT_PUBLIC: &str =
+    "the schema entries of the columns under not_public: proposed from the rows, and not marked public by anybody";

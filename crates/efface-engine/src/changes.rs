@@ -10,7 +10,7 @@ use efface_core::rounding::{LowerBound, UpperBound};
 use efface_core::rows::RowStore;
 use efface_data::{
     AppendError, EncodedRows, FeatureOrder, IdDigest, IdKind, LookupError, MemoryRows, RowId, Table, TableParts,
-    carries_labels, encode_table, hex, is_array, read_table,
+    carries_labels, encode_table, hex, is_array, read_table_with,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -351,7 +351,7 @@ impl ModelDirectory {
         if role == NewRows::Add && columns.subject.is_none() && settings.columns.subject.is_some() {
             return Err(EngineError::NoSubjectNamed { path: path() });
         }
-        let mut parts = read_table(source.data, &columns)?.into_parts();
+        let mut parts = read_table_with(source.data, &columns, settings.schema.as_ref())?.into_parts();
         if numbered {
             self.number_on(&mut parts);
         }

@@ -8,7 +8,8 @@ use efface_core::model::{PlanError, TrainError};
 use efface_core::noise::NoiseError;
 use efface_core::rows::StoreError;
 use efface_data::{
-    AppendError, EncodeError, IdKind, LabelError, LookupError, ReadError, RowsFileError, StoredRowsError,
+    AppendError, CellError, EncodeError, IdKind, LabelError, LookupError, ReadError, RowsFileError, SchemaError,
+    StoredRowsError,
 };
 
 use crate::lock::Holder;
@@ -38,6 +39,9 @@ pub enum EngineError {
     /// The model's own rows cannot be used.
     #[error(transparent)]
     Rows(Box<StoredRowsError>),
+    /// A schema cannot be used.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
     /// The parameters cannot be trained or promised.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -251,9 +255,20 @@ impl EngineError {
             Self::Encode(EncodeError::Scale { .. }) => Some(
                 "train with --scale unit (every row to norm 1) or --scale clip:R (divide by R, shorten longer rows)",
             ),
-            Self::Read(ReadError::NotANumber { .. }) => {
-                Some("a column that is no feature is named by --id, --subject or --ignore, or left out of --features")
+            Self::Read(ReadError::NotANumber { .. }) => Some(
+                "text columns are read through a schema (`efface schema DATA --out schema.toml`); a column that is no \
+                 feature is named by --id, --subject or --ignore, or left out of --features",
+            ),
+            Self::Read(ReadError::Cell { source: CellError::Missing, .. }) => Some(
+                "in the schema, give the column missing = \"slot\", \"zero\" or { value = … }, or leave the row out",
+            ),
+            Self::Read(ReadError::Cell { source: CellError::Undeclared { .. }, .. }) => {
+                Some("in the schema, add it to the column's values, or give the column unknown = \"slot\"")
             }
+            Self::Read(ReadError::Cell { source: CellError::NotANumber { .. }, .. }) => {
+                Some("in the schema, a text that means a missing value is one of the missing_markers")
+            }
+            Self::Schema(SchemaError::Exists { .. }) => Some("choose another --out, or move the old schema away"),
             Self::Label(LabelError::NotAnInteger { .. } | LabelError::TooManyClasses { .. }) => {
                 Some("to predict numbers instead of classes, train with --loss squared")
             }

@@ -8,7 +8,9 @@ use efface_core::loss;
 use efface_core::model::Release;
 use efface_core::predict;
 use efface_core::rows::RowStore;
-use efface_data::{Columns, FeatureOrder, LabelCodec, MemoryRows, RowId, RowTransform, Scale, Table};
+use efface_data::{
+    Columns, FeatureOrder, LabelCodec, MemoryRows, RowId, RowTransform, Scale, Schema, Table, read_table_with,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
@@ -31,6 +33,9 @@ pub struct PublishedModel {
     pub classes: Vec<String>,
     /// Names of the features, in the order of the weights.
     pub features: Vec<String>,
+    /// What makes these features of the columns of a raw table, where they are not columns themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Schema>,
     /// How a row is scaled before it is multiplied.
     pub scale: Scale,
     /// Whether the model has an intercept (otherwise it is 0).
@@ -91,6 +96,7 @@ impl PublishedModel {
             loss: settings.config.loss.tag().into(),
             classes: settings.codec.classes().to_vec(),
             features: settings.features.clone(),
+            schema: settings.schema.clone(),
             scale: settings.transform.scale,
             has_intercept,
             intercept: if one { PerProblem::One(intercept.swap_remove(0)) } else { PerProblem::Each(intercept) },
@@ -117,6 +123,16 @@ impl PublishedModel {
     /// Which columns of a table the model reads.
     pub fn columns(&self, label: Option<String>, id: Option<String>) -> Columns {
         Columns { features: Some(self.features.clone()), label, id, ..Columns::default() }
+    }
+
+    /// Reads the rows of a file as the model takes them: its features by name, or through its schema.
+    pub fn read(&self, data: &Path, label: Option<String>, id: Option<String>) -> Result<Table, EngineError> {
+        Ok(read_table_with(data, &self.columns(label, id), self.schema.as_ref())?)
+    }
+
+    /// The column of labels that the schema names.
+    pub fn usual_label(&self) -> Option<String> {
+        self.schema.as_ref()?.label().map(str::to_owned)
     }
 
     /// Predictions for the rows of a table.
@@ -152,8 +168,10 @@ impl PublishedModel {
             0 => !loss.is_classification(),
             n => loss.is_classification() && n >= 2 && distinct.len() == n,
         };
+        let features_fit = self.schema.as_ref().is_none_or(|schema| schema.feature_names() == self.features);
         let dim = self.transform().model_dim(self.features.len());
         classes_fit
+            && features_fit
             && problems.len() == expected
             && intercepts.len() == expected
             && problems.iter().all(|weights| weights.len() == dim && weights.iter().all(|w| w.is_finite()))

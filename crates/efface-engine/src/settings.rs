@@ -1,7 +1,7 @@
 //! What was decided at training and does not change afterwards.
 
 use efface_core::model::TrainingConfig;
-use efface_data::{Columns, IdKey, LabelCodec, Precision, RowTransform};
+use efface_data::{Columns, IdKey, LabelCodec, Precision, RowTransform, Schema};
 use serde::{Deserialize, Serialize};
 
 /// The fixed part of a model.
@@ -13,6 +13,9 @@ pub struct Settings {
     pub features: Vec<String>,
     /// The roles of columns when the model was trained; rows added later are read in the same way.
     pub columns: Columns,
+    /// What raw columns become; without, they are features as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Schema>,
     /// How rows are scaled.
     pub transform: RowTransform,
     /// How labels become numbers.
@@ -29,6 +32,11 @@ impl Settings {
     /// Number of classes; 0 for regression.
     pub fn n_classes(&self) -> usize {
         self.codec.classes().len()
+    }
+
+    /// Columns whose schema entries were proposed from the rows and are not marked public: outside the guarantee.
+    pub fn not_public(&self) -> Vec<String> {
+        self.schema.as_ref().map(Schema::not_public).unwrap_or_default()
     }
 
     /// How to read more rows: the features by name, and the columns of labels, ids and subjects unless the file is an

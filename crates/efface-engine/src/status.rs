@@ -70,6 +70,8 @@ pub struct Status {
     pub mu_limit: f64,
     /// Whether all randomness so far was unpredictable.
     pub certified: bool,
+    /// Columns whose schema entries were proposed from the rows and are not marked public: outside the guarantee.
+    pub not_public: Vec<String>,
     /// Rows that were offered again after their removal, and left out.
     pub n_suppressed: usize,
     /// Rows that left and whose bytes are overwritten by the next checkpoint.
@@ -127,6 +129,7 @@ impl Status {
             mu_total,
             mu_limit: mu_limit.get(),
             certified: state.certified && state.account.certified,
+            not_public: settings.not_public(),
             n_suppressed: head.n_suppressed,
             n_unpurged: 0,
             mended: Vec::new(),

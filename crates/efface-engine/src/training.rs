@@ -7,7 +7,7 @@ use std::time::Instant;
 use efface_core::model::{Phase, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::RowStore;
-use efface_data::{Columns, ReadProgress, Remark, RowTransform, TableReader, hex};
+use efface_data::{Columns, ReadProgress, Remark, RowTransform, Schema, TableReader, hex};
 use serde::Serialize;
 
 use crate::database::{Chain, Head};
@@ -26,6 +26,8 @@ pub struct TrainRequest {
     pub rows: Box<dyn TableReader>,
     /// How the columns are read.
     pub columns: Columns,
+    /// The schema they are read through, if any.
+    pub schema: Option<Schema>,
     /// How rows are scaled.
     pub transform: RowTransform,
     /// What to train and promise. `n_classes` is filled in from the labels.
@@ -137,7 +139,7 @@ fn make(
     noise: &mut NoiseSource,
     report: &mut dyn FnMut(TrainProgress),
 ) -> Result<(ModelDirectory, TrainReport), EngineError> {
-    let TrainRequest { rows: reader, columns, transform, config, memory_bytes, .. } = request;
+    let TrainRequest { rows: reader, columns, schema, transform, config, memory_bytes, .. } = request;
     // Whatever is wrong with the parameters is said before the rows are read.
     let plan = |config: &TrainingConfig| TrainingPlan::new(config.clone());
     plan(&TrainingConfig { n_classes: config.loss.is_classification().then_some(2), ..config.clone() })?;
@@ -157,7 +159,7 @@ fn make(
     let n_classes = codec.classes().len();
     let config = TrainingConfig { n_classes: is_classification.then_some(n_classes as u32), ..config };
     let precision = rows.precision();
-    let settings = Settings { config, features, columns, transform, codec, precision, salt, id_key };
+    let settings = Settings { config, features, columns, schema, transform, codec, precision, salt, id_key };
     let training = Instant::now();
     let trained = plan(&settings.config)?.train(&rows, noise, &mut |phase| report(TrainProgress::Training(phase)))?;
     let train_seconds = training.elapsed().as_secs_f64();

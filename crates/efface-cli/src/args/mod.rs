@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Measure a published model on labelled rows.
     Evaluate(EvaluateArgs),
+    /// Propose what the columns of a raw table become, for you to review.
+    Schema(SchemaArgs),
     /// Say before training which noise is needed and how many instant removals fit.
     Plan(PlanArgs),
 }
@@ -210,6 +212,39 @@ pub(crate) struct EvaluateArgs {
 
 #[derive(Args)]
 #[command(after_help = "Examples:
+  efface schema people.csv --label churned --id customer --out schema.toml
+  efface schema people.parquet --label churned --ignore note --sample 100000 > schema.toml
+  efface train people.csv --schema schema.toml --scale clip:4 --intercept --out churn.efface
+
+Every entry is marked origin = \"inferred\". Review the file, replace what was read off the rows by what is publicly
+known, and write origin = \"public\": until then status and certificates list the column as outside the guarantee.
+Numbers become [-1, 1] by a public range, categories one feature per declared value, long-tailed texts hashed buckets.
+Nothing is fitted on the rows.")]
+pub(crate) struct SchemaArgs {
+    /// Rows: `.csv`, `.parquet`, `.npy`, `.npz` or IDX; all but Parquet and NPZ may be gzipped.
+    pub(crate) data: PathBuf,
+    /// Column or file with the labels, which gets no entry.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) label: Option<String>,
+    /// Column with row ids, which gets no entry.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) id: Option<String>,
+    /// Column that says whose row it is, which gets no entry.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) subject: Option<String>,
+    /// Columns to leave out.
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+    /// Look at the first N rows only.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) sample: Option<u64>,
+    /// Where the schema goes; a file that exists is left alone [default: stdout].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
   efface plan --rows 100000 --dim 256 --l2 1e-3 --epsilon 1 --delta 1e-5
   efface plan public-sample.csv --label churned --ignore customer --l2 1e-3 --epsilon 1 --delta 1e-5")]
 pub(crate) struct PlanArgs {
@@ -225,6 +260,9 @@ pub(crate) struct PlanArgs {
     /// Columns of the sample to leave out.
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
+    /// What raw columns of the sample become, as for `efface train`.
+    #[arg(long, value_name = "FILE", requires = "data", conflicts_with_all = ["features", "ignore"])]
+    pub(crate) schema: Option<PathBuf>,
     /// n.
     #[arg(long, value_name = "N", requires = "dim", conflicts_with = "data")]
     pub(crate) rows: Option<usize>,

@@ -16,6 +16,7 @@ use super::{SeedArgs, StoreArgs};
 #[derive(Args)]
 #[command(after_help = "Examples:
   efface train people.csv --label churned --id customer --out churn.efface
+  efface train people.csv --schema schema.toml --label churned --scale clip:4 --intercept --out churn.efface
   efface train x.npy --label y.npy --scale clip:10 --l2 1e-4 --out model.efface
   efface train rows.parquet --label y --id id --memory 512MB --witness /elsewhere/churn.witness --out churn.efface
   efface train people.csv --label churned --id customer --mechanism objective --noise-std 10 --gamma paper --budget paper --out paper.efface")]
@@ -27,6 +28,9 @@ pub(crate) struct TrainArgs {
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) columns: ColumnArgs,
+    /// What raw columns become: numbers by public ranges, categories by declared values; `efface schema` proposes one.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "ignore"])]
+    pub(crate) schema: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) rows: RowArgs,
     #[command(flatten)]

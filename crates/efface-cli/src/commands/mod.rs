@@ -4,6 +4,7 @@ pub(crate) mod change;
 pub(crate) mod plan;
 pub(crate) mod predict;
 pub(crate) mod release;
+pub(crate) mod schema;
 pub(crate) mod settle;
 pub(crate) mod status;
 pub(crate) mod train;
@@ -11,16 +12,26 @@ pub(crate) mod train;
 use std::path::Path;
 
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, Table, carries_labels, read_table};
+use efface_data::{Columns, Schema, Table, carries_labels, read_table_with};
 use efface_engine::EngineError;
 
 use crate::args::SeedArgs;
 use crate::output::{Output, quoted};
 
 /// Reads rows whose labels are needed.
-fn labelled(data: &Path, columns: &Columns) -> anyhow::Result<Table> {
+fn labelled(data: &Path, columns: &Columns, schema: Option<&Schema>) -> anyhow::Result<Table> {
     check_label_is_named(data, columns)?;
-    Ok(read_table(data, columns).map_err(EngineError::from)?)
+    Ok(read_table_with(data, columns, schema).map_err(EngineError::from)?)
+}
+
+/// Reads a schema, and fills in the roles of columns that it names and the user does not.
+fn schema_and_columns(path: Option<&Path>, columns: Columns) -> anyhow::Result<(Option<Schema>, Columns)> {
+    let schema = path.map(Schema::load).transpose().map_err(EngineError::from)?;
+    let columns = match &schema {
+        Some(schema) => schema.fill_in(columns),
+        None => columns,
+    };
+    Ok((schema, columns))
 }
 
 fn check_label_is_named(data: &Path, columns: &Columns) -> anyhow::Result<()> {

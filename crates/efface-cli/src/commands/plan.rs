@@ -5,7 +5,7 @@ use comfy_table::presets::NOTHING;
 use efface_data::Columns;
 use efface_engine::{PlanReport, PlanRequest, plan_from_rows, plan_from_sizes};
 
-use super::labelled;
+use super::{labelled, schema_and_columns};
 use crate::args::PlanArgs;
 use crate::output::{Answer, Output, number, parameter};
 
@@ -15,7 +15,8 @@ pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
         (Some(data), _) => {
             let columns =
                 Columns { features: args.features, label: args.label, ignore: args.ignore, ..Columns::default() };
-            let table = labelled(&data, &columns)?;
+            let (schema, columns) = schema_and_columns(args.schema.as_deref(), columns)?;
+            let table = labelled(&data, &columns, schema.as_ref())?;
             plan_from_rows(&request, table, &args.shape.transform())?
         }
         (None, Some((rows, dim))) => plan_from_sizes(&request, rows, dim)?,

@@ -4,8 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use efface_data::read_table;
-use efface_engine::{EngineError, Prediction, PublishedModel, Status};
+use efface_engine::{Prediction, PublishedModel, Status};
 use serde::Serialize;
 
 use super::labelled;
@@ -25,8 +24,7 @@ struct Predictions<'a> {
 
 pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Answer> {
     let model = open(&args.model, output)?;
-    let columns = model.columns(None, args.id.clone());
-    let table = read_table(&args.data, &columns).map_err(EngineError::from)?;
+    let table = model.read(&args.data, None, args.id.clone())?;
     let predictions = model.predict(table)?;
     let n_rows = predictions.len();
     if let Some(out) = &args.out {
@@ -46,8 +44,8 @@ pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Ans
 
 pub(crate) fn evaluate(args: EvaluateArgs, output: &Output) -> anyhow::Result<Answer> {
     let model = open(&args.model, output)?;
-    let columns = model.columns(args.label, None);
-    let table = labelled(&args.data, &columns)?;
+    let columns = model.columns(args.label.or_else(|| model.usual_label()), None);
+    let table = labelled(&args.data, &columns, model.schema.as_ref())?;
     let evaluation = model.evaluate(table)?;
     let (name, value) = match (evaluation.accuracy, evaluation.rmse) {
         (Some(accuracy), _) => ("accuracy", format!("{:.2} %", 100.0 * accuracy)),

@@ -4,7 +4,7 @@ use efface_engine::{Mending, OutcomeTag, Status};
 
 use super::over_budget;
 use crate::args::StatusArgs;
-use crate::output::{Answer, Output, bound, features, number, parameter, rung};
+use crate::output::{Answer, Output, bound, features, number, parameter, rung, shortened};
 
 pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> {
     let status = Status::read(&args.model)?;
@@ -32,6 +32,12 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     };
     lines.push(("releases", format!("{}{behind}", status.n_releases)));
     lines.push(("spent by releases (μ)", format!("{} of {}", bound(status.mu_total.get()), number(status.mu_limit))));
+    if !status.not_public.is_empty() {
+        lines.push((
+            "outside the guarantee",
+            format!("schema entries not marked public: {}", shortened(&status.not_public)),
+        ));
+    }
     if status.n_suppressed > 0 {
         lines.push(("left out when offered again", rows(status.n_suppressed)));
     }

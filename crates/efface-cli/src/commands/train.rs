@@ -1,23 +1,31 @@
 //! `efface train`
 
-use efface_data::open_table;
+use efface_data::{Schema, open_table_with};
 use efface_engine::{EngineError, ModelDirectory, TrainProgress, TrainRequest};
 
-use super::{check_label_is_named, noise};
+use super::{check_label_is_named, noise, schema_and_columns};
 use crate::args::TrainArgs;
-use crate::output::{Answer, Output, bound, duration, features, quoted};
+use crate::output::{Answer, Output, bound, duration, features, quoted, shortened};
 use crate::progress::Progress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     let config = args.config();
-    let columns = args.columns.columns();
+    let (schema, columns) = schema_and_columns(args.schema.as_deref(), args.columns.columns())?;
     check_label_is_named(&args.data, &columns)?;
-    let rows = open_table(&args.data, &columns).map_err(EngineError::from)?;
+    let rows = open_table_with(&args.data, &columns, schema.as_ref()).map_err(EngineError::from)?;
+    let not_public = schema.as_ref().map(Schema::not_public).unwrap_or_default();
+    if !not_public.is_empty() {
+        output.warn(&format!(
+            "schema entries that nobody has marked public are outside the guarantee: {}",
+            shortened(&not_public)
+        ));
+    }
     let intercept = args.rows.intercept;
     let mut noise = noise(&args.seed, output)?;
     let request = TrainRequest {
         rows,
         columns,
+        schema,
         transform: args.rows.transform(),
         config,
         out: args.out,

@@ -58,6 +58,7 @@ impl Folder {
         let request = TrainRequest {
             rows: open_table(data, &columns).expect("readable"),
             columns,
+            schema: None,
             transform: RowTransform { scale: Scale::None, intercept: false },
             config,
             out: self.path(name),

@@ -1,0 +1,125 @@
+//! `efface schema`
+
+use std::io::Write;
+
+use anyhow::Context;
+use comfy_table::Table;
+use comfy_table::presets::NOTHING;
+use efface_data::{
+    ColumnKind, ColumnSchema, Columns, ProposalOptions, ProposedColumn, Schema, SchemaError, SchemaProposal, propose,
+};
+use efface_engine::EngineError;
+use serde::Serialize;
+
+use super::check_label_is_named;
+use crate::args::SchemaArgs;
+use crate::output::{Answer, Output, parameter, quoted, shortened};
+
+/// A proposal as one JSON object.
+#[derive(Serialize)]
+struct Proposal<'a> {
+    #[serde(flatten)]
+    proposal: &'a SchemaProposal,
+    dim: usize,
+    /// No row is longer before it is scaled.
+    largest_norm: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out: Option<String>,
+}
+
+pub(crate) fn run(args: &SchemaArgs, output: &Output) -> anyhow::Result<Answer> {
+    let columns = Columns {
+        features: None,
+        label: args.label.clone(),
+        id: args.id.clone(),
+        subject: args.subject.clone(),
+        ignore: args.ignore.clone(),
+    };
+    check_label_is_named(&args.data, &columns)?;
+    if let Some(taken) = args.out.as_ref().filter(|out| out.exists()) {
+        return Err(EngineError::from(SchemaError::Exists { file: taken.clone() }).into());
+    }
+    let options = ProposalOptions { max_rows: args.sample };
+    let proposal = propose(&args.data, &columns, &options).map_err(EngineError::from)?;
+    if let Some(out) = &args.out {
+        Schema::write_new(out, &proposal.to_toml()).map_err(EngineError::from)?;
+    } else if output.is_text() {
+        std::io::stdout().write_all(proposal.to_toml().as_bytes()).context("stdout")?;
+    }
+    let schema = &proposal.schema;
+    let sentence = format!(
+        "{} columns become {} features, as seen in {} rows",
+        schema.columns().len(),
+        schema.dim(),
+        proposal.n_rows
+    );
+    let answer = Proposal {
+        proposal: &proposal,
+        dim: schema.dim(),
+        largest_norm: schema.largest_norm(),
+        out: args.out.as_ref().map(|out| out.display().to_string()),
+    };
+    output.show(&answer, &sentence, &[])?;
+    explain(args, &proposal, output);
+    Ok(Answer::Done)
+}
+
+fn explain(args: &SchemaArgs, proposal: &SchemaProposal, output: &Output) {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(["  column", "kind", "becomes", "missing"]);
+    for (column, seen) in proposal.schema.columns().iter().zip(&proposal.columns) {
+        let cells = [format!("  {}", column.name), column.kind.tag().into(), becomes(column), missing_share(seen)];
+        table.add_row(cells.map(|cell| cell.replace(char::is_control, "\u{fffd}")));
+    }
+    output.say(&table.to_string());
+    for left_out in &proposal.left_out {
+        let suggestion = left_out.suggestion.as_ref().map_or(String::new(), |text| format!("; {text}"));
+        output.say(&format!("left out: {}: {}{suggestion}", left_out.name, left_out.reason));
+    }
+    output.say(
+        "All of this was read off the rows. Review it, put public ranges and values in its place, and mark the entries \
+         origin = \"public\";",
+    );
+    output
+        .say("until then they are listed as outside the guarantee, and declared values are published with the model.");
+    let schema = args.out.as_ref().map_or("schema.toml".into(), |out| quoted(out));
+    let radius = clip_radius(&proposal.schema);
+    // The ridge of scikit-learn's C = 1 on the same features, if all rows have been seen.
+    let l2 = format!("{:.0e}", 1.0 / (proposal.n_rows as f64 * radius * radius));
+    let l2 = if args.sample.is_none() { format!(" --l2 {l2}") } else { String::new() };
+    output.say(&format!(
+        "next: efface train {} --schema {schema} --scale clip:{}{l2} --intercept --out MODEL",
+        quoted(&args.data),
+        parameter(radius)
+    ));
+}
+
+fn becomes(column: &ColumnSchema) -> String {
+    match &column.kind {
+        ColumnKind::Numeric { range } => format!("{} … {} to [-1, 1]", parameter(range.low()), parameter(range.high())),
+        ColumnKind::Categorical { values, .. } => {
+            let n = values.len();
+            format!("{n} {}: {}", if n == 1 { "value" } else { "values" }, shortened(values))
+        }
+        ColumnKind::Hashed { buckets } => format!("{buckets} buckets"),
+        ColumnKind::Boolean { true_values, false_values } => {
+            format!("{} to 1, {} to -1", true_values.join(", "), false_values.join(", "))
+        }
+        ColumnKind::Vector { dim, range } => {
+            format!("{dim} numbers, each {} … {} to [-1, 1]", parameter(range.low()), parameter(range.high()))
+        }
+    }
+}
+
+fn missing_share(seen: &ProposedColumn) -> String {
+    match seen.n_missing {
+        0 => "none".into(),
+        n => format!("{:.1} %", 100.0 * n as f64 / (n + seen.n_values) as f64),
+    }
+}
+
+/// The least round radius that shortens no row.
+fn clip_radius(schema: &Schema) -> f64 {
+    (schema.largest_norm() * 10.0).ceil() / 10.0
+}
