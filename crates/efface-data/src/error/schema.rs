@@ -17,6 +17,14 @@ pub enum SchemaError {
         /// What it said.
         source: io::Error,
     },
+    /// The file is larger than any schema.
+    #[error("{}: larger than the {limit} bytes that a schema may have", file.display())]
+    TooLarge {
+        /// The file.
+        file: PathBuf,
+        /// The limit.
+        limit: u64,
+    },
     /// The file is not text.
     #[error("{}: a schema is a text in UTF-8, and this is not", file.display())]
     NotUnicode {

@@ -33,7 +33,7 @@ struct ColumnEntry {
     name: String,
     kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    range: Option<[f64; 2]>,
+    range: Option<Vec<f64>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     values: Option<Vec<Scalar>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,8 +134,10 @@ impl ColumnEntry {
     }
 
     fn range(&self, kind: &'static str) -> Result<ValueRange, InvalidSchema> {
-        let needed = "range = [low, high], two public numbers";
-        let [low, high] = self.range.ok_or_else(|| self.needs(kind, needed))?;
+        // Not an array of two: the TOML reader would drop a third number without a word.
+        let Some(&[low, high]) = self.range.as_deref() else {
+            return Err(self.needs(kind, "range = [low, high], two public numbers"));
+        };
         ValueRange::new(low, high).ok_or_else(|| InvalidSchema::Range { column: self.name.clone(), low, high })
     }
 
@@ -298,7 +300,7 @@ impl From<ColumnSchema> for ColumnEntry {
             ..Self::default()
         };
         match column.kind {
-            ColumnKind::Numeric { range } => Self { range: Some([range.low, range.high]), ..entry },
+            ColumnKind::Numeric { range } => Self { range: Some(vec![range.low, range.high]), ..entry },
             ColumnKind::Categorical { values, unknown } => {
                 let unknown = if unknown == Unknown::Slot { "slot" } else { "error" };
                 Self { values: texts(values), unknown: Some(unknown.into()), ..entry }
@@ -308,7 +310,7 @@ impl From<ColumnSchema> for ColumnEntry {
                 Self { true_values: texts(true_values), false_values: texts(false_values), ..entry }
             }
             ColumnKind::Vector { dim, range } => {
-                Self { dim: Some(dim as u64), range: Some([range.low, range.high]), ..entry }
+                Self { dim: Some(dim as u64), range: Some(vec![range.low, range.high]), ..entry }
             }
         }
     }

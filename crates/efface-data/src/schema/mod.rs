@@ -15,6 +15,7 @@ mod nice;
 mod proposal;
 
 use std::fs;
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,9 @@ pub(crate) const FORMAT: &str = "efface-schema-1";
 
 /// Rows are dense: more features than this are taken for a mistake.
 pub const MAX_FEATURES: usize = 100_000;
+
+/// A schema file is written for people; a larger one is something else.
+const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Texts that usually mean that nothing is there. An empty cell, a null and a typed NaN always do.
 pub const USUAL_MISSING_MARKERS: [&str; 7] = ["?", "NA", "N/A", "NaN", "nan", "null", "NULL"];
@@ -76,7 +80,13 @@ impl Schema {
     /// Reads a schema file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SchemaError> {
         let path = path.as_ref();
-        let bytes = fs::read(path).map_err(|source| SchemaError::Io { file: path.into(), source })?;
+        let mut bytes = Vec::new();
+        fs::File::open(path)
+            .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
+            .map_err(|source| SchemaError::Io { file: path.into(), source })?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(SchemaError::TooLarge { file: path.into(), limit: MAX_FILE_BYTES });
+        }
         let text = String::from_utf8(bytes).map_err(|_| SchemaError::NotUnicode { file: path.into() })?;
         file::parse(&text, path)
     }
@@ -88,8 +98,6 @@ impl Schema {
 
     /// Writes a new file; one that is there already is left alone.
     pub fn write_new(path: impl AsRef<Path>, text: &str) -> Result<(), SchemaError> {
-        use std::io::{ErrorKind, Write};
-
         let path = path.as_ref();
         let failed = |source: std::io::Error| match source.kind() {
             ErrorKind::AlreadyExists => SchemaError::Exists { file: path.into() },

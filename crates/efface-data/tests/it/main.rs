@@ -10,6 +10,7 @@ mod npz;
 mod parquet;
 mod rows_file;
 mod samples;
+mod schema;
 mod store;
 mod stored;
 mod stored_model;
