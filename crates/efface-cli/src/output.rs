@@ -136,7 +136,7 @@ pub(crate) fn shortened(names: &[String]) -> String {
             return format!("{shown} and {} more", names.len() - i);
         }
         shown += if i > 0 { ", " } else { "" };
-        shown += name;
+        shown.extend(name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }));
     }
     shown
 }

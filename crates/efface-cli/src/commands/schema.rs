@@ -75,7 +75,8 @@ fn explain(args: &SchemaArgs, proposal: &SchemaProposal, output: &Output) {
     output.say(&table.to_string());
     for left_out in &proposal.left_out {
         let suggestion = left_out.suggestion.as_ref().map_or(String::new(), |text| format!("; {text}"));
-        output.say(&format!("left out: {}: {}{suggestion}", left_out.name, left_out.reason));
+        let name = shortened(std::slice::from_ref(&left_out.name));
+        output.say(&format!("left out: {name}: {}{suggestion}", left_out.reason));
     }
     output.say(
         "All of this was read off the rows. Review it, put public ranges and values in its place, and mark the entries \

@@ -12,6 +12,8 @@ mod damaged;
 mod full_disk;
 mod kill;
 mod published;
+mod real_tables;
 mod requests;
 mod sandbox;
+mod schema;
 mod truth;
