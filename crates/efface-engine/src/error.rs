@@ -259,15 +259,18 @@ impl EngineError {
                 "text columns are read through a schema (`efface schema DATA --out schema.toml`); a column that is no \
                  feature is named by --id, --subject or --ignore, or left out of --features",
             ),
-            Self::Read(ReadError::Cell { source: CellError::Missing, .. }) => Some(
-                "in the schema, give the column missing = \"slot\", \"zero\" or { value = … }, or leave the row out",
-            ),
-            Self::Read(ReadError::Cell { source: CellError::Undeclared { .. }, .. }) => {
-                Some("in the schema, add it to the column's values, or give the column unknown = \"slot\"")
-            }
-            Self::Read(ReadError::Cell { source: CellError::NotANumber { .. }, .. }) => {
-                Some("in the schema, a text that means a missing value is one of the missing_markers")
-            }
+            Self::Read(ReadError::Cell { source, .. }) => match **source {
+                CellError::Missing => Some(
+                    "in the schema, give the column missing = \"slot\", \"zero\" or { value = … }, or leave the row out",
+                ),
+                CellError::Undeclared { .. } => {
+                    Some("in the schema, add it to the column's values, or give the column unknown = \"slot\"")
+                }
+                CellError::NotANumber { .. } => {
+                    Some("in the schema, a text that means a missing value is one of the missing_markers")
+                }
+                _ => None,
+            },
             Self::Schema(SchemaError::Exists { .. }) => Some("choose another --out, or move the old schema away"),
             Self::Label(LabelError::NotAnInteger { .. } | LabelError::TooManyClasses { .. }) => {
                 Some("to predict numbers instead of classes, train with --loss squared")

@@ -17,7 +17,7 @@ use crate::output::{Answer, Output, parameter, quoted, shortened};
 
 /// A proposal as one JSON object.
 #[derive(Serialize)]
-struct Proposal<'a> {
+struct ProposalAnswer<'a> {
     #[serde(flatten)]
     proposal: &'a SchemaProposal,
     dim: usize,
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &SchemaArgs, output: &Output) -> anyhow::Result<Answer> 
         schema.dim(),
         proposal.n_rows
     );
-    let answer = Proposal {
+    let answer = ProposalAnswer {
         proposal: &proposal,
         dim: schema.dim(),
         largest_norm: schema.largest_norm(),

@@ -52,7 +52,7 @@ pub enum ReadError {
         /// Where.
         place: Place,
         /// Why.
-        source: CellError,
+        source: Box<CellError>,
     },
     /// The features that were asked for are not those of the schema.
     #[error("{}: the features are those of the schema and cannot be chosen apart from it", file.display())]

@@ -47,7 +47,7 @@ pub enum SchemaError {
         /// The file.
         file: PathBuf,
         /// What is wrong.
-        source: InvalidSchema,
+        source: Box<InvalidSchema>,
     },
     /// The place where a schema is to be written is taken.
     #[error("{} exists already", file.display())]

@@ -98,9 +98,9 @@ impl TableReader for EncodedReader {
         let mut features = vec![0.0; table.n_rows() * dim];
         for (row, into) in features.chunks_exact_mut(dim).enumerate() {
             for (entry, (column, name)) in self.columns.iter().enumerate() {
-                self.encoder.encode(entry, &cell(&table, row, *column), into).map_err(|source| {
+                self.encoder.encode(entry, &cell(&table, row, *column), into).map_err(|error| {
                     let place = table.origin().place(row, Some(name));
-                    ReadError::Cell { place, source }
+                    ReadError::Cell { place, source: Box::new(error) }
                 })?;
             }
         }

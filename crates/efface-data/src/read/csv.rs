@@ -211,7 +211,7 @@ impl<'a> Rows<'a> {
             let cell = Cell::Text(self.unicode(record, column, line)?);
             encoder
                 .encode(index, &cell, &mut self.features[start..])
-                .map_err(|source| ReadError::Cell { place: self.place(column, line), source })?;
+                .map_err(|error| ReadError::Cell { place: self.place(column, line), source: Box::new(error) })?;
         }
         Ok(())
     }

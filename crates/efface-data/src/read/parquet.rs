@@ -181,9 +181,9 @@ impl ParquetReader {
             let array = batch.column(feature.column.index);
             for (row, into) in into.chunks_exact_mut(encoder.dim()).enumerate() {
                 let cell = cell(array, row).map_err(|error| self.cell(error, first_row, &feature.column, 0))?;
-                encoder.encode(index, &cell, into).map_err(|source| {
+                encoder.encode(index, &cell, into).map_err(|error| {
                     let origin = Origin::new(&self.path).starting_at(first_row);
-                    ReadError::Cell { place: origin.place(row, Some(&feature.column.name)), source }
+                    ReadError::Cell { place: origin.place(row, Some(&feature.column.name)), source: Box::new(error) }
                 })?;
             }
         }

@@ -67,7 +67,7 @@ struct MissingValue {
 
 /// Reads the text of a schema; `path` is for messages.
 pub(super) fn parse(text: &str, path: &Path) -> Result<Schema, SchemaError> {
-    let invalid = |source| SchemaError::Invalid { file: path.into(), source };
+    let invalid = |source| SchemaError::Invalid { file: path.into(), source: Box::new(source) };
     let syntax = |error: &toml::de::Error| {
         let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         SchemaError::Syntax { file: path.into(), line, reason: error.message().replace('\n', "; ") }

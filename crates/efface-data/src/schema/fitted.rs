@@ -11,50 +11,6 @@ use crate::error::InvalidSchema;
 /// Whether a word names a transform that is fitted on rows.
 pub(crate) fn is_fitted_word(word: &str) -> bool {
     let plain: String = word.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    const WORDS: [&str; 42] = [
-        "standard",
-        "standardize",
-        "standardise",
-        "standardized",
-        "standardised",
-        "standardscaler",
-        "zscore",
-        "zscores",
-        "zscaler",
-        "scaler",
-        "scaling",
-        "minmax",
-        "minmaxscaler",
-        "minmaxfitted",
-        "maxabs",
-        "robust",
-        "robustscaler",
-        "normalize",
-        "normalise",
-        "normalizer",
-        "quantile",
-        "quantiles",
-        "percentile",
-        "percentiles",
-        "whiten",
-        "whitening",
-        "pca",
-        "fit",
-        "fitted",
-        "auto",
-        "mean",
-        "means",
-        "average",
-        "std",
-        "stddev",
-        "variance",
-        "median",
-        "mode",
-        "mostfrequent",
-        "target",
-        "targetencoding",
-        "targetencoder",
-    ];
     WORDS.contains(&plain.as_str())
 }
 
@@ -77,8 +33,6 @@ pub(super) fn refuse_fitted(file: &Table) -> Result<(), InvalidSchema> {
             ("kind" | "range" | "missing" | "scale" | "transform", Value::String(word)) => {
                 is_fitted_word(word).then_some(word.as_str())
             }
-            // A list of values may well have a `mean` among them.
-            ("name" | "values" | "true" | "false", _) => None,
             // `fit = false` asks for nothing that is not so already.
             (_, Value::Boolean(false)) => None,
             (key, _) => is_fitted_key(key).then_some(key),
@@ -89,3 +43,49 @@ pub(super) fn refuse_fitted(file: &Table) -> Result<(), InvalidSchema> {
     }
     Ok(())
 }
+
+/// Without hyphens and in lower case.
+const WORDS: [&str; 42] = [
+    "standard",
+    "standardize",
+    "standardise",
+    "standardized",
+    "standardised",
+    "standardscaler",
+    "zscore",
+    "zscores",
+    "zscaler",
+    "scaler",
+    "scaling",
+    "minmax",
+    "minmaxscaler",
+    "minmaxfitted",
+    "maxabs",
+    "robust",
+    "robustscaler",
+    "normalize",
+    "normalise",
+    "normalizer",
+    "quantile",
+    "quantiles",
+    "percentile",
+    "percentiles",
+    "whiten",
+    "whitening",
+    "pca",
+    "fit",
+    "fitted",
+    "auto",
+    "mean",
+    "means",
+    "average",
+    "std",
+    "stddev",
+    "variance",
+    "median",
+    "mode",
+    "mostfrequent",
+    "target",
+    "targetencoding",
+    "targetencoder",
+];

@@ -158,7 +158,7 @@ impl ProposedColumn {
 /// Lines of a comment, with nothing in them that could end it.
 fn comment(text: &str) -> String {
     let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    text.lines().map(|line| format!("# {}\n", line.chars().map(plain).collect::<String>())).collect()
+    text.lines().flat_map(|line| "# ".chars().chain(line.chars().map(plain)).chain(['\n'])).collect()
 }
 
 /// A number as TOML reads it: whole numbers beyond its integers get an exponent.

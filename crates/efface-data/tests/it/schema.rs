@@ -166,8 +166,8 @@ fn row() -> impl Strategy<Value = String> {
 }
 
 fn rows_of(lines: &[&String], max_rows: usize) -> Vec<Vec<f64>> {
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let (_folder, path) = file("t.csv", format!("age,code,town,member,y\n{text}").as_bytes());
+    let text = lines.iter().map(|line| line.as_str()).collect::<Vec<_>>().join("\n");
+    let (_folder, path) = file("t.csv", format!("age,code,town,member,y\n{text}\n").as_bytes());
     let mut reader = open_table_with(&path, &labelled(), Some(&schema())).expect("valid");
     let mut rows = Vec::new();
     while let Some(chunk) = reader.next_chunk(max_rows).expect("valid") {
@@ -208,8 +208,8 @@ fn proposal(text: &str, columns: &Columns) -> SchemaProposal {
 
 /// 200 rows; `cell(i)` gives the cells of all columns of row i.
 fn table(header: &str, cell: impl Fn(usize) -> String) -> String {
-    let rows: String = (0..200).map(|i| format!("{}\n", cell(i))).collect();
-    format!("{header}\n{rows}")
+    let rows = (0..200).map(cell).collect::<Vec<_>>().join("\n");
+    format!("{header}\n{rows}\n")
 }
 
 #[test]
