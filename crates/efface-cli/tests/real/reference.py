@@ -3,8 +3,8 @@
     pip install numpy scikit-learn
     python reference.py FOLDER > reference.json
 
-FOLDER holds adult/ and credit-default/ as EFFACE_DATA does. The encoding is written here once more, from
-docs/schema.md and not from the program, so that sums of columns in reference.json check the program's encoding too.
+FOLDER holds adult/ and credit-default/ as EFFACE_DATA does. The encoding of docs/schema.md is written here once more, in
+Python, so that names and sums of the columns in reference.json check the program's encoding too.
 
 Ours minimises  sum loss + l2*n/2*|w|^2  over rows divided by R (--scale clip:R; no row is longer), with a constant 1
 appended for the intercept, which is part of w. Three models are measured on the same encoding:
