@@ -28,9 +28,9 @@ pub(crate) fn claims(model: &Path) -> Result<Claims, String> {
         n_rows: status.n_rows,
         n_removed: status.n_removed,
         n_releases: status.n_releases,
-        gradient_residual: status.gradient_residual,
-        distance_bound: status.distance_bound,
-        rung: status.rung.into(),
+        gradient_residual: status.gradient_residual.get(),
+        distance_bound: status.distance_bound.get(),
+        rung: status.rung,
     })
 }
 
