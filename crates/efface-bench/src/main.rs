@@ -6,6 +6,7 @@
 //! cargo run --release -p efface-bench -- ladder --data DIR    what each bound promises, and what is true
 //! cargo run --release -p efface-bench -- growth               instant removal against the number of rows
 //! cargo run --release -p efface-bench -- gram                 the weighted Gram matrix against a matrix product
+//! cargo run --release -p efface-bench -- scale                a million rows under a limit on memory, durable removals
 //! ```
 
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
@@ -16,6 +17,7 @@ mod ladder;
 mod measure;
 mod mnist;
 mod rows;
+mod scale;
 
 use std::path::PathBuf;
 
@@ -52,15 +54,25 @@ enum Command {
     Growth,
     /// The weighted Gram matrix, in GFLOP/s, beside the machine's matrix product.
     Gram,
+    /// 1,000,000 × 256 from Parquet under a limit on memory: training, durable removals, settling, opening.
+    Scale(scale::ScaleArgs),
+    /// One step of `scale`, in a process of its own.
+    #[command(subcommand, hide = true)]
+    ScaleStep(scale::Step),
 }
 
 fn main() -> anyhow::Result<()> {
-    println!("threads: {}", rayon::current_num_threads());
-    match Cli::parse().command {
+    let command = Cli::parse().command;
+    if !matches!(command, Command::ScaleStep(_)) {
+        println!("threads: {}", rayon::current_num_threads());
+    }
+    match command {
         Command::Mnist { data } => mnist::run(&data),
         Command::Memory { data } => mnist::memory(&data),
         Command::Ladder { data } => ladder::run(&data),
         Command::Growth => growth::run(),
         Command::Gram => gram::run(),
+        Command::Scale(args) => scale::run(&args),
+        Command::ScaleStep(step) => scale::run_step(&step),
     }
 }

@@ -161,6 +161,7 @@ fn make(
     let precision = rows.precision();
     let settings = Settings { config, features, columns, schema, transform, codec, precision, salt, id_key };
     let training = Instant::now();
+    rows.hold()?;
     let trained = plan(&settings.config)?.train(&rows, noise, &mut |phase| report(TrainProgress::Training(phase)))?;
     let train_seconds = training.elapsed().as_secs_f64();
     let model = trained.model;

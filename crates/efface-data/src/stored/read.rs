@@ -48,6 +48,13 @@ impl StoredRows {
         Ok(MemoryRows::without_ids(self.dim(), self.row_norm_bound, features, labels, selectors))
     }
 
+    /// Reads what may be kept in memory now, and in this thread: right after rows have been read from a file, its
+    /// allocator has room that other threads would not use.
+    pub fn hold(&self) -> Result<(), StoredRowsError> {
+        let n_kept = (0..self.n_blocks()).take_while(|index| self.cache.slot(*index).is_some());
+        n_kept.into_iter().try_for_each(|index| self.visit(index, &mut |_| {}))
+    }
+
     /// The label of the row at a position: the index of a class, or a number. `None`: no row is present there.
     pub fn label(&self, position: usize) -> Result<Option<f64>, StoredRowsError> {
         if !self.is_present(position) {
