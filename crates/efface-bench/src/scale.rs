@@ -152,7 +152,7 @@ fn remove(model: &Path, memory: u64) -> anyhow::Result<()> {
         times.push(report.seconds);
         steps.push(report.step_seconds);
     }
-    show("removal by id, durable", times, steps);
+    show("removal by id, durable", times, &steps);
     let (mut times, mut steps) = (Vec::new(), Vec::new());
     for i in 0..SUBJECTS {
         let subject = RowId::parse(&parquet::subject(1 + i * (n_rows / SUBJECTS)));
@@ -160,7 +160,7 @@ fn remove(model: &Path, memory: u64) -> anyhow::Result<()> {
         times.push(report.seconds);
         steps.push(report.step_seconds);
     }
-    show("removal by subject, durable", times, steps);
+    show("removal by subject, durable", times, &steps);
     let (settled, seconds) = timed(|| model.settle(None));
     let settled = settled?;
     // Settling to any gradient at all is one measuring pass.
@@ -181,8 +181,8 @@ fn remove(model: &Path, memory: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn show(what: &str, times: Vec<f64>, steps: Vec<f64>) {
-    let beyond: Vec<f64> = times.iter().zip(&steps).map(|(time, step)| time - step).collect();
+fn show(what: &str, times: Vec<f64>, steps: &[f64]) {
+    let beyond: Vec<f64> = times.iter().zip(steps).map(|(time, step)| time - step).collect();
     let n = times.len();
     println!(
         "  {what}: median {:.2} ms, 95 % below {:.2} ms; beyond the step {:.2} ms; {n} of them",

@@ -2,6 +2,7 @@
 
 mod accounting;
 mod backups;
+mod compat;
 mod crash;
 mod damage;
 mod models;
