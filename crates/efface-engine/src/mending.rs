@@ -5,6 +5,7 @@
 //! | row segments | the epoch in their header is behind the database | overwriting all rows that left once more |
 //! | state | it is not the one that the database names | training again on the rows that are left |
 //! | database | a state that knows a later change, or its own state gone | removing again what the state says was removed, and training again |
+//! | all but the releases | a release that the account does not count | counting what its certificate says it spent |
 //! | everything | the witness knows more | removing again what the witness says was removed |
 //!
 //! What releases have spent is the most that any part remembers.
@@ -23,6 +24,7 @@ use crate::database::{Database, Head, Intent, Mending, index};
 use crate::error::EngineError;
 use crate::files;
 use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
+use crate::releases;
 use crate::settings::Settings;
 use crate::state_file::StateFile;
 
@@ -144,6 +146,19 @@ impl ModelDirectory {
         self.database.commit(|tables| {
             index::stamped(tables, &epochs)?;
             mended.as_ref().map_or(Ok(()), |mended| Mending::write_all(mended, tables))
+        })
+    }
+
+    /// Counts releases that are there under their names and not in the account: it was restored, they were not.
+    pub(crate) fn count_found_releases(&mut self) -> Result<(), EngineError> {
+        let account = releases::uncounted(&self.path, self.head.account)?;
+        if account == self.head.account {
+            return Ok(());
+        }
+        let mended = note(&self.database, "releases were newer than the database", 0, 0)?;
+        self.transaction(|this| {
+            this.model = this.model.clone().with_account(account);
+            this.commit_state(|tables| Mending::write_all(&mended, tables))
         })
     }
 

@@ -15,6 +15,7 @@ use crate::files::{self, DATABASE, ROWS};
 use crate::lock::WriterLock;
 use crate::memory;
 use crate::mending::{self, Found};
+use crate::releases;
 use crate::settings::Settings;
 use crate::upgrade;
 use crate::witness::Witness;
@@ -102,7 +103,8 @@ impl ModelDirectory {
         };
         this.overwrite_restored_segments()?;
         this.check_counts()?;
-        crate::releases::finish_publication(&this.path, this.head.account.n_releases)?;
+        releases::finish_publication(&this.path, this.head.account.n_releases)?;
+        this.count_found_releases()?;
         this.catch_up_with_witness()?;
         this.checkpoint()?;
         Ok(this)

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use efface_core::model::{Release, ReleaseOutcome};
+use efface_core::model::{Release, ReleaseAccount, ReleaseOutcome};
 use efface_core::noise::NoiseSource;
-use serde::Serialize;
+use efface_core::rounding::UpperBound;
+use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
 use crate::error::EngineError;
@@ -211,6 +212,35 @@ pub(crate) fn finish_publication(path: &Path, n_releases: usize) -> Result<(), E
         }
     }
     files::sync_parent(&folder)
+}
+
+/// What releases spent that the account does not count, as their certificates tell.
+pub(crate) fn uncounted(path: &Path, mut account: ReleaseAccount) -> Result<ReleaseAccount, EngineError> {
+    /// The part of a certificate that the account is made of.
+    #[derive(Deserialize)]
+    struct Spent {
+        distance_bound: f64,
+        certified: bool,
+    }
+
+    for release in account.n_releases + 1.. {
+        let (_, folder) = release_folders(path, release);
+        let certificate = folder.join(CERTIFICATE_FILE);
+        if !certificate.exists() && !folder.join(MODEL_FILE).exists() {
+            break;
+        }
+        let text = fs::read(&certificate).map_err(EngineError::io(&certificate))?;
+        let spent: Spent = serde_json::from_slice(&text).map_err(|error| EngineError::BadPublished {
+            path: certificate.clone(),
+            reason: format!("what this release spent is not known: {error}"),
+        })?;
+        let distance = UpperBound::new(spent.distance_bound);
+        account.n_releases = release;
+        account.distance_squares += distance.squared();
+        account.distances += distance;
+        account.certified &= spent.certified;
+    }
+    Ok(account)
 }
 
 fn release_folders(path: &Path, release: usize) -> (PathBuf, PathBuf) {

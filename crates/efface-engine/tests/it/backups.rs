@@ -137,6 +137,29 @@ fn a_whole_old_directory_is_noticed_by_its_witness() {
     assert_eq!(mended(&folder).len(), 1);
 }
 
+/// Whoever has a release has it: what it spent is spent, even if the rest of the directory has forgotten it.
+#[test]
+fn releases_that_the_account_forgot_are_counted() {
+    let folder = Folder::with_model();
+    folder.copy("backup");
+    let mut model = folder.open();
+    for _ in 0..3 {
+        published(model.release(&mut randomness(), None).expect("writable"));
+    }
+    model.close().expect("writable");
+    let spent = Status::read(folder.model()).expect("readable").mu_total.get();
+    for part in ["efface.db", "state", "rows"] {
+        folder.restore("backup", part);
+    }
+    assert_eq!(Status::read(folder.model()).expect("readable").n_releases, 0);
+    let mut model = folder.open();
+    let status = Status::read(folder.model()).expect("readable");
+    assert_eq!(status.n_releases, 3);
+    assert!(status.mu_total.get() >= spent && status.mu_total.get() < spent * (1.0 + 1e-9), "{spent} {status:?}");
+    assert_eq!(mended(&folder), [("releases were newer than the database".into(), 0)]);
+    assert_eq!(published(model.release(&mut randomness(), None).expect("writable")).release, 4);
+}
+
 #[test]
 fn without_a_witness_nobody_can_tell() {
     let folder = with_backup(None);
