@@ -31,14 +31,18 @@ pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answe
 
 pub(crate) fn add(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
     let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
+    let working = Working::new(output.is_text(), "adding");
     let report = model.add(&source(args))?;
+    drop(working);
     model.close()?;
     show(&args.model, "added", &report, None, output)
 }
 
 pub(crate) fn correct(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
     let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
+    let working = Working::new(output.is_text(), "correcting");
     let report = model.correct(&source(args))?;
+    drop(working);
     model.close()?;
     show(&args.model, "corrected", &report, None, output)
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::labelled;
 use crate::args::{EvaluateArgs, PredictArgs};
 use crate::output::{Answer, Output, number, quoted};
+use crate::progress::Working;
 
 /// Predictions as one JSON object.
 #[derive(Serialize)]
@@ -24,8 +25,10 @@ struct Predictions<'a> {
 
 pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Answer> {
     let model = open(&args.model, output)?;
+    let working = Working::new(output.is_text(), "predicting");
     let table = model.read(&args.data, None, args.id.clone())?;
     let predictions = model.predict(table)?;
+    drop(working);
     let n_rows = predictions.len();
     if let Some(out) = &args.out {
         let place = || out.display().to_string();
@@ -45,8 +48,10 @@ pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Ans
 pub(crate) fn evaluate(args: EvaluateArgs, output: &Output) -> anyhow::Result<Answer> {
     let model = open(&args.model, output)?;
     let columns = model.columns(args.label.or_else(|| model.usual_label()), None);
+    let working = Working::new(output.is_text(), "evaluating");
     let table = labelled(&args.data, &columns, model.schema.as_ref())?;
     let evaluation = model.evaluate(table)?;
+    drop(working);
     let (name, value) = match (evaluation.accuracy, evaluation.rmse) {
         (Some(accuracy), _) => ("accuracy", format!("{:.2} %", 100.0 * accuracy)),
         (None, rmse) => ("root mean squared error", number(rmse.unwrap_or(f64::NAN))),

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::check_label_is_named;
 use crate::args::SchemaArgs;
 use crate::output::{Answer, Output, parameter, quoted, shortened};
+use crate::progress::Working;
 
 /// A proposal as one JSON object.
 #[derive(Serialize)]
@@ -40,7 +41,9 @@ pub(crate) fn run(args: &SchemaArgs, output: &Output) -> anyhow::Result<Answer> 
         return Err(EngineError::from(SchemaError::Exists { file: taken.clone() }).into());
     }
     let options = ProposalOptions { max_rows: args.sample };
+    let working = Working::new(output.is_text(), "reading");
     let proposal = propose(&args.data, &columns, &options).map_err(EngineError::from)?;
+    drop(working);
     if let Some(out) = &args.out {
         Schema::write_new(out, &proposal.to_toml()).map_err(EngineError::from)?;
     } else if output.is_text() {
