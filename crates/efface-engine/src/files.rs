@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::EngineError;
-use crate::lock::WriterLock;
+use crate::lock::{LOCK, WriterLock};
 
 pub(crate) const DATABASE: &str = "efface.db";
 pub(crate) const ROWS: &str = "rows";
@@ -86,19 +86,47 @@ pub(crate) fn sync_directory(path: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Removes what killed trainings of the same model left aside. One that is still at work holds the lock of its part.
+/// Removes what killed trainings of the same model left aside, at whatever point they were killed. One that is still at
+/// work holds the lock of its part.
 pub(crate) fn remove_abandoned(out: &Path) {
     let Some(name) = out.file_name().and_then(|name| name.to_str()) else { return };
     let prefix = format!("{name}{PARTIAL}-");
     let Ok(entries) = fs::read_dir(parent(out)) else { return };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let number = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(&prefix));
-        let ours = number.is_some_and(|number| number.parse::<u32>().is_ok()) && path.join(RELEASES).is_dir();
-        if ours && WriterLock::acquire(&path).is_ok() {
+    for entry in entries.flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let number = name.to_str().and_then(|name| name.strip_prefix(&prefix));
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let ours = number.is_some_and(is_number) && is_folder && is_left_by_training(&path);
+        // Locked as well where there was no lock yet: a training that has just begun makes its directory again.
+        if ours && let Ok(_lock) = WriterLock::acquire(&path) {
             // Best effort: it is not a model, and nothing depends on it.
             let _ = fs::remove_dir_all(&path);
         }
     }
+}
+
+/// Whether there is nothing in a folder but what a training puts there before its model has a name.
+fn is_left_by_training(folder: &Path) -> bool {
+    let all = |folder: &Path, known: &dyn Fn(&str) -> bool| {
+        let Ok(mut entries) = fs::read_dir(folder) else { return false };
+        entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(known)))
+    };
+    let holds = |name: &str, known: &dyn Fn(&str) -> bool| {
+        let inside = folder.join(name);
+        !inside.exists() || all(&inside, known)
+    };
+    let is_database = |name: &str| {
+        let suffix = name.strip_prefix(DATABASE);
+        suffix.is_some_and(|suffix| ["", "-wal", "-shm", "-journal"].contains(&suffix))
+    };
+    all(folder, &|name| [LOCK, ROWS, STATES, RELEASES].contains(&name) || is_database(name))
+        && holds(ROWS, &|name| name.strip_suffix(".rows").is_some_and(is_number))
+        && holds(STATES, &|name| is_number(name.strip_suffix(PARTIAL).unwrap_or(name)))
+        && holds(RELEASES, &|_| false)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Makes a directory that only its owner can enter.

@@ -3,14 +3,17 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{Seek, Write};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
-use crate::files::private_options;
+use crate::files::{self, private_options};
 
-const LOCK: &str = "lock";
+pub(crate) const LOCK: &str = "lock";
+
+/// Removing a directory that is all but empty takes less than so many milliseconds.
+const ATTEMPTS: usize = 100;
 
 /// Holds the right to change a model directory, until dropped (or until the process ends, however it ends).
 #[derive(Debug)]
@@ -39,6 +42,24 @@ impl WriterLock {
         let lock = Self(file);
         lock.sign();
         Ok(lock)
+    }
+
+    /// Makes a directory and takes it. For an instant it has no lock, and somebody who tidies up may take it for abandoned:
+    /// then it is made again.
+    pub(crate) fn acquire_new(directory: &Path) -> Result<Self, EngineError> {
+        for _ in 0..ATTEMPTS {
+            files::make_private_directory(directory)?;
+            match Self::acquire(directory) {
+                // Whoever removes a directory holds its lock until all of it is gone.
+                Ok(lock) if directory.join(LOCK).exists() => return Ok(lock),
+                Err(EngineError::Io { source, .. }) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(EngineError::Io { path: directory.join(LOCK), source });
+                }
+                _ => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+        files::make_private_directory(directory)?;
+        Self::acquire(directory)
     }
 
     /// Best effort: who holds the lock is told to others, and nothing depends on it.

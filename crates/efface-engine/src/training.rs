@@ -143,8 +143,7 @@ fn make(
     // Whatever is wrong with the parameters is said before the rows are read.
     let plan = |config: &TrainingConfig| TrainingPlan::new(config.clone());
     plan(&TrainingConfig { n_classes: config.loss.is_classification().then_some(2), ..config.clone() })?;
-    files::make_private_directory(aside)?;
-    let lock = WriterLock::acquire(aside)?;
+    let lock = WriterLock::acquire_new(aside)?;
     for folder in [RELEASES, STATES] {
         files::make_private_directory(&aside.join(folder))?;
     }

@@ -161,6 +161,29 @@ fn what_a_killed_training_left_is_cleared_by_the_next_one() {
     assert_eq!(sandbox.names("."), ["model", "two.csv"]);
 }
 
+/// A training that was killed before it made `releases/` was taken for somebody else's folder and stayed.
+#[test]
+fn a_training_that_was_killed_at_its_start_is_cleared_and_nothing_else() {
+    let sandbox = Sandbox::with_table();
+    for folder in ["partial-1", "partial-2", "partial-3/state", "partial-4/rows"] {
+        std::fs::create_dir_all(sandbox.path(&format!("model.{folder}"))).expect("writable");
+    }
+    sandbox.write("model.partial-2/lock", r#"{"process":2,"since":1}"#);
+    sandbox.write("model.partial-3/state/1.partial", "half of a state");
+    sandbox.write("model.partial-4/rows/000000.rows", "half of the rows");
+    // Not made by a training: a file, a name without a number, files that no training makes, and a model with a release.
+    sandbox.write("model.partial-5", "a file");
+    let kept = ["partial-x", "partial-6/rows", "partial-7/notes", "partial-8/releases/1"];
+    for folder in kept {
+        std::fs::create_dir_all(sandbox.path(&format!("model.{folder}"))).expect("writable");
+    }
+    sandbox.write("model.partial-6/rows/mine.csv", "1,2");
+    sandbox.json(&format!("train two.csv {COLUMNS} --out model"));
+    let left = ["model", "model.partial-5", "model.partial-6", "model.partial-7", "model.partial-8", "model.partial-x"];
+    assert_eq!(sandbox.names("."), [&left[..], &["two.csv"]].concat());
+    assert_eq!(sandbox.names("model.partial-6"), ["rows"], "not even a lock is added");
+}
+
 /// Numbers of processes come again, in containers sooner than elsewhere.
 #[test]
 fn a_training_that_was_killed_under_the_same_number_stops_nobody() {
