@@ -102,7 +102,8 @@ impl Witness {
         suppressed: impl IntoIterator<Item = IdDigest>,
     ) -> Result<(), EngineError> {
         let mut text = String::new();
-        let new: Vec<IdDigest> =
+        // Once each: a subject comes with every one of its rows.
+        let new: BTreeSet<IdDigest> =
             suppressed.into_iter().filter(|digest| !self.memory.suppressed.contains(digest)).collect();
         if !new.is_empty() || self.memory.chain != head.chain {
             text += &change_line(head.sequence, &head.chain, new.iter());
