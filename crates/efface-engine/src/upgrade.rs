@@ -62,9 +62,15 @@ pub(crate) fn run(path: &Path, lock: WriterLock) -> Result<WriterLock, EngineErr
     Ok(lock)
 }
 
-/// Removes the old rows once they count no more.
+/// Removes the old rows once they count no more. They may know rows that have left: they must not come back when the
+/// power goes.
 pub(crate) fn finish(path: &Path) -> Result<(), EngineError> {
-    remove_file(&path.join(ROWS_FILE))
+    let rows = path.join(ROWS_FILE);
+    if !rows.exists() {
+        return Ok(());
+    }
+    remove_file(&rows)?;
+    files::sync_directory(path)
 }
 
 fn remove_file(path: &Path) -> Result<(), EngineError> {
