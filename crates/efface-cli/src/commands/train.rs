@@ -14,12 +14,6 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     check_label_is_named(&args.data, &columns)?;
     let rows = open_table_with(&args.data, &columns, schema.as_ref()).map_err(EngineError::from)?;
     let not_public = schema.as_ref().map(Schema::not_public).unwrap_or_default();
-    if !not_public.is_empty() {
-        output.warn(&format!(
-            "schema entries that nobody has marked public are outside the guarantee: {}",
-            shortened(&not_public)
-        ));
-    }
     let intercept = args.rows.intercept;
     let mut noise = noise(&args.seed, output)?;
     let request = TrainRequest {
@@ -39,6 +33,12 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
         TrainProgress::Training(phase) => progress.training(phase),
     })?;
     drop(progress);
+    if !not_public.is_empty() {
+        output.warn(&format!(
+            "schema entries that nobody has marked public are outside the guarantee: {}",
+            shortened(&not_public)
+        ));
+    }
     let sentence = format!(
         "trained on {} rows of {} in {}",
         report.n_rows,
