@@ -7,6 +7,10 @@
 //! **A killed process** loses nothing that it wrote: the system goes on. It is found between two operations, or with a
 //! part of a write done.
 //!
+//! **A part of a write** ends at any byte where the file grows, and between two sectors where it is overwritten: no disk
+//! writes half of a sector, and no kernel gives up a write within a page. The header of a row segment is overwritten in
+//! place and relies on that; a model that tears it apart is harsher than any file system.
+//!
 //! **A power loss** keeps what was synced and takes liberties with the rest, as a journaling file system may:
 //!
 //! - Changes of *names* (create, rename, link, unlink, make a folder) reach the disk in the order in which they were
@@ -80,14 +84,19 @@ impl ContentChange {
         }
     }
 
-    /// The change as far as its first `n` bytes, where it has bytes.
-    fn cut(&self, n: usize) -> Option<Self> {
-        match self {
-            Self::Write { at, bytes } if n < bytes.len() => Some(Self::Write { at: *at, bytes: bytes[..n].into() }),
-            _ => None,
-        }
+    /// The change of a file of `length` bytes as far as its first `n` bytes, where it has bytes. Sectors that the file has
+    /// are written as a whole.
+    fn cut(&self, n: usize, length: usize) -> Option<Self> {
+        let Self::Write { at, bytes } = self else { return None };
+        let end = at + n;
+        let sector = end - end % SECTOR_BYTES;
+        let n = if sector + SECTOR_BYTES <= length { sector.saturating_sub(*at) } else { n };
+        (0 < n && n < bytes.len()).then(|| Self::Write { at: *at, bytes: bytes[..n].into() })
     }
 }
+
+/// What a disk writes at once.
+const SECTOR_BYTES: usize = 512;
 
 /// All that can be found on a disk: folders, and files with their content.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -227,7 +236,7 @@ impl Disk {
     /// What is found if the process stops after the first `n` bytes of the next operation, where it is a longer write.
     pub(crate) fn torn(&self, next: &Operation, n: usize) -> Option<Image> {
         let Operation::Content(torn, change) = next else { return None };
-        let change = change.cut(n)?;
+        let change = change.cut(n, self.contents[*torn].len())?;
         Some(image(&self.names, |file| {
             let mut content = Arc::clone(&self.contents[file]);
             if file == *torn {
@@ -254,7 +263,7 @@ impl Disk {
                     (Odds::Never, _) | (Odds::Even, 0 | 1) => None,
                     (Odds::Always, _) | (Odds::Even, 2) => Some(change.clone()),
                     (Odds::Even, _) => match change {
-                        ContentChange::Write { bytes, .. } => change.cut(dice.below(bytes.len())),
+                        ContentChange::Write { bytes, .. } => change.cut(dice.below(bytes.len()), content.len()),
                         other => Some(other.clone()),
                     },
                 };
