@@ -5,9 +5,11 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::disk::Image;
-use super::engine::{self, Claims};
+use super::engine::{Claims, Opened, Place};
+use super::points::Check;
 use super::recording::run_plainly;
-use super::world::{COPY, Request, World};
+use super::witness;
+use super::world::{COPY, Request, Setup, WITNESS, World};
 
 /// A model before or after a request.
 #[derive(Clone, Debug)]
@@ -18,114 +20,155 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// Takes down what an undisturbed model says. Opened and closed first, as the ones that it is compared with are.
+    /// Takes down what an undisturbed model says.
     pub(crate) fn of(image: &Image, world: World) -> Self {
         let folder = scratch();
         image.write(folder.path()).expect("writable");
-        let model = folder.path().join(MODEL);
-        engine::open_and_close(&model).expect("an undisturbed model");
-        let claims = engine::claims(&model).expect("an undisturbed model");
-        assert_eq!(claims.n_rows, world.n_rows());
+        let place = Place::inside(folder.path(), world.setup());
+        let claims = place.claims().expect("an undisturbed model");
+        assert_eq!((claims.n_rows, claims.n_removed), (world.n_rows(), world.removed().len()));
+        assert_eq!((claims.n_left_out, claims.mended.len()), (world.n_left_out(), 0));
+        place.open_and_drop().expect("an undisturbed model");
+        assert_eq!(place.claims().expect("an undisturbed model"), claims, "opening changes nothing");
         let names = kinds(&Image::read(folder.path()).expect("readable"));
+        assert_eq!(names.iter().filter(|name| *name == "model/state/#").count(), 1, "{names:?}");
+        assert!(names.iter().all(|name| !name.contains(UNFINISHED)), "{names:?}");
         Self { world, claims, names }
     }
 }
 
-/// A request that was interrupted, and the models before and after it. Before training there is none.
+/// A request that was interrupted, and the models before, within and after it. Before training there is none.
 pub(crate) struct Interrupted<'a> {
     pub(crate) request: &'a Request,
+    pub(crate) setup: Setup,
     pub(crate) inputs: &'a Path,
     pub(crate) before: Option<&'a Side>,
+    /// Where the request consists of two.
+    pub(crate) between: Option<&'a Side>,
     pub(crate) after: &'a Side,
+    /// The whole directory as it was right after training, where there is a witness that knows more.
+    pub(crate) backup: Option<&'a Image>,
 }
 
-/// Which of the two was found, and the gradient that is truly left.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Found {
-    Before { residual: f64 },
-    After { residual: f64 },
+/// What was found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) stage: Stage,
+    /// The gradient that is truly left, where it is known.
+    pub(crate) residual: Option<f64>,
+}
+
+/// How much of a request was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
     NoModel,
+    Before,
+    Between,
+    After,
 }
 
-impl Interrupted<'_> {
+impl Check for Interrupted<'_> {
     /// Looks at what was found, and then goes on working with it.
-    pub(crate) fn check(&self, image: &Image) -> Result<Found, String> {
+    fn check(&self, image: &Image, acknowledged: bool) -> Result<Found, String> {
         let folder = scratch();
         let root = folder.path();
         image.write(root).map_err(|error| error.to_string())?;
         for path in image.paths() {
             let top = path.split('/').next().unwrap_or(path);
-            let known = top == MODEL || top.starts_with(ASIDE) || top.starts_with(COPY);
+            let known = top == MODEL
+                || top.starts_with(ASIDE)
+                || top.starts_with(COPY)
+                || self.setup.witness && top.trim_end_matches(UNFINISHED) == WITNESS;
             ensure(known, || format!("`{top}` is left behind"))?;
         }
         if !image.has(MODEL) {
             ensure(self.before.is_none(), || "the model is gone".into())?;
+            ensure(!acknowledged, || "answered and not in force".into())?;
             self.train_again(root)?;
-            return Ok(Found::NoModel);
+            return Ok(Found { stage: Stage::NoModel, residual: None });
         }
-        let model = root.join(MODEL);
-        let read = engine::claims(&model).map_err(|error| format!("status: {error}"))?;
-        engine::open_and_close(&model).map_err(|error| format!("opening: {error}"))?;
-        let claims = engine::claims(&model).map_err(|error| format!("status after opening: {error}"))?;
+        if acknowledged {
+            // Before anybody opens it.
+            self.after.world.forgets(image.files()).map_err(|error| format!("answered, and {error}"))?;
+        }
+        let place = Place::inside(root, self.setup);
+        if self.setup.witness {
+            ensure(image.has(WITNESS), || "the witness is gone".into())?;
+        }
+        let read = place.claims().map_err(|error| format!("status: {error}"))?;
+        place.open_and_drop().map_err(|error| format!("opening: {error}"))?;
+        let claims = place.claims().map_err(|error| format!("status after opening: {error}"))?;
         ensure(read == claims, || format!("opening turned {read:?} into {claims:?}"))?;
-        let (side, is_after) = match self.before {
-            Some(before) if claims == before.claims && claims != self.after.claims => (before, false),
-            _ => (self.after, true),
-        };
-        ensure(claims == side.claims, || {
-            format!(
-                "neither before nor after: {claims:?}\n{:?}\n{:?}",
-                self.before.map(|side| &side.claims),
-                side.claims
-            )
-        })?;
+        let (side, stage) = self.recognise(&claims)?;
+        ensure(!acknowledged || stage == Stage::After, || "answered and not in force".into())?;
 
         let opened = Image::read(root).map_err(|error| error.to_string())?;
-        let mut names = kinds(&opened);
-        names.retain(|name| !name.ends_with(UNFINISHED));
+        let names = kinds(&opened);
         ensure(names == side.names, || format!("files are {names:?} where {:?} are expected", side.names))?;
         side.world.compare(opened.files())?;
         check_copies(&opened, claims.n_releases)?;
+        if self.setup.witness {
+            witness::check_in_step(&opened, &side.world, &claims)?;
+        }
+        if let Some(backup) = self.backup.filter(|_| acknowledged) {
+            witness::check_remembers(image, backup, &side.world, claims.n_releases)?;
+        }
 
-        let weights = engine::secret_weights(&model).map_err(|error| format!("releasing: {error}"))?;
+        let mut model = place.open().map_err(|error| format!("opening again: {error}"))?;
+        let weights = model.secret_weights().map_err(|error| format!("releasing: {error}"))?;
         let residual = side.world.check_claim(&weights, claims.gradient_residual)?;
-        self.go_on(&model, image.hash(), is_after)?;
-        Ok(if is_after { Found::After { residual } } else { Found::Before { residual } })
+        let world = self.go_on(&mut model, image.hash(), stage)?;
+        model.close()?;
+        let n_rows = place.claims()?.n_rows;
+        ensure(n_rows == world.n_rows(), || format!("one more removal leaves {n_rows} rows"))?;
+        world.compare(Image::read(&place.model).map_err(|error| error.to_string())?.files())?;
+        Ok(Found { stage, residual: Some(residual) })
+    }
+}
+
+impl Interrupted<'_> {
+    /// Which of the models makes these claims.
+    fn recognise(&self, claims: &Claims) -> Result<(&Side, Stage), String> {
+        let known = [(Some(self.after), Stage::After), (self.between, Stage::Between), (self.before, Stage::Before)];
+        for (side, stage) in known {
+            if let Some(side) = side.filter(|side| side.claims == *claims) {
+                return Ok((side, stage));
+            }
+        }
+        let known = known.map(|(side, _)| side.map(|side| &side.claims));
+        Err(format!("neither before nor after: {claims:?}\n{known:?}"))
     }
 
-    /// A training that was killed stops no other one, which clears what was left: all but a folder without a byte, which
-    /// could be anybody's.
+    /// A training that was killed stops no other one, which clears all that was left.
     fn train_again(&self, root: &Path) -> Result<(), String> {
-        run_plainly(root, &Request::Train.arguments(self.inputs))?;
+        run_plainly(root, &Request::Train.arguments(self.inputs, self.setup))?;
         let trained = Image::read(root).map_err(|error| error.to_string())?;
-        let rows_left = trained.files().find(|(path, bytes)| path.starts_with(ASIDE) && !bytes.is_empty());
-        ensure(rows_left.is_none(), || format!("training again leaves {:?}", rows_left.map(|(path, _)| path)))?;
-        let names: Vec<String> = kinds(&trained).into_iter().filter(|name| !name.starts_with(ASIDE)).collect();
+        let names = kinds(&trained);
         ensure(names == self.after.names, || format!("files after training again are {names:?}"))?;
-        let claims = engine::claims(&root.join(MODEL))?;
+        let claims = Place::inside(root, self.setup).claims()?;
         ensure(claims == self.after.claims, || format!("training again gives {claims:?}"))
     }
 
-    /// The request is repeated, a removed row cannot be removed twice, one that is there can.
-    fn go_on(&self, model: &Path, chance: u64, is_after: bool) -> Result<(), String> {
+    /// The request is repeated, a removed row cannot be removed twice, one that is there can. What is left after that.
+    fn go_on(&self, model: &mut Opened, chance: u64, stage: Stage) -> Result<World, String> {
         let wanted = &self.after.world;
         let repeated = match self.request {
             Request::Train => Ok(()),
-            request => engine::perform(model, self.inputs, request),
+            request => model.perform(self.inputs, request),
         };
+        let is_removed = stage != Stage::Before;
         match self.request {
-            Request::Remove { request_id: None, .. } | Request::RemoveSubject { request_id: None, .. } if is_after => {
+            Request::Remove { request_id: None, .. } | Request::RemoveSubject { request_id: None, .. }
+                if is_removed =>
+            {
                 refused(repeated, "has already been removed")?;
             }
-            Request::Add { .. } if is_after => refused(repeated, "is already present")?,
+            Request::Add { .. } if stage == Stage::After => refused(repeated, "is already present")?,
             _ => repeated.map_err(|error| format!("repeated: {error}"))?,
         }
-        let n_rows = engine::claims(model)?.n_rows;
+        let n_rows = model.n_rows();
         ensure(n_rows == wanted.n_rows(), || format!("repeated, it leaves {n_rows} rows and not {}", wanted.n_rows()))?;
-        let remove = |id: &str| {
-            let request = Request::Remove { ids: vec![id.into()], request_id: None };
-            engine::perform(model, self.inputs, &request)
-        };
+        let mut remove = |id: &str| model.remove(&[id], None).map(drop);
         let removed = wanted.removed();
         for id in removed.first().into_iter().chain(removed.last()) {
             refused(remove(id), "has already been removed")?;
@@ -133,13 +176,7 @@ impl Interrupted<'_> {
         let present = wanted.present(chance);
         remove(present).map_err(|error| format!("a row that is present: {error}"))?;
         refused(remove(present), "has already been removed")?;
-        let n_rows = engine::claims(model)?.n_rows;
-        ensure(n_rows + 1 == wanted.n_rows(), || format!("one more removal leaves {n_rows} rows"))?;
-        let wanted = wanted.after(&Request::Remove { ids: vec![present.into()], request_id: None });
-        let left = Image::read(model).map_err(|error| error.to_string())?;
-        wanted.compare(left.files())?;
-        let unfinished = left.paths().find(|path| path.ends_with(UNFINISHED));
-        ensure(unfinished.is_none(), || format!("`{unfinished:?}` is left behind for good"))
+        Ok(wanted.after(&Request::Remove { ids: vec![present.into()], request_id: None, settle: false }))
     }
 }
 
@@ -157,10 +194,14 @@ fn check_copies(image: &Image, n_releases: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The files of a model, numbers left out: a crash may skip one.
-fn kinds(image: &Image) -> Vec<String> {
-    let inside = image.paths().filter(|path| path.starts_with("model"));
-    let mut kinds: Vec<String> = inside.map(without_numbers).collect();
+/// The files of a model and its witness, numbers left out: a crash may skip one. A log without a byte is left out too:
+/// whoever reads the database makes it.
+pub(crate) fn kinds(image: &Image) -> Vec<String> {
+    let counts = |path: &&str| {
+        let is_log = path.ends_with("-wal") && image.content(path).is_some_and(<[u8]>::is_empty);
+        (path.starts_with(MODEL) || path.starts_with(WITNESS)) && !is_log
+    };
+    let mut kinds: Vec<String> = image.paths().filter(counts).map(without_numbers).collect();
     kinds.sort();
     kinds
 }
@@ -184,7 +225,7 @@ pub(crate) fn scratch() -> TempDir {
     folder.expect("a temporary folder")
 }
 
-fn refused(answer: Result<(), String>, why: &str) -> Result<(), String> {
+pub(crate) fn refused(answer: Result<(), String>, why: &str) -> Result<(), String> {
     match answer {
         Ok(()) => Err(format!("what must be refused (`{why}`) is done")),
         Err(error) if error.contains(why) => Ok(()),
@@ -192,13 +233,13 @@ fn refused(answer: Result<(), String>, why: &str) -> Result<(), String> {
     }
 }
 
-fn ensure(holds: bool, message: impl FnOnce() -> String) -> Result<(), String> {
+pub(crate) fn ensure(holds: bool, message: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(message()) }
 }
 
 const MODEL: &str = "model";
 
-/// Files that a process was writing aside. Opening may leave them, the next change does not.
+/// What follows the name of a file while it is written.
 const UNFINISHED: &str = ".partial";
 
 /// What a training writes before its directory gets its name.

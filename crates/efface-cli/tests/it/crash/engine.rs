@@ -1,95 +1,138 @@
 //! Every call of the engine's library that the crash test makes. In process, because thousands of directories are opened.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_data::RowId;
-use efface_engine::{EngineError, ModelDirectory, ReleaseAnswer, RowSource, Selection, Status};
+use efface_engine::{EngineError, ModelDirectory, OpenOptions, ReleaseAnswer, RowSource, Selection, Status};
 use serde_json::Value;
 
-use super::world::{N_FEATURES, NOISE_STD, Request};
+use super::world::{N_FEATURES, NOISE_STD, Request, Setup, WITNESS};
 
-/// What a model says about itself. Bounds are compared bit by bit: a claim belongs to one state.
+/// What a model says about itself. Bounds are compared bit by bit: a claim belongs to one state, and a step that is taken
+/// again from the journal starts from the state that it started from the first time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Claims {
     pub(crate) n_rows: usize,
     pub(crate) n_removed: usize,
+    pub(crate) n_left_out: usize,
     pub(crate) n_releases: usize,
     pub(crate) gradient_residual: f64,
     pub(crate) distance_bound: f64,
     pub(crate) rung: String,
+    /// What was found not to be as it was left: a crash is no old backup, and must not be taken for one.
+    pub(crate) mended: Vec<String>,
 }
 
-/// Reads without opening.
-pub(crate) fn claims(model: &Path) -> Result<Claims, String> {
-    let status = Status::read(model).map_err(|error| error.to_string())?;
-    Ok(Claims {
-        n_rows: status.n_rows,
-        n_removed: status.n_removed,
-        n_releases: status.n_releases,
-        gradient_residual: status.gradient_residual.get(),
-        distance_bound: status.distance_bound.get(),
-        rung: status.rung,
-    })
+/// Where a model lies, and its witness.
+pub(crate) struct Place {
+    pub(crate) model: PathBuf,
+    witness: Option<PathBuf>,
 }
 
-/// Opens for changing, which finishes what a crash left undone, and closes again.
-pub(crate) fn open_and_close(model: &Path) -> Result<(), String> {
-    open(model).map(drop)
-}
+impl Place {
+    pub(crate) fn inside(root: &Path, setup: Setup) -> Self {
+        Self { model: root.join("model"), witness: setup.witness.then(|| root.join(WITNESS)) }
+    }
 
-/// What the program does on request, without its command line. All but training.
-pub(crate) fn perform(model: &Path, inputs: &Path, request: &Request) -> Result<(), String> {
-    let mut directory = open(model)?;
-    let parsed = |ids: &[String]| ids.iter().map(|id| RowId::parse(id)).collect();
-    let failed = |error: EngineError| error.to_string();
-    match request {
-        Request::Train => unreachable!("training makes a directory and opens none"),
-        Request::Remove { ids, request_id } => {
-            directory.remove(&Selection::Ids(parsed(ids)), *request_id).map(drop).map_err(failed)
+    pub(crate) fn without_witness(root: &Path) -> Self {
+        Self { model: root.join("model"), witness: None }
+    }
+
+    /// Reads without opening.
+    pub(crate) fn claims(&self) -> Result<Claims, String> {
+        let status = Status::read(&self.model).map_err(|error| error.to_string())?;
+        Ok(Claims {
+            n_rows: status.n_rows,
+            n_removed: status.n_removed,
+            n_left_out: status.n_suppressed,
+            n_releases: status.n_releases,
+            gradient_residual: status.gradient_residual.get(),
+            distance_bound: status.distance_bound.get(),
+            rung: status.rung,
+            mended: status.mended.into_iter().map(|mending| mending.found).collect(),
+        })
+    }
+
+    /// Opens for changing, which finishes what a crash left undone, and lets go again.
+    pub(crate) fn open_and_drop(&self) -> Result<(), String> {
+        self.open().map(drop)
+    }
+
+    /// Other tests start programs. Between its fork and its exec each holds what is open here, and so the lock of a model
+    /// that was just closed: for an instant.
+    pub(crate) fn open(&self) -> Result<Opened, String> {
+        let options = OpenOptions { witness: self.witness.clone(), ..OpenOptions::default() };
+        let patience = Instant::now() + Duration::from_secs(10);
+        loop {
+            match ModelDirectory::open_with(&self.model, &options) {
+                Err(EngineError::Locked { .. }) if Instant::now() < patience => std::thread::yield_now(),
+                answer => return answer.map(Opened).map_err(|error| error.to_string()),
+            }
         }
-        Request::RemoveSubject { subject, request_id } => {
-            let subject = std::slice::from_ref(subject);
-            directory.remove(&Selection::Subjects(parsed(subject)), *request_id).map(drop).map_err(failed)
-        }
-        Request::Correct { .. } => directory.correct(&RowSource::of(&request.input(inputs))).map(drop).map_err(failed),
-        Request::Add { .. } => directory.add(&RowSource::of(&request.input(inputs))).map(drop).map_err(failed),
-        Request::Settle => directory.settle(None).map(drop).map_err(failed),
-        Request::Release { .. } => match directory.release(&mut randomness(), None).map_err(failed)? {
-            ReleaseAnswer::Published(_) => Ok(()),
-            refused @ ReleaseAnswer::Refused { .. } => Err(format!("{refused:?}")),
-        },
-        Request::Retrain => directory.retrain(&mut randomness(), &mut |_| {}).map(drop).map_err(failed),
     }
 }
 
-/// The secret weights: a release under a known seed, less its noise.
-pub(crate) fn secret_weights(model: &Path) -> Result<Vec<f64>, String> {
-    let noise = || NoiseSource::danger_fixed_seed(SEED);
-    let report = match open(model)?.release(&mut noise(), None).map_err(|error| error.to_string())? {
-        ReleaseAnswer::Published(report) => report,
-        refused @ ReleaseAnswer::Refused { .. } => return Err(format!("{refused:?}")),
-    };
-    if report.settle_passes != 0 {
-        return Err("the weights were settled before they were released: nothing is learned about the claim".into());
-    }
-    let published = std::fs::read(&report.model).map_err(|error| error.to_string())?;
-    let published: Value = serde_json::from_slice(&published).map_err(|error| error.to_string())?;
-    let weights = published["weights"].as_array().ok_or("no weights")?.iter().filter_map(Value::as_f64);
-    let noise = NoiseLaw::Gaussian.sample(N_FEATURES, NOISE_STD, &mut noise());
-    Ok(weights.zip(noise.iter()).map(|(weight, noise)| weight - noise).collect())
-}
+/// A model that is open for changing.
+pub(crate) struct Opened(ModelDirectory);
 
-/// Other tests start programs. Between its fork and its exec each holds what is open here, and so the lock of a model
-/// that was just closed: for an instant.
-fn open(model: &Path) -> Result<ModelDirectory, String> {
-    let patience = Instant::now() + Duration::from_secs(10);
-    loop {
-        match ModelDirectory::open(model) {
-            Err(EngineError::Locked { .. }) if Instant::now() < patience => std::thread::yield_now(),
-            answer => return answer.map_err(|error| error.to_string()),
+impl Opened {
+    pub(crate) fn close(self) -> Result<(), String> {
+        self.0.close().map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn n_rows(&self) -> usize {
+        self.0.n_rows()
+    }
+
+    /// The secret weights: a release under a known seed, less its noise.
+    pub(crate) fn secret_weights(&mut self) -> Result<Vec<f64>, String> {
+        let noise = || NoiseSource::danger_fixed_seed(SEED);
+        let report = match self.0.release(&mut noise(), None).map_err(|error| error.to_string())? {
+            ReleaseAnswer::Published(report) => report,
+            refused @ ReleaseAnswer::Refused { .. } => return Err(format!("{refused:?}")),
+        };
+        if report.settle_passes != 0 {
+            return Err("the weights were settled before they were released: nothing is learned about the claim".into());
         }
+        let published = std::fs::read(&report.model).map_err(|error| error.to_string())?;
+        let published: Value = serde_json::from_slice(&published).map_err(|error| error.to_string())?;
+        let weights = published["weights"].as_array().ok_or("no weights")?.iter().filter_map(Value::as_f64);
+        let noise = NoiseLaw::Gaussian.sample(N_FEATURES, NOISE_STD, &mut noise());
+        Ok(weights.zip(noise.iter()).map(|(weight, noise)| weight - noise).collect())
+    }
+
+    /// Removes rows; whether that had been done and answered before.
+    pub(crate) fn remove(&mut self, ids: &[&str], request_id: Option<&str>) -> Result<bool, String> {
+        let selection = Selection::Ids(ids.iter().map(|id| RowId::parse(id)).collect());
+        self.0.remove(&selection, request_id).map(|report| report.repeated).map_err(|error| error.to_string())
+    }
+
+    /// What the program does on request, without its command line. All but training.
+    pub(crate) fn perform(&mut self, inputs: &Path, request: &Request) -> Result<(), String> {
+        let parsed = |ids: &[String]| ids.iter().map(|id| RowId::parse(id)).collect();
+        let input = request.input(inputs);
+        let done = match request {
+            Request::Train => unreachable!("training makes a directory and opens none"),
+            Request::Remove { ids, request_id, settle } => {
+                let removed = self.0.remove(&Selection::Ids(parsed(ids)), *request_id);
+                removed.and_then(|_| if *settle { self.0.settle(None).map(drop) } else { Ok(()) })
+            }
+            Request::RemoveSubject { subject, request_id } => {
+                let subject = std::slice::from_ref(subject);
+                self.0.remove(&Selection::Subjects(parsed(subject)), *request_id).map(drop)
+            }
+            Request::Correct { .. } => self.0.correct(&RowSource::of(&input)).map(drop),
+            Request::Add { .. } => self.0.add(&RowSource::of(&input)).map(drop),
+            Request::Settle => self.0.settle(None).map(drop),
+            Request::Release { .. } => match self.0.release(&mut randomness(), None) {
+                Ok(refused @ ReleaseAnswer::Refused { .. }) => return Err(format!("{refused:?}")),
+                answer => answer.map(drop),
+            },
+            Request::Retrain => self.0.retrain(&mut randomness(), &mut |_| {}).map(drop),
+        };
+        done.map_err(|error| error.to_string())
     }
 }
 

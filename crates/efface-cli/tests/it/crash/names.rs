@@ -33,6 +33,15 @@ impl Names {
         self.0.get(path).copied()
     }
 
+    /// Every file with a name of it.
+    pub(crate) fn by_file(&self) -> BTreeMap<FileNumber, String> {
+        let file = |(path, entry): (&String, &Entry)| match entry {
+            Entry::File(file) => Some((*file, path.clone())),
+            Entry::Folder => None,
+        };
+        self.0.iter().filter_map(file).collect()
+    }
+
     pub(crate) fn apply(&mut self, change: &NameChange) {
         match change {
             NameChange::Create { path, file } | NameChange::Link { path, file } => {

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::chance::Dice;
-use super::check::{Found, Interrupted};
+use super::check::Found;
 use super::disk::{ContentChange, Disk, Image, Operation};
 
 /// How a process was stopped.
@@ -18,6 +18,12 @@ pub(crate) enum Cause {
     KilledWithin { bytes: usize },
     /// With the machine.
     PowerLost { variant: u64 },
+}
+
+/// What must hold of a directory that was found.
+pub(crate) trait Check: Sync {
+    /// Which model it is, or what is wrong with it. Once the answer was given, all of the request must be done.
+    fn check(&self, image: &Image, acknowledged: bool) -> Result<Found, String>;
 }
 
 /// A directory that can be found, and the first point at which it is.
@@ -42,9 +48,11 @@ pub(crate) struct Points {
 impl Points {
     /// Plays a command on the disk, and stops before each operation and after the last one.
     ///
-    /// About so many power losses are tried in all, but some at every operation.
+    /// About so many power losses are tried in all, but one at every operation. Where there are few, operations share the
+    /// variants.
     pub(crate) fn of(disk: &mut Disk, operations: &[Operation], power_losses: usize, seed: u64) -> Self {
-        let power_losses = (power_losses / (operations.len() + 1)).max(LEAST_POWER_LOSSES) as u64;
+        let power_losses = (power_losses / (operations.len() + 1)).max(1) as u64;
+        let n_variants = power_losses.max(LEAST_VARIANTS);
         let mut points = Self::default();
         let mut dice = Dice(seed);
         let mut acknowledged = false;
@@ -59,7 +67,8 @@ impl Points {
                     }
                 }
             }
-            for variant in 0..power_losses {
+            for i in 0..power_losses {
+                let variant = (n as u64 * power_losses + i) % n_variants;
                 found(Cause::PowerLost { variant }, disk.power_lost(variant, &mut dice));
             }
             if let Some(operation) = next {
@@ -83,23 +92,23 @@ impl Points {
 
     /// Checks every distinct directory.
     #[track_caller]
-    pub(crate) fn check(&self, interrupted: &Interrupted<'_>) -> Vec<Found> {
-        let (found, wrong): (Vec<_>, Vec<_>) = self.look(interrupted).into_iter().partition(Result::is_ok);
+    pub(crate) fn check(&self, name: &str, check: &impl Check) -> Vec<Found> {
+        let (found, wrong): (Vec<_>, Vec<_>) = self.look(check).into_iter().partition(Result::is_ok);
         let errors: Vec<String> = wrong.into_iter().filter_map(Result::err).collect();
         let shown = errors.iter().take(5).map(String::as_str).collect::<Vec<_>>().join("\n");
-        assert!(errors.is_empty(), "{:?}: {} directories are wrong\n{shown}", interrupted.request, errors.len());
+        assert!(errors.is_empty(), "{name}: {} directories are wrong\n{shown}", errors.len());
         found.into_iter().flatten().collect()
     }
 
     /// What is found in every distinct directory, or what is wrong with it.
-    pub(crate) fn look(&self, interrupted: &Interrupted<'_>) -> Vec<Result<Found, String>> {
+    fn look(&self, check: &impl Check) -> Vec<Result<Found, String>> {
         let next = AtomicUsize::new(0);
         let answers = Mutex::new(vec![None; self.distinct.len()]);
         let work = || {
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 let Some(point) = self.distinct.get(i) else { return };
-                let answer = point.check(interrupted);
+                let answer = point.look(check);
                 answers.lock().expect("no thread has panicked")[i] = Some(answer);
             }
         };
@@ -107,6 +116,11 @@ impl Points {
         std::thread::scope(|scope| (0..n_threads).for_each(|_| drop(scope.spawn(work))));
         let answers = answers.into_inner().expect("no thread has panicked");
         answers.into_iter().map(|answer| answer.expect("every directory is looked at")).collect()
+    }
+
+    /// What is wrong with some directory, the latest first.
+    pub(crate) fn find_wrong(&self, check: &impl Check) -> Option<String> {
+        self.distinct.iter().rev().find_map(|point| point.look(check).err())
     }
 
     /// Some of the directories that killed processes left, spread evenly, with their places.
@@ -118,18 +132,15 @@ impl Points {
 }
 
 impl Point {
-    fn check(&self, interrupted: &Interrupted<'_>) -> Result<Found, String> {
+    fn look(&self, check: &impl Check) -> Result<Found, String> {
         let Self { n, cause, next, .. } = self;
-        let found = interrupted.check(&self.image).and_then(|found| match found {
-            Found::Before { .. } | Found::NoModel if self.acknowledged => Err("answered and not in force".into()),
-            found => Ok(found),
-        });
+        let found = check.check(&self.image, self.acknowledged);
         found.map_err(|error| format!("{cause:?} after {n} operations, before {next}: {error}"))
     }
 }
 
 /// The extremes, and some chance.
-const LEAST_POWER_LOSSES: usize = 6;
+const LEAST_VARIANTS: u64 = 7;
 
 /// What was tried, in numbers.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! What the test knows without asking the program: the rows, who has left, and what the weights ought to be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -16,11 +16,25 @@ const L2_PER_ROW: f64 = 1e-2;
 /// Weights are known up to the rounding of numbers as large as the noise, 1e-13 in each, and gradients to ten times that.
 const ROUNDING: f64 = 1e-11;
 
+/// What holds for all commands on a model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) loss: Loss,
+    /// Whether a witness is kept, outside the model directory.
+    pub(crate) witness: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    Logistic,
+    Squared,
+}
+
 /// What is asked of the program.
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
     Train,
-    Remove { ids: Vec<String>, request_id: Option<&'static str> },
+    Remove { ids: Vec<String>, request_id: Option<&'static str>, settle: bool },
     RemoveSubject { subject: String, request_id: Option<&'static str> },
     Correct { rows: Vec<usize> },
     Add { rows: Vec<usize> },
@@ -30,14 +44,39 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// The command line.
-    pub(crate) fn arguments(&self, inputs: &Path) -> Vec<String> {
+    /// The removal of some rows by number.
+    pub(crate) fn remove(rows: &[usize], request_id: Option<&'static str>) -> Self {
+        Self::Remove { ids: rows.iter().map(|i| id(*i)).collect(), request_id, settle: false }
+    }
+
+    /// The part of the request that can be done without the rest of it.
+    pub(crate) fn first_half(&self) -> Option<Self> {
+        match self {
+            Self::Remove { ids, request_id, settle: true } => {
+                Some(Self::Remove { ids: ids.clone(), request_id: *request_id, settle: false })
+            }
+            _ => None,
+        }
+    }
+
+    /// The command line. Where the witness is, a model remembers from training.
+    pub(crate) fn arguments(&self, inputs: &Path, setup: Setup) -> Vec<String> {
         let input = self.input(inputs).display().to_string();
         let line = match self {
-            Self::Train => format!(
-                "train {input} --label y --id id --subject who --scale none --l2 {L2_PER_ROW} --noise-std {NOISE_STD} --out model"
-            ),
-            Self::Remove { ids, request_id } => format!("remove model --id {}{}", ids.join(" "), named(*request_id)),
+            Self::Train => {
+                let loss = match setup.loss {
+                    Loss::Logistic => "logistic",
+                    Loss::Squared => "squared",
+                };
+                format!(
+                    "train {input} --label y --id id --subject who --scale none --loss {loss} --l2 {L2_PER_ROW} \
+                     --noise-std {NOISE_STD} --out model"
+                )
+            }
+            Self::Remove { ids, request_id, settle } => {
+                let settle = if *settle { " --settle" } else { "" };
+                format!("remove model --id {}{}{settle}", ids.join(" "), named(*request_id))
+            }
             Self::RemoveSubject { subject, request_id } => {
                 format!("remove model --subject {subject}{}", named(*request_id))
             }
@@ -48,7 +87,18 @@ impl Request {
             Self::Release { copy: true } => format!("release model --out {COPY}"),
             Self::Retrain => "retrain model".into(),
         };
-        line.split(' ').chain(["--json"]).map(String::from).collect()
+        let arguments = line.split(' ').chain(["--json"]).map(String::from);
+        let names_witness = matches!(self, Self::Train) && setup.witness;
+        arguments.chain(names_witness.then(witness_arguments).into_iter().flatten()).collect()
+    }
+
+    /// The same where the model has been moved to, and its witness with it.
+    pub(crate) fn arguments_elsewhere(&self, inputs: &Path, setup: Setup) -> Vec<String> {
+        let mut arguments = self.arguments(inputs, setup);
+        if setup.witness && !matches!(self, Self::Train) {
+            arguments.extend(witness_arguments());
+        }
+        arguments
     }
 
     /// The file of rows that the request takes.
@@ -61,7 +111,7 @@ impl Request {
     }
 
     /// Writes that file.
-    pub(crate) fn write_input(&self, inputs: &Path) {
+    pub(crate) fn write_input(&self, inputs: &Path, setup: Setup) {
         let rows: Vec<(usize, Version)> = match self {
             Self::Train => TRAINED.map(|i| (i, Version::First)).collect(),
             Self::Correct { rows } => rows.iter().map(|i| (*i, Version::Corrected)).collect(),
@@ -70,9 +120,14 @@ impl Request {
         };
         let mut text = String::from("id,who,a,b,c,y\n");
         for (i, version) in rows {
-            let Row { features: [a, b, c], subject, positive } = Row::new(i, version);
-            let y = if positive { "yes" } else { "no" };
-            writeln!(text, "{},{subject},{a},{b},{c},{y}", id(i)).expect("text");
+            let row = Row::new(i, version);
+            let [a, b, c] = row.features;
+            let y = match setup.loss {
+                Loss::Logistic if row.score > 0.0 => "yes".into(),
+                Loss::Logistic => "no".into(),
+                Loss::Squared => row.score.to_string(),
+            };
+            writeln!(text, "{},{},{a},{b},{c},{y}", id(i), row.subject).expect("text");
         }
         std::fs::write(self.input(inputs), text).expect("writable");
     }
@@ -81,6 +136,13 @@ impl Request {
 fn named(request_id: Option<&str>) -> String {
     request_id.map(|id| format!(" --request-id {id}")).unwrap_or_default()
 }
+
+fn witness_arguments() -> [String; 2] {
+    ["--witness".into(), WITNESS.into()]
+}
+
+/// The witness, beside the model.
+pub(crate) const WITNESS: &str = "witness";
 
 /// Where the copy of a release goes.
 pub(crate) const COPY: &str = "copy.json";
@@ -106,7 +168,8 @@ enum Version {
 struct Row {
     features: [f64; N_FEATURES],
     subject: String,
-    positive: bool,
+    /// The label; only its sign where there are two classes.
+    score: f64,
 }
 
 impl Row {
@@ -117,12 +180,13 @@ impl Row {
         };
         let x = noise(seed as u64, 7);
         let features = [3, 4, 5].map(|k| 0.57 * x[k]);
-        let positive = features[0] + features[1] - 0.5 * features[2] + 0.3 * x[6] > 0.0;
-        Self { features, subject: subject(i / 4), positive }
+        let score = features[0] + features[1] - 0.5 * features[2] + 0.3 * x[6];
+        Self { features, subject: subject(i / 4), score }
     }
 
-    fn patterns(&self) -> impl Iterator<Item = Pattern> {
-        self.features.map(f64::to_le_bytes).into_iter()
+    fn patterns(&self, loss: Loss) -> impl Iterator<Item = Pattern> {
+        let label = (loss == Loss::Squared).then_some(self.score);
+        self.features.into_iter().chain(label).map(f64::to_le_bytes)
     }
 }
 
@@ -130,19 +194,39 @@ impl Row {
 pub(crate) type Pattern = [u8; 8];
 
 /// The rows as they ought to be.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct World {
+    setup: Setup,
     rows: BTreeMap<String, Row>,
     removed: Vec<String>,
+    n_subjects_removed: usize,
+    n_left_out: usize,
+    n_changes: usize,
     gone: Vec<Pattern>,
+    /// Ids and subjects, of which only keyed hashes are kept anywhere.
+    hidden: BTreeSet<Pattern>,
 }
 
 impl World {
+    /// A world without rows.
+    pub(crate) fn new(setup: Setup) -> Self {
+        Self {
+            setup,
+            rows: BTreeMap::new(),
+            removed: Vec::new(),
+            n_subjects_removed: 0,
+            n_left_out: 0,
+            n_changes: 0,
+            gone: Vec::new(),
+            hidden: BTreeSet::new(),
+        }
+    }
+
     /// The world once a request is done.
     pub(crate) fn after(&self, request: &Request) -> Self {
         let mut world = self.clone();
         match request {
-            Request::Train => world.rows = TRAINED.map(|i| (id(i), Row::new(i, Version::First))).collect(),
+            Request::Train => TRAINED.for_each(|i| world.insert(i, Version::First)),
             Request::Remove { ids, .. } => ids.iter().for_each(|id| world.remove(id)),
             Request::RemoveSubject { subject, .. } => {
                 let theirs = self.rows.iter().filter(|(_, row)| row.subject == *subject);
@@ -150,24 +234,45 @@ impl World {
             }
             Request::Correct { rows } => {
                 for i in rows {
-                    let old = world.rows.insert(id(*i), Row::new(*i, Version::Corrected));
-                    world.gone.extend(old.expect("a row to correct").patterns());
+                    let old = world.rows.remove(&id(*i)).expect("a row to correct");
+                    world.gone.extend(old.patterns(self.setup.loss));
+                    world.insert(*i, Version::Corrected);
                 }
             }
-            Request::Add { rows } => world.rows.extend(rows.iter().map(|i| (id(*i), Row::new(*i, Version::First)))),
+            Request::Add { rows } => {
+                for i in rows {
+                    if self.removed.contains(&id(*i)) {
+                        world.n_left_out += 1;
+                    } else {
+                        world.insert(*i, Version::First);
+                    }
+                }
+            }
             Request::Settle | Request::Release { .. } | Request::Retrain => {}
         }
+        let is_change =
+            !matches!(request, Request::Train | Request::Settle | Request::Release { .. } | Request::Retrain);
+        world.n_changes += usize::from(is_change);
         world
+    }
+
+    fn insert(&mut self, i: usize, version: Version) {
+        let row = Row::new(i, version);
+        self.hidden.extend([pattern(&id(i)), pattern(&row.subject)]);
+        self.rows.insert(id(i), row);
     }
 
     fn remove(&mut self, id: &str) {
         let row = self.rows.remove(id).expect("a row to remove");
-        self.gone.extend(row.patterns());
-        self.gone.push(pattern(id));
+        self.gone.extend(row.patterns(self.setup.loss));
         if !self.rows.values().any(|other| other.subject == row.subject) {
-            self.gone.push(pattern(&row.subject));
+            self.n_subjects_removed += 1;
         }
         self.removed.push(id.into());
+    }
+
+    pub(crate) fn setup(&self) -> Setup {
+        self.setup
     }
 
     pub(crate) fn n_rows(&self) -> usize {
@@ -179,32 +284,39 @@ impl World {
         &self.removed
     }
 
+    /// Ids and subjects that must not come back.
+    pub(crate) fn n_suppressed(&self) -> usize {
+        self.removed.len() + self.n_subjects_removed
+    }
+
+    /// Rows that were offered again after their removal.
+    pub(crate) fn n_left_out(&self) -> usize {
+        self.n_left_out
+    }
+
+    /// Requests that changed the rows.
+    pub(crate) fn n_changes(&self) -> usize {
+        self.n_changes
+    }
+
     /// Some id that is present.
     pub(crate) fn present(&self, which: u64) -> &str {
         let nth = which as usize % self.rows.len();
         self.rows.keys().nth(nth).expect("there are rows")
     }
 
-    /// Compares the bytes of files with what ought to be in them and what must not.
+    /// No file knows a number of a row that left, or an id or a subject at all.
+    pub(crate) fn forgets<'a>(&self, files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Result<(), String> {
+        self.search(files, &mut BTreeMap::new())
+    }
+
+    /// The same, and every number of a row that is present is found somewhere.
     pub(crate) fn compare<'a>(&self, files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Result<(), String> {
         let mut wanted: BTreeMap<Pattern, bool> = BTreeMap::new();
-        for (id, row) in &self.rows {
-            wanted.extend(row.patterns().chain([pattern(id), pattern(&row.subject)]).map(|pattern| (pattern, false)));
+        for row in self.rows.values() {
+            wanted.extend(row.patterns(self.setup.loss).map(|pattern| (pattern, false)));
         }
-        let mut first_bytes = vec![false; 1 << 16];
-        for pattern in wanted.keys().chain(&self.gone) {
-            first_bytes[first_two(pattern)] = true;
-        }
-        for (name, bytes) in files {
-            for window in bytes.windows(8).filter(|window| first_bytes[first_two(window)]) {
-                if let Some(gone) = self.gone.iter().find(|gone| **gone == window) {
-                    return Err(format!("{name} still knows {}", shown(*gone)));
-                }
-                if let Some(found) = wanted.get_mut(window) {
-                    *found = true;
-                }
-            }
-        }
+        self.search(files, &mut wanted)?;
         match wanted.iter().find(|(_, found)| !**found) {
             Some((pattern, _)) => {
                 Err(format!("{} is nowhere: rows are kept in a way that this cannot see", shown(*pattern)))
@@ -213,18 +325,47 @@ impl World {
         }
     }
 
+    fn search<'a>(
+        &self,
+        files: impl Iterator<Item = (&'a str, &'a [u8])>,
+        wanted: &mut BTreeMap<Pattern, bool>,
+    ) -> Result<(), String> {
+        let unwanted: BTreeSet<&Pattern> = self.gone.iter().chain(&self.hidden).collect();
+        let mut first_bytes = vec![false; 1 << 16];
+        for pattern in wanted.keys().chain(unwanted.iter().copied()) {
+            first_bytes[first_two(pattern)] = true;
+        }
+        for (name, bytes) in files {
+            for window in bytes.windows(8).filter(|window| first_bytes[first_two(window)]) {
+                let window: Pattern = window.try_into().expect("eight bytes");
+                if unwanted.contains(&window) {
+                    return Err(format!("{name} still knows {}", shown(window)));
+                }
+                if let Some(found) = wanted.get_mut(&window) {
+                    *found = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The gradient of the objective at `weights` over the rows present, from its definition.
     ///
     /// ```text
-    /// ∇L(w) = Σ −y σ(−y wᵀx) x + λ n w
+    /// ∇L(w) = Σ ℓ′ x + λ n w      ℓ′ = −y σ(−y wᵀx), y = ±1 (logistic)      ℓ′ = wᵀx − y (squared)
     /// ```
     fn gradient(&self, weights: &[f64]) -> Vec<f64> {
         let ridge = L2_PER_ROW * self.rows.len() as f64;
         let mut gradient: Vec<f64> = weights.iter().map(|w| ridge * w).collect();
         for row in self.rows.values() {
-            let y = if row.positive { 1.0 } else { -1.0 };
-            let margin: f64 = row.features.iter().zip(weights).map(|(x, w)| y * x * w).sum();
-            let slope = -y / (1.0 + margin.exp());
+            let product: f64 = row.features.iter().zip(weights).map(|(x, w)| x * w).sum();
+            let slope = match self.setup.loss {
+                Loss::Logistic => {
+                    let y = row.score.signum();
+                    -y / (1.0 + (y * product).exp())
+                }
+                Loss::Squared => product - row.score,
+            };
             gradient.iter_mut().zip(row.features).for_each(|(g, x)| *g += slope * x);
         }
         gradient
