@@ -195,3 +195,18 @@ fn a_new_file_is_for_its_owner_only_and_never_overwrites_another() {
     assert!(matches!(RowsFile::create(&path, 1, Precision::F32), Err(RowsFileError::Io { .. })));
     assert!(matches!(RowsFile::create(&path, 0, Precision::F32), Err(RowsFileError::BadHeader { .. })));
 }
+
+/// Files of every released version are read for ever. `EFFACE_WRITE_COMPAT=1` writes those of this one, once.
+#[test]
+fn files_of_version_1_are_still_read() {
+    for precision in [Precision::F32, Precision::F64] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/compat/rows-v1/{precision}.bin"));
+        let mut store = store(10, 3, precision);
+        if std::env::var_os("EFFACE_WRITE_COMPAT").is_some() {
+            let mut file = RowsFile::create(&path, store.dim(), store.precision()).expect("writable");
+            file.append(&store, 0..10).and_then(|()| file.purge(&[3])).expect("writable");
+        }
+        store.remove(&[3, 7]).expect("present");
+        assert_same(&load(&path, &store).expect("readable"), &store);
+    }
+}

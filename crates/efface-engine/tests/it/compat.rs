@@ -108,3 +108,44 @@ fn a_damaged_directory_of_version_1_is_refused_and_left_as_it_is() {
         fs::write(&path, &whole).expect("writable");
     }
 }
+
+/// Bytes of a record of `rows.bin`: label, four values, checksum.
+const RECORD: usize = 8 + 4 * 8 + 4;
+
+/// Rows that are present keep their features to the last bit; those that left leave nothing, purged before or not.
+#[test]
+fn rows_of_version_1_are_copied_bit_by_bit() {
+    const GONE: [usize; 6] = [3, 7, 12, 13, 14, 30];
+    let folder = kept(1);
+    let mut rows_file = folder.read("model/rows.bin");
+    // The last removal is one that a crash left unpurged.
+    rows_file[64 + 30 * RECORD..][..RECORD].copy_from_slice(&[0xab; RECORD]);
+    folder.write("model/rows.bin", &rows_file);
+    folder.open().close().expect("writable");
+    let all: Vec<u8> = files(&folder.model()).into_values().flatten().collect();
+    let is_found = |bytes: &[u8]| all.windows(bytes.len()).any(|window| window == bytes);
+    for position in (0..34).filter(|position| !GONE.contains(position)) {
+        assert!(is_found(&rows_file[64 + position * RECORD + 8..][..4 * 8]), "position {position}");
+    }
+    assert!(!is_found(&[0xab; 8]));
+}
+
+#[test]
+fn rows_of_version_1_that_do_not_fit_are_named() {
+    let folder = kept(1);
+    let good = folder.read("model/rows.bin");
+    let refusal = |bytes: &[u8]| {
+        folder.write("model/rows.bin", bytes);
+        let error = ModelDirectory::open(folder.model()).err().expect("must be refused").to_string();
+        error.replace(&format!("{}/", folder.model().display()), "")
+    };
+    let mut flipped = good.clone();
+    flipped[64 + 2 * RECORD + 10] ^= 1;
+    assert_eq!(refusal(&flipped), "rows.bin: checksum of the row at position 2 does not match");
+    let text = "rows.bin: truncated: 1559 bytes, 1560 needed for 34 rows";
+    assert_eq!(refusal(&good[..good.len() - 1]), text);
+    let narrow = include_bytes!("../../../efface-data/tests/compat/rows-v1/f32.bin");
+    assert_eq!(refusal(narrow), "rows.bin: rows of 4 values in f32, expected 4 in f64");
+    folder.write("model/rows.bin", &good);
+    knows_all_that_it_knew(&folder);
+}
