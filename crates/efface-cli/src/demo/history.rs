@@ -7,7 +7,7 @@ use efface_core::residual::Rung;
 use efface_data::MemoryRows;
 
 use super::report::{AccuracyHistory, ResidualHistory};
-use super::scenario::{ROWS_PER_SUBJECT, Scenario, id, true_residual, weights};
+use super::scenario::{ROWS_PER_SUBJECT, Scenario, true_residual, weights};
 
 /// Subjects removed one after another.
 const REMOVALS: usize = 30;
@@ -79,7 +79,7 @@ fn remove_all(
     let everyone: Vec<usize> = (0..scenario.rows.len()).collect();
     let mut rows = scenario.rows.batch(&everyone)?;
     for k in 1..=REMOVALS {
-        let positions = rows.positions_of_subjects(&[id(k - 1)])?;
+        let positions = scenario.positions_of(k - 1);
         let batch = rows.batch(&positions)?;
         rows.remove(&positions)?;
         model.change(&Change::remove(&batch), &rows)?;

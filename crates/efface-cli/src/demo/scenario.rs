@@ -11,7 +11,7 @@ use efface_core::removal::Change;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::RowStore;
 use efface_data::{
-    FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, RawLabels, RowId, RowTransform, Scale, Table,
+    FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, RawLabels, RowTransform, Scale, Table,
     TableParts,
 };
 
@@ -26,7 +26,7 @@ const L2: f64 = 1e-3;
 pub(super) const ROWS_PER_SUBJECT: usize = 10;
 
 /// The subject that asks to be forgotten.
-const SUBJECT: u32 = 17;
+const SUBJECT: usize = 17;
 
 /// Pictures shown of the hardest and of the easiest rows.
 const RANKED: usize = 10;
@@ -34,6 +34,8 @@ const RANKED: usize = 10;
 /// Rows to train on, rows to test on, and what to promise.
 pub(super) struct Scenario {
     digits: Digits,
+    /// For each row to train on its place in the data set.
+    kept: Vec<usize>,
     pub(super) plan: TrainingPlan,
     pub(super) rows: MemoryRows,
     test: MemoryRows,
@@ -49,7 +51,7 @@ impl Scenario {
         let rows = rows_of(&digits, &kept)?;
         let test = rows_of(&digits, &held_out)?;
         let test_labels = (0..test.len()).map(|i| test.label(i).unwrap_or(f64::NAN)).collect();
-        Ok(Self { digits, plan, rows, test, test_labels })
+        Ok(Self { digits, kept, plan, rows, test, test_labels })
     }
 
     pub(super) fn play(mut self) -> anyhow::Result<Report> {
@@ -61,7 +63,7 @@ impl Scenario {
         let n_rows = self.rows.n_rows();
 
         let mut model = trained;
-        let positions = self.rows.positions_of_subjects(&[RowId::Integer(SUBJECT.into())])?;
+        let positions = self.positions_of(SUBJECT);
         let subject_rows = self.digits_at(&positions);
         let (after_claim, remove) = timed(|| {
             let batch = self.rows.batch(&positions)?;
@@ -106,7 +108,7 @@ impl Scenario {
                 danger_fixed_seed: !released.claim.certified,
             },
             seconds: StageSeconds { train, remove, settle, release, retrain },
-            subject: Subject { number: SUBJECT as usize, n_subjects, rows: subject_rows },
+            subject: Subject { number: SUBJECT, n_subjects, rows: subject_rows },
             after_removal,
             at_release,
             retrained_distance_bound: retrained.claim().distance_bound.get(),
@@ -116,6 +118,11 @@ impl Scenario {
             hardest: ranked.iter().take(RANKED).copied().collect(),
             easiest: ranked.iter().rev().take(RANKED).copied().collect(),
         })
+    }
+
+    /// Where the rows of a subject are.
+    pub(super) fn positions_of(&self, subject: usize) -> Vec<usize> {
+        (0..self.rows.len()).skip(subject * ROWS_PER_SUBJECT).take(ROWS_PER_SUBJECT).collect()
     }
 
     /// Trains from scratch on the rows that are present.
@@ -156,11 +163,8 @@ impl Scenario {
     }
 
     fn digits_at(&self, positions: &[usize]) -> Vec<Digit> {
-        let ids = positions.iter().filter_map(|position| match self.rows.id(*position) {
-            Some(RowId::Integer(id)) => usize::try_from(*id).ok(),
-            _ => None,
-        });
-        ids.map(|i| Digit { row_id: i, label: self.digits.label(i), image: *self.digits.image(i) }).collect()
+        let places = positions.iter().map(|position| self.kept[*position]);
+        places.map(|i| Digit { row_id: i, label: self.digits.label(i), image: *self.digits.image(i) }).collect()
     }
 }
 
@@ -189,7 +193,7 @@ fn timed<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<(T, f64)
     Ok((done, start.elapsed().as_secs_f64()))
 }
 
-/// The images at `indices`, as rows of norm 1 with an intercept; ids are the places in the data set.
+/// The images at `indices`, as rows of norm 1 with an intercept.
 fn rows_of(digits: &Digits, indices: &[usize]) -> anyhow::Result<MemoryRows> {
     let values = indices.iter().flat_map(|i| digits.image(*i)).map(|pixel| f32::from(*pixel)).collect();
     let labels = indices.iter().map(|i| f64::from(digits.label(*i))).collect();
@@ -198,16 +202,11 @@ fn rows_of(digits: &Digits, indices: &[usize]) -> anyhow::Result<MemoryRows> {
         feature_names: (0..64).map(|pixel| format!("pixel{pixel}")).collect(),
         features: FeatureValues::F32(values),
         labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),
-        ids: Some(indices.iter().map(|i| id(*i)).collect()),
-        subjects: Some((0..indices.len()).map(|k| id(k / ROWS_PER_SUBJECT)).collect()),
+        ids: None,
+        subjects: None,
         origin,
     })?;
     let transform = RowTransform { scale: Scale::Unit, intercept: true };
     let codec = LabelCodec::Classes((0..10).map(|digit| digit.to_string()).collect());
     Ok(MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead)?)
-}
-
-/// The number of a row or a subject as its id.
-pub(super) fn id(number: usize) -> RowId {
-    RowId::parse(&number.to_string())
 }
