@@ -59,6 +59,11 @@ impl EncodedRows {
         self.subjects.as_deref()
     }
 
+    /// A number per row that depends on its id and on `salt` only, by which rules choose rows.
+    pub fn selectors(&self, salt: &[u8; 32]) -> Vec<u64> {
+        self.ids.iter().map(|id| id.selector(salt)).collect()
+    }
+
     /// The same rows with other labels, one per row: those that a [`ClassCollector`](crate::ClassCollector) gave.
     pub fn with_labels(mut self, labels: Vec<f64>) -> Result<Self, AppendError> {
         if labels.len() != self.n_rows() {
@@ -104,6 +109,8 @@ impl Drop for EncodedRows {
     fn drop(&mut self) {
         self.features.zeroize();
         self.labels.zeroize();
+        self.ids.zeroize();
+        self.subjects.zeroize();
     }
 }
 

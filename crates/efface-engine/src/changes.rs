@@ -376,8 +376,7 @@ impl ModelDirectory {
 
     /// Writes rows at the end of the segments, where they count only after the commit.
     fn append(&mut self, rows: &EncodedRows) -> Result<std::ops::Range<usize>, EngineError> {
-        let selectors: Vec<u64> = rows.ids().iter().map(|id| id.selector(&self.settings.salt)).collect();
-        let positions = self.rows.append(rows, &selectors)?;
+        let positions = self.rows.append(rows, &rows.selectors(&self.settings.salt))?;
         self.rows.sync()?;
         Ok(positions)
     }

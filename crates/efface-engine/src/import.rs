@@ -123,8 +123,7 @@ impl<'a> Import<'a> {
             *rows = Some(StoredRows::create(&self.directory.join(ROWS), layout, bound, self.memory_bytes)?);
         }
         let Some(rows) = rows else { return Ok(()) };
-        let selectors: Vec<u64> = encoded.ids().iter().map(|id| id.selector(&self.salt)).collect();
-        let positions = rows.append(&encoded, &selectors)?;
+        let positions = rows.append(&encoded, &encoded.selectors(&self.salt))?;
         self.database
             .ask(|tables| positions.zip(keys).try_for_each(|(position, keys)| NewRow { position, keys }.insert(tables)))
     }
