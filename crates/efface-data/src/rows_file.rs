@@ -1,4 +1,5 @@
-//! Rows on disk: one record per position, read in one sweep, purged in place.
+//! Rows as version 1 of the model directory kept them: one record per position. Read in one sweep to be upgraded, and
+//! never written.
 //!
 //! # Format `rows.bin`, version 1
 //!
@@ -19,27 +20,26 @@
 //!
 //! The record of position `i` begins at `64 + i · (12 + dim · value_bytes)`.
 //!
-//! **Invariants.** Position `i` here is position `i` in [`MemoryRows`]. How many records count, and which of them are
-//! present, is told by whoever keeps the index of ids, not by this file: what follows the last counted record is left
-//! over from an append that was not finished, and is cut off by the next one. A purged record is all zeros. The
-//! checksum covers the position, so that a record in the wrong place is noticed.
+//! **Invariants.** How many records count, and which of them are present, is told by whoever keeps the index of ids, not
+//! by this file: what follows the last counted record is left over from an append that was not finished. The record of a
+//! removed row is all zeros, or about to become so. The checksum covers the position, so that a record in the wrong place
+//! is noticed.
 //!
-//! **Versions.** A reader refuses every version but its own; a change of layout is a new version.
+//! **Versions.** Every version but this one is refused. [Segments](crate::StoredRows) took its place.
 //!
-//! **Assumptions.** Checksums detect accidents, not tampering. Purging overwrites the bytes of the file; copies that a
-//! file system with snapshots, or a flash drive, keeps out of reach are theirs to erase.
+//! **Assumptions.** Checksums detect accidents, not tampering.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use efface_core::rounding::UpperBound;
 use efface_core::rows::RowStore;
 use zeroize::Zeroizing;
 
-use crate::error::RowsFileError;
-use crate::id::RowId;
-use crate::memory::MemoryRows;
+use crate::encode::EncodedRows;
+use crate::error::{RowsFileError, StoredRowsError};
+use crate::stored::StoredRows;
 use crate::values::{FeatureValues, Precision};
 
 /// An open file of rows.
@@ -52,29 +52,12 @@ pub struct RowsFile {
 }
 
 impl RowsFile {
-    /// Makes a new file without rows, readable by its owner only. A file that exists is an error. `dim` is 1 to 2³² − 1.
-    pub fn create(path: impl AsRef<Path>, dim: usize, precision: Precision) -> Result<Self, RowsFileError> {
-        let path = path.as_ref();
-        if !(1..=MAX_DIM).contains(&dim) {
-            let reason = "the number of values per row is out of range";
-            return Err(RowsFileError::BadHeader { file: path.into(), reason });
-        }
-        let failed = |source| RowsFileError::Io { file: path.into(), source };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(path).map_err(failed)?;
-        file.write_all(&header(dim, precision)).map_err(failed)?;
-        Ok(Self { file, path: path.into(), dim, precision })
-    }
-
     /// Opens a file and reads its header.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RowsFileError> {
         let path = path.as_ref();
         let failed = |source| RowsFileError::Io { file: path.into(), source };
         let bad = |reason| RowsFileError::BadHeader { file: path.into(), reason };
-        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        let mut file = File::open(path).map_err(failed)?;
         let mut bytes = [0; HEADER_BYTES];
         file.read_exact(&mut bytes).map_err(|error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => bad("it ends within the header"),
@@ -100,120 +83,53 @@ impl RowsFile {
         Ok(Self { file, path: path.into(), dim, precision })
     }
 
-    /// Values per row, the intercept's constant included.
-    pub fn dim(&self) -> usize {
-        self.dim
-    }
-
-    /// Precision of the values.
-    pub fn precision(&self) -> Precision {
-        self.precision
-    }
-
-    /// Writes the rows at `positions`, which follow the last record that counts; whatever stands there is cut off.
-    pub fn append(&mut self, rows: &MemoryRows, positions: Range<usize>) -> Result<(), RowsFileError> {
+    /// Copies the rows to the end of a store of the same shape, position by position. There is one entry of `selectors`
+    /// per record that counts; `None` is a removed row, whose record is not looked at and becomes zeros. After an error the
+    /// store may have some of the rows.
+    pub fn copy_to(mut self, rows: &mut StoredRows, selectors: &[Option<u64>]) -> Result<(), StoredRowsError> {
         self.check_shape(rows)?;
-        if positions.end > rows.len() {
-            return Err(self.index("rows to append are not in the store"));
-        }
-        self.check_size(positions.start)?;
-        let start = self.offset(positions.start);
-        self.file.set_len(start).map_err(|source| self.io(source))?;
-        self.file.seek(SeekFrom::Start(start)).map_err(|source| self.io(source))?;
-        let mut buffer = Zeroizing::new(Vec::with_capacity(self.buffer_bytes(positions.len())));
-        for position in positions {
-            if buffer.len() + self.record_bytes() > buffer.capacity() {
-                self.file.write_all(&buffer).map_err(|source| self.io(source))?;
-                buffer.clear();
-            }
-            self.encode(rows, position, &mut buffer);
-        }
-        self.file.write_all(&buffer).map_err(|source| self.io(source))
-    }
-
-    /// Returns once all that was written is on the disk.
-    pub fn sync(&self) -> Result<(), RowsFileError> {
-        self.file.sync_all().map_err(|source| self.io(source))
-    }
-
-    /// Overwrites the records at these positions with zeros, and returns once that is on the disk. Purging what is
-    /// purged already changes nothing.
-    pub fn purge(&mut self, positions: &[usize]) -> Result<(), RowsFileError> {
-        let Some(last) = positions.iter().max() else { return self.sync() };
-        self.check_size(last.saturating_add(1))?;
-        let zeros = vec![0; self.record_bytes()];
-        for position in positions {
-            let start = self.offset(*position);
-            self.file.seek(SeekFrom::Start(start)).map_err(|source| self.io(source))?;
-            self.file.write_all(&zeros).map_err(|source| self.io(source))?;
-        }
-        self.sync()
-    }
-
-    /// Cuts off what follows the last record that counts: rows of an append that was not finished.
-    pub fn cut(&mut self, n_records: usize) -> Result<(), RowsFileError> {
-        self.check_size(n_records)?;
-        let end = self.offset(n_records);
-        if self.file.metadata().map_err(|source| self.io(source))?.len() == end {
-            return Ok(());
-        }
-        self.file.set_len(end).map_err(|source| self.io(source))?;
-        self.sync()
-    }
-
-    /// Reads one row per entry of `ids` into an empty store. `None` among `ids` is a removed row, whose record is not
-    /// looked at.
-    pub fn load(
-        &mut self,
-        empty: MemoryRows,
-        ids: Vec<Option<RowId>>,
-        subjects: Vec<Option<RowId>>,
-    ) -> Result<MemoryRows, RowsFileError> {
-        self.check_shape(&empty)?;
-        if !empty.is_empty() {
-            return Err(self.index("the store to load into has rows"));
-        }
-        if ids.len() != subjects.len() {
-            return Err(self.index("not as many subjects as ids"));
-        }
         // From here on the size of the file bounds what is allocated.
-        self.check_size(ids.len())?;
-        self.file.seek(SeekFrom::Start(HEADER_BYTES as u64)).map_err(|source| self.io(source))?;
-        let mut features = FeatureValues::with_capacity(self.precision, ids.len() * self.dim);
-        let mut labels = Vec::with_capacity(ids.len());
-        let mut buffer = Zeroizing::new(vec![0; self.buffer_bytes(ids.len())]);
-        let records_at_once = (buffer.len() / self.record_bytes()).max(1);
-        for (chunk, ids) in ids.chunks(records_at_once).enumerate() {
-            let bytes = &mut buffer[..ids.len() * self.record_bytes()];
-            self.file.read_exact(bytes).map_err(|source| self.io(source))?;
-            for (i, record) in bytes.chunks_exact_mut(self.record_bytes()).enumerate() {
-                let position = chunk * records_at_once + i;
-                if ids[i].is_none() {
-                    record.fill(0);
-                } else if !checksum_matches(position, record) {
-                    return Err(RowsFileError::Checksum { file: self.path.clone(), position });
-                }
-                let (label, values) = record[..record.len() - CHECKSUM_BYTES].split_at(LABEL_BYTES);
-                labels.push(f64::from_le_bytes(first_bytes(label)));
-                features.extend_from_le_bytes(values);
-            }
+        self.check_size(selectors.len())?;
+        let (start, records_at_once) = (rows.len(), (BUFFER_BYTES / self.record_bytes()).max(1));
+        let mut buffer = Zeroizing::new(vec![0; records_at_once.min(selectors.len()) * self.record_bytes()]);
+        for (chunk, selectors) in selectors.chunks(records_at_once).enumerate() {
+            let bytes = &mut buffer[..selectors.len() * self.record_bytes()];
+            self.file.read_exact(bytes).map_err(|source| RowsFileError::Io { file: self.path.clone(), source })?;
+            let read = self.decode(bytes, chunk * records_at_once, selectors, rows.row_norm_bound())?;
+            let selectors: Vec<u64> = selectors.iter().map(|selector| selector.unwrap_or(0)).collect();
+            rows.append(&read, &selectors)?;
         }
-        empty.restore(features, labels, ids, subjects).ok_or_else(|| self.index("an id is there twice"))
+        let gone: Vec<usize> = (start..).zip(selectors).filter(|(_, row)| row.is_none()).map(|(at, _)| at).collect();
+        rows.remove(&gone)?;
+        rows.purge(&gone)
     }
 
-    fn encode(&self, rows: &MemoryRows, position: usize, buffer: &mut Vec<u8>) {
-        let start = buffer.len();
-        let Some(label) = rows.label(position) else {
-            buffer.resize(start + self.record_bytes(), 0);
-            return;
-        };
-        buffer.extend(label.to_le_bytes());
-        rows.features().write_le_bytes(position * self.dim..(position + 1) * self.dim, buffer);
-        let checksum = checksum(position, &buffer[start..]);
-        buffer.extend(checksum.to_le_bytes());
+    /// The rows of consecutive records, those that are gone as zeros.
+    fn decode(
+        &self,
+        records: &mut [u8],
+        first: usize,
+        selectors: &[Option<u64>],
+        row_norm_bound: UpperBound,
+    ) -> Result<EncodedRows, RowsFileError> {
+        let features = FeatureValues::with_capacity(self.precision, selectors.len() * self.dim);
+        let labels = Vec::with_capacity(selectors.len());
+        let mut rows = EncodedRows { dim: self.dim, features, labels, ids: Vec::new(), subjects: None, row_norm_bound };
+        let records = records.chunks_exact_mut(self.record_bytes());
+        for ((position, record), selector) in (first..).zip(records).zip(selectors) {
+            if selector.is_none() {
+                record.fill(0);
+            } else if !checksum_matches(position, record) {
+                return Err(RowsFileError::Checksum { file: self.path.clone(), position });
+            }
+            let (label, values) = record[..record.len() - CHECKSUM_BYTES].split_at(LABEL_BYTES);
+            rows.labels.push(f64::from_le_bytes(first_bytes(label)));
+            rows.features.extend_from_le_bytes(values);
+        }
+        Ok(rows)
     }
 
-    fn check_shape(&self, rows: &MemoryRows) -> Result<(), RowsFileError> {
+    fn check_shape(&self, rows: &StoredRows) -> Result<(), RowsFileError> {
         if (self.dim, self.precision) == (rows.dim(), rows.precision()) {
             return Ok(());
         }
@@ -228,7 +144,7 @@ impl RowsFile {
 
     /// Whether the file is long enough to hold `n_records`.
     fn check_size(&self, n_records: usize) -> Result<(), RowsFileError> {
-        let found = self.file.metadata().map_err(|source| self.io(source))?.len();
+        let found = self.file.metadata().map_err(|source| RowsFileError::Io { file: self.path.clone(), source })?.len();
         let record = self.dim as u128 * self.precision.bytes() as u128 + (LABEL_BYTES + CHECKSUM_BYTES) as u128;
         let expected = HEADER_BYTES as u128 + n_records as u128 * record;
         if expected > u128::from(found) {
@@ -239,24 +155,6 @@ impl RowsFile {
 
     fn record_bytes(&self) -> usize {
         LABEL_BYTES + self.dim * self.precision.bytes() + CHECKSUM_BYTES
-    }
-
-    fn offset(&self, position: usize) -> u64 {
-        HEADER_BYTES as u64 + position as u64 * self.record_bytes() as u64
-    }
-
-    /// Room for some of `n_records`, at least one of them if there are any.
-    fn buffer_bytes(&self, n_records: usize) -> usize {
-        let record = self.record_bytes();
-        n_records.min((BUFFER_BYTES / record).max(1)) * record
-    }
-
-    fn io(&self, source: std::io::Error) -> RowsFileError {
-        RowsFileError::Io { file: self.path.clone(), source }
-    }
-
-    fn index(&self, reason: &'static str) -> RowsFileError {
-        RowsFileError::Index { file: self.path.clone(), reason }
     }
 }
 
@@ -281,27 +179,12 @@ impl Header {
     }
 }
 
-fn header(dim: usize, precision: Precision) -> [u8; HEADER_BYTES] {
-    let mut bytes = [0; HEADER_BYTES];
-    bytes[..8].copy_from_slice(MAGIC);
-    bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    bytes[12..16].copy_from_slice(&(precision.bytes() as u32).to_le_bytes());
-    bytes[16..24].copy_from_slice(&(dim as u64).to_le_bytes());
-    let checksum = crc32fast::hash(&bytes[..CHECKSUM_AT]);
-    bytes[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
-    bytes
-}
-
-fn checksum(position: usize, label_and_features: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&(position as u64).to_le_bytes());
-    hasher.update(label_and_features);
-    hasher.finalize()
-}
-
 fn checksum_matches(position: usize, record: &[u8]) -> bool {
     let (content, written) = record.split_at(record.len() - CHECKSUM_BYTES);
-    u32::from_le_bytes(first_bytes(written)) == checksum(position, content)
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&(position as u64).to_le_bytes());
+    hasher.update(content);
+    u32::from_le_bytes(first_bytes(written)) == hasher.finalize()
 }
 
 /// The first `N` of at least `N` bytes.
@@ -319,5 +202,5 @@ const CHECKSUM_AT: usize = HEADER_BYTES - CHECKSUM_BYTES;
 const MAX_DIM: usize = u32::MAX as usize;
 const LABEL_BYTES: usize = 8;
 const CHECKSUM_BYTES: usize = 4;
-/// Bytes read or written at a time.
+/// Bytes read at a time.
 const BUFFER_BYTES: usize = 1 << 20;

@@ -190,14 +190,6 @@ impl FeatureValues {
         }
     }
 
-    /// Appends the little-endian bytes of a run of values to `bytes`.
-    pub(crate) fn write_le_bytes(&self, range: Range<usize>, bytes: &mut Vec<u8>) {
-        match self {
-            Self::F32(values) => values[range].iter().for_each(|value| bytes.extend(value.to_le_bytes())),
-            Self::F64(values) => values[range].iter().for_each(|value| bytes.extend(value.to_le_bytes())),
-        }
-    }
-
     /// Appends values from their little-endian bytes, a whole number of them.
     pub(crate) fn extend_from_le_bytes(&mut self, bytes: &[u8]) {
         match self {

@@ -33,9 +33,6 @@ pub enum EngineError {
     /// Rows could not be found.
     #[error(transparent)]
     Lookup(#[from] LookupError),
-    /// The model's own file of rows cannot be used (version 1).
-    #[error(transparent)]
-    RowsFile(Box<RowsFileError>),
     /// The model's own rows cannot be used.
     #[error(transparent)]
     Rows(Box<StoredRowsError>),
@@ -323,7 +320,7 @@ impl EngineError {
 
 impl From<RowsFileError> for EngineError {
     fn from(error: RowsFileError) -> Self {
-        Self::RowsFile(Box::new(error))
+        StoredRowsError::from(error).into()
     }
 }
 

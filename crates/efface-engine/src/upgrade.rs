@@ -9,8 +9,7 @@ use std::path::Path;
 
 use efface_core::model::Model;
 use efface_core::noise::NoiseSource;
-use efface_core::rows::RowStore;
-use efface_data::{IdKind, MemoryRows, RemovedIds, RowLayout, RowsFile, StoredRows, hex};
+use efface_data::{IdKind, RowLayout, RowsFile, StoredRows, hex};
 use zeroize::Zeroizing;
 
 use crate::database::{Chain, Database, Head, NewRow, RowKeys, index};
@@ -41,13 +40,14 @@ pub(crate) fn status(path: &Path) -> Result<Status, EngineError> {
 pub(crate) fn run(path: &Path, lock: WriterLock) -> Result<WriterLock, EngineError> {
     remove_leftovers(path)?;
     let Snapshot { settings, model, index } = read(path)?;
-    let old = read_rows(path, &settings, &model, &index)?;
-    if old.n_rows() != model.state().n_rows {
-        let reason = format!("{} rows are present where the state counts {}", old.n_rows(), model.state().n_rows);
+    let (found, expected) = (index.ids.iter().flatten().count(), model.state().n_rows);
+    if found != expected {
+        let reason = format!("{found} rows are present where the state counts {expected}");
         return Err(EngineError::BadState { path: path.join(STATE), reason });
     }
+    let rows = copy_rows(path, &settings, model.dim(), &index)?;
+    let class_counts = rows.count_classes(settings.n_classes())?;
     let database = index_rows(path, &settings, &index)?;
-    let (rows, class_counts) = copy_rows(path, &settings, &old)?;
     let mut name = [0; 16];
     NoiseSource::from_system()?.fill(&mut name);
     let head = head(&index, &model, rows.len(), class_counts, hex::encode(&name));
@@ -102,12 +102,6 @@ fn read(path: &Path) -> Result<Snapshot, EngineError> {
     version_1::decode(&file, &bytes)
 }
 
-fn read_rows(path: &Path, settings: &Settings, model: &Model, index: &RowIndex) -> Result<MemoryRows, EngineError> {
-    let bound = settings.transform.row_norm_bound();
-    let empty = MemoryRows::new(model.dim(), settings.precision, bound, settings.salt, RemovedIds::new([0; 32]));
-    Ok(RowsFile::open(path.join(ROWS_FILE))?.load(empty, index.ids.clone(), index.subjects.clone())?)
-}
-
 fn head(index: &RowIndex, model: &Model, n_positions: usize, class_counts: Vec<usize>, name: String) -> Head {
     Head {
         sequence: 0,
@@ -145,10 +139,12 @@ fn index_rows(path: &Path, settings: &Settings, index: &RowIndex) -> Result<Data
 }
 
 /// The same rows at the same positions.
-fn copy_rows(path: &Path, settings: &Settings, old: &MemoryRows) -> Result<(StoredRows, Vec<usize>), EngineError> {
-    let layout = RowLayout::new(old.dim(), settings.precision);
+fn copy_rows(path: &Path, settings: &Settings, dim: usize, index: &RowIndex) -> Result<StoredRows, EngineError> {
+    let layout = RowLayout::new(dim, settings.precision);
     let bound = settings.transform.row_norm_bound();
     let mut rows = StoredRows::create(&path.join(ROWS), layout, bound, crate::memory::default_bytes())?;
-    rows.copy_memory(old)?;
-    Ok((rows, old.class_counts(settings.n_classes())))
+    let selectors: Vec<Option<u64>> =
+        index.ids.iter().map(|id| id.as_ref().map(|id| id.selector(&settings.salt))).collect();
+    RowsFile::open(path.join(ROWS_FILE))?.copy_to(&mut rows, &selectors)?;
+    Ok(rows)
 }

@@ -166,12 +166,4 @@ pub enum RowsFileError {
         /// The row's position.
         position: usize,
     },
-    /// The index that came with the file is not one entry per row, or names an id twice.
-    #[error("{}: index of rows does not fit: {reason}", file.display())]
-    Index {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
 }

@@ -143,32 +143,6 @@ impl MemoryRows {
         self.index.check_new(rows.ids())
     }
 
-    /// Fills an empty store with rows read back from a file; `None` among `ids` is a removed row. `None`: an id is
-    /// there twice.
-    pub(crate) fn restore(
-        mut self,
-        features: FeatureValues,
-        labels: Vec<f64>,
-        ids: Vec<Option<RowId>>,
-        subjects: Vec<Option<RowId>>,
-    ) -> Option<Self> {
-        self.features = features;
-        self.labels = labels;
-        self.index.reserve(ids.len());
-        for (position, (id, subject)) in ids.into_iter().zip(subjects).enumerate() {
-            self.selectors.push(id.as_ref().map_or(0, |id| id.selector(&self.salt)));
-            self.present.push(id.is_some());
-            if id.is_some() {
-                self.n_present += 1;
-                self.count_label(self.labels[position], 1);
-            }
-            if !self.index.push(id, subject) {
-                return None;
-            }
-        }
-        Some(self)
-    }
-
     /// Number of positions, those of removed rows included.
     pub fn len(&self) -> usize {
         self.labels.len()
@@ -291,18 +265,6 @@ impl MemoryRows {
             + self.selectors.capacity() * size_of::<u64>()
             + self.present.capacity()
             + self.index.memory_bytes()
-    }
-
-    pub(crate) fn labels(&self) -> &[f64] {
-        &self.labels
-    }
-
-    pub(crate) fn selectors(&self) -> &[u64] {
-        &self.selectors
-    }
-
-    pub(crate) fn features(&self) -> &FeatureValues {
-        &self.features
     }
 
     fn count_label(&mut self, label: f64, change: isize) {

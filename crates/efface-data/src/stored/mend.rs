@@ -1,15 +1,12 @@
-//! What opening a model directory needs after a crash, an old backup or an old version.
+//! What opening a model directory needs after a crash or an old backup.
 
 use std::ops::Range;
 
-use efface_core::rows::RowStore;
 use zeroize::Zeroizing;
 
 use super::layout::consecutive;
 use super::{StoredRows, StoredRowsError};
-use crate::encode::EncodedRows;
 use crate::error::LookupError;
-use crate::memory::MemoryRows;
 
 impl StoredRows {
     /// Lets rows take part in sums that were opened as gone: they were written before a crash, and their step is about to
@@ -51,22 +48,6 @@ impl StoredRows {
             segment.restamp(epoch)?;
         }
         Ok(())
-    }
-
-    /// Copies rows from memory, position by position, to an empty store; those that are gone there are gone here.
-    pub fn copy_memory(&mut self, rows: &MemoryRows) -> Result<(), StoredRowsError> {
-        let encoded = EncodedRows {
-            dim: rows.dim(),
-            features: rows.features().clone(),
-            labels: rows.labels().to_vec(),
-            ids: Vec::new(),
-            subjects: None,
-            row_norm_bound: rows.row_norm_bound(),
-        };
-        let added = self.append(&encoded, rows.selectors())?;
-        let gone: Vec<usize> = added.filter(|position| !rows.is_present(*position)).collect();
-        self.remove(&gone)?;
-        self.purge(&gone)
     }
 
     /// The positions among these whose record is zeros in all four places.

@@ -207,3 +207,9 @@ pub(crate) fn contents(store: &impl RowStore) -> Vec<Option<Row>> {
 pub(crate) fn in_threads<T: Send>(n_threads: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().expect("threads").install(work)
 }
+
+/// CRC-32 (reflected, polynomial 0xedb88320), bit by bit.
+pub(crate) fn crc32(bytes: &[u8]) -> u32 {
+    let bit = |crc: u32| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| bit(crc)))
+}

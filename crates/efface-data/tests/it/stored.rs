@@ -8,7 +8,7 @@ use efface_core::rows::{RowStore, Sign};
 use efface_data::{Precision, RowLayout, RowsFileError, StoredRows, StoredRowsError};
 use tempfile::TempDir;
 
-use crate::samples::{ALL, TRANSFORM, contents, encoded, selectors, store, stored, without_folder};
+use crate::samples::{ALL, TRANSFORM, contents, crc32, encoded, selectors, store, stored, without_folder};
 
 const DIM: usize = 5;
 /// Three segments for 37 rows: 14, 14 and 9.
@@ -101,12 +101,6 @@ fn the_layout_is_the_one_in_the_design_page() {
         crc32(&[&position, &selector, &features[..]].concat()) ^ crc32(&[&position, &label, &b"label"[..]].concat());
     assert_eq!(block[112 + 8..112 + 12], checksum.to_le_bytes());
     assert_eq!(block[140..144], [0; 4]);
-}
-
-/// CRC-32 (reflected, polynomial 0xedb88320), bit by bit.
-fn crc32(bytes: &[u8]) -> u32 {
-    let bit = |crc: u32| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
-    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| bit(crc)))
 }
 
 #[test]
