@@ -98,6 +98,11 @@ fn encode_numbers(labels: &Labels) -> Result<Vec<f64>, LabelError> {
     }
 }
 
+/// The class whose index a label is.
+pub(crate) fn class_of(label: f64) -> Option<usize> {
+    (label.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&label)).then_some(label as usize)
+}
+
 /// The integer that a number is, if it is one that a double tells apart from its neighbours.
 fn as_integer(number: f64) -> Option<i64> {
     const LIMIT: f64 = (1_u64 << 53) as f64;

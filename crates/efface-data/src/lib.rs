@@ -1,16 +1,16 @@
 //! Where rows live: readers, row-local scaling, row and subject ids, rows in memory and on disk.
 //!
 //! ```text
-//! file ──read_table──▶ Table ──encode_table──▶ EncodedRows ──append──▶ MemoryRows   rows in memory, with their ids
-//!        (checked)              (scaled, labelled)         └──append──▶ StoredRows   rows in segments, purged in place
+//! file ──read_table──▶ Table ──encode_table──▶ EncodedRows ──of_encoded──▶ MemoryRows   rows in memory
+//!        (checked)              (scaled, labelled)         └───append────▶ StoredRows   rows in segments, purged in place
 //! ```
 //!
 //! A [`Schema`] makes features of raw columns (categories, texts, numbers of any size) on the first arrow, row by row.
 //! [`open_table`] delivers the same tables in chunks, for files larger than memory.
 //!
 //! Each arrow checks what the next one relies on: a [`Table`] has finite features and unique ids, [`EncodedRows`] have
-//! norms within the bound and known labels, [`MemoryRows`] have ids that are neither present twice nor removed,
-//! [`StoredRows`] have records whose checksums match. [`RowsFile`] reads what older versions kept.
+//! norms within the bound and known labels, [`StoredRows`] have records whose checksums match. Stores know rows by their
+//! positions; which id is where is for their owner to know. [`RowsFile`] reads what older versions kept.
 
 mod columns;
 mod digest;
@@ -23,7 +23,6 @@ mod memory;
 mod place;
 mod read;
 mod remarks;
-mod removed;
 mod rows_file;
 mod scale;
 mod schema;
@@ -46,7 +45,6 @@ pub use read::{
     ReadProgress, TableReader, carries_labels, is_array, open_table, open_table_with, read_table, read_table_with,
 };
 pub use remarks::Remark;
-pub use removed::RemovedIds;
 pub use rows_file::RowsFile;
 pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
 pub use schema::{

@@ -241,7 +241,7 @@ impl Zeroize for FeatureValues {
 }
 
 /// Appends to a vector; memory it outgrows is zeroed before it is given back.
-pub(crate) fn extend_zeroizing<T: Copy + Zeroize>(vector: &mut Vec<T>, values: &[T]) {
+fn extend_zeroizing<T: Copy + Zeroize>(vector: &mut Vec<T>, values: &[T]) {
     let needed = vector.len() + values.len();
     if needed > vector.capacity() {
         // The first fill is exact, so that a table takes no more memory than its values; later ones leave some room.

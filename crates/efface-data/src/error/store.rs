@@ -16,18 +16,6 @@ pub enum AppendError {
         /// The id.
         id: RowId,
     },
-    /// A row of that id has been removed; ids are not used again.
-    #[error("row id `{id}` has been removed and cannot be used again")]
-    WasRemoved {
-        /// The id.
-        id: RowId,
-    },
-    /// Two of the rows have the same id.
-    #[error("row id `{id}` is given twice")]
-    Repeated {
-        /// The id.
-        id: RowId,
-    },
     /// Not one label or selector per row.
     #[error("{found} {what} for {expected} rows")]
     Count {

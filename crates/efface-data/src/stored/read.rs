@@ -9,6 +9,7 @@ use super::checksum;
 use super::layout::{Run, consecutive};
 use super::{StoredRows, StoredRowsError};
 use crate::error::{LookupError, RowsFileError};
+use crate::labels::class_of;
 use crate::memory::MemoryRows;
 use crate::values::FeatureValues;
 
@@ -35,7 +36,7 @@ impl RowStore for StoredRows {
 }
 
 impl StoredRows {
-    /// Copies the rows at these positions into memory, without their ids. Their checksums are compared.
+    /// Copies the rows at these positions into memory. Their checksums are compared.
     pub fn batch(&self, positions: &[usize]) -> Result<MemoryRows, StoredRowsError> {
         self.check_present(positions)?;
         let n_rows = positions.len();
@@ -45,7 +46,7 @@ impl StoredRows {
             features.zeroize();
             return Err(error);
         }
-        Ok(MemoryRows::without_ids(self.dim(), self.row_norm_bound, features, labels, selectors))
+        Ok(MemoryRows::new(self.dim(), self.row_norm_bound, features, labels, selectors))
     }
 
     /// Reads what may be kept in memory now, and in this thread: right after rows have been read from a file, its
@@ -179,9 +180,4 @@ impl StoredRows {
         }
         Ok(self.geometry.run(positions))
     }
-}
-
-/// The class whose index a label is.
-pub(super) fn class_of(label: f64) -> Option<usize> {
-    (label.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&label)).then_some(label as usize)
 }

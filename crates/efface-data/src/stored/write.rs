@@ -14,11 +14,11 @@ use zeroize::Zeroizing;
 
 use super::checksum;
 use super::layout::{Run, consecutive};
-use super::read::class_of;
 use super::segment::Segment;
 use super::{StoredRows, StoredRowsError};
 use crate::encode::EncodedRows;
 use crate::error::{AppendError, LookupError, RowsFileError};
+use crate::labels::class_of;
 
 impl StoredRows {
     /// Adds rows at the end, with one selector each, and returns their positions. They are written, but not synced, and

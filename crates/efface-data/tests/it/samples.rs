@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use efface_core::rows::{Features, RowStore};
 use efface_data::{
     Columns, EncodedRows, FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, Precision, RawLabels,
-    RemovedIds, RowId, RowLayout, RowTransform, Scale, StoredRows, Table, TableParts, encode_table, open_table,
-    read_table,
+    RowId, RowLayout, RowTransform, Scale, StoredRows, Table, TableParts, encode_table, open_table, read_table,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -116,7 +115,6 @@ pub(crate) fn real_file(name: &str) -> Option<PathBuf> {
 
 pub(crate) const TRANSFORM: RowTransform = RowTransform { scale: Scale::Unit, intercept: true };
 pub(crate) const SALT: [u8; 32] = [3; 32];
-pub(crate) const KEY: [u8; 32] = [4; 32];
 
 /// Numbers in (−1, 1) that look random and are the same on every machine.
 pub(crate) fn noise(seed: u64, n: usize) -> Vec<f64> {
@@ -148,14 +146,12 @@ pub(crate) fn encoded(first_id: i64, n: usize, dim: usize, precision: Precision)
 }
 
 pub(crate) fn empty(dim: usize, precision: Precision) -> MemoryRows {
-    let bound = TRANSFORM.row_norm_bound();
-    MemoryRows::new(TRANSFORM.model_dim(dim), precision, bound, SALT, RemovedIds::new(KEY))
+    store(1, dim, precision).batch(&[]).expect("nothing asked for")
 }
 
-/// A store of `n` rows with ids 0, 1, …
+/// The rows with ids 0, 1, …, in memory.
 pub(crate) fn store(n: usize, dim: usize, precision: Precision) -> MemoryRows {
-    let mut store = empty(dim, precision);
-    store.append(encoded(0, n, dim, precision)).expect("new ids");
+    let store = MemoryRows::of_encoded(encoded(0, n, dim, precision), &SALT);
     assert_eq!((store.len(), store.n_rows()), (n, n));
     store
 }
@@ -168,14 +164,9 @@ pub(crate) fn stored(folder: &Path, layout: RowLayout, memory_bytes: u64, n: usi
     let mut store = StoredRows::create(folder, layout, TRANSFORM.row_norm_bound(), memory_bytes).expect("writable");
     if n > 0 {
         let rows = encoded(0, n, layout.dim - 1, layout.precision);
-        assert_eq!(store.append(&rows, &selectors(&rows)).expect("writable"), 0..n);
+        assert_eq!(store.append(&rows, &rows.selectors(&SALT)).expect("writable"), 0..n);
     }
     store
-}
-
-/// The selectors that rows in memory would have.
-pub(crate) fn selectors(rows: &EncodedRows) -> Vec<u64> {
-    rows.ids().iter().map(|id| id.selector(&SALT)).collect()
 }
 
 /// Features, label and selector of a row.

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use efface_core::rows::RowStore;
-use efface_data::{Precision, RowLayout, StoredRows};
+use efface_data::{MemoryRows, Precision, RowLayout, StoredRows};
 use proptest::prelude::*;
 
-use crate::samples::{Row, TRANSFORM, contents, empty, encoded, selectors, stored};
+use crate::samples::{Row, SALT, TRANSFORM, contents, encoded, stored};
 
 const DIM: usize = 3;
 
@@ -100,11 +100,9 @@ impl Pair<'_> {
         let precision = self.store.precision();
         let new = encoded(self.next_id, n, DIM, precision);
         self.next_id += i64::try_from(n).expect("small");
-        let added = self.store.append(&new, &selectors(&new)).expect("writable");
-        let mut memory = empty(DIM, precision);
-        memory.append(new).expect("new ids");
+        let added = self.store.append(&new, &new.selectors(&SALT)).expect("writable");
         assert_eq!(added, self.rows.len()..self.rows.len() + n);
-        contents(&memory)
+        contents(&MemoryRows::of_encoded(new, &SALT))
     }
 
     fn reopen(&mut self) {
