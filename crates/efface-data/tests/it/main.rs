@@ -13,4 +13,3 @@ mod rows_file;
 mod samples;
 mod schema;
 mod stored;
-mod stored_model;
