@@ -15,6 +15,7 @@
 //! `docs/design/model-directory.md` says how it survives a crash and an old backup.
 
 mod certificate;
+mod change_report;
 mod changes;
 mod checkpoint;
 mod database;
@@ -28,16 +29,19 @@ mod model_directory;
 mod planning;
 mod published;
 mod releases;
+mod row_source;
+mod selection;
 mod settings;
 mod settling;
 mod state_file;
 mod status;
+mod step;
 mod training;
 mod upgrade;
 mod witness;
 
 pub use certificate::Certificate;
-pub use changes::{ChangeReport, OutcomeTag, RowSource, Selection};
+pub use change_report::{ChangeReport, OutcomeTag};
 pub use database::Mending;
 pub use error::EngineError;
 pub use lock::Holder;
@@ -45,6 +49,8 @@ pub use model_directory::{ModelDirectory, OpenOptions};
 pub use planning::{NeededNoise, PlanReport, PlanRequest, PlanRow, plan_from_rows, plan_from_sizes};
 pub use published::{Evaluation, Prediction, PublishedModel};
 pub use releases::{ReleaseAnswer, ReleaseReport};
+pub use row_source::RowSource;
+pub use selection::Selection;
 pub use settings::Settings;
 pub use settling::{RetrainReport, SettleReport};
 pub use status::Status;

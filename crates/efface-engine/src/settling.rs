@@ -6,7 +6,7 @@ use efface_core::model::Phase;
 use efface_core::noise::NoiseSource;
 use serde::Serialize;
 
-use crate::changes::OutcomeTag;
+use crate::change_report::OutcomeTag;
 use crate::error::EngineError;
 use crate::model_directory::{ModelDirectory, check_is_bounded};
 

@@ -8,7 +8,7 @@ use efface_core::rounding::{LowerBound, UpperBound};
 use efface_data::Scale;
 use serde::{Deserialize, Serialize};
 
-use crate::changes::OutcomeTag;
+use crate::change_report::OutcomeTag;
 use crate::database::{Database, Head, Mending};
 use crate::error::EngineError;
 use crate::model_directory::check_is_model;

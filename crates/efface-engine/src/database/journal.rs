@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use super::Database;
-use crate::changes::ChangeReport;
+use crate::change_report::ChangeReport;
 use crate::error::EngineError;
 
 /// One change of the rows: enough to take its step again after a crash, because the bytes of rows that left are

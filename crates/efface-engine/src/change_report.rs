@@ -1,0 +1,97 @@
+//! What a change of the rows led to.
+
+use efface_core::model::Outcome;
+use efface_core::rounding::{LowerBound, UpperBound};
+use efface_core::rows::RowStore;
+use serde::{Deserialize, Serialize};
+
+use crate::model_directory::ModelDirectory;
+
+/// What a change led to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChangeReport {
+    /// Rows now.
+    pub n_rows: usize,
+    /// Rows that left or came; a corrected row counts once.
+    pub n_changed: usize,
+    /// Upper bound of the gradient left behind.
+    pub gradient_residual: UpperBound,
+    /// Upper bound of the distance to the retrained weights.
+    pub distance_bound: UpperBound,
+    /// What the bounds rest on.
+    pub rung: String,
+    /// Whether the model still stands.
+    pub outcome: OutcomeTag,
+    /// Largest residual that the perturbation covers (mechanism `objective`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
+    /// Residual so far (mechanism `objective`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<UpperBound>,
+    /// Time of the step alone.
+    pub step_seconds: f64,
+    /// Time of the whole call, durable write included.
+    pub seconds: f64,
+    /// Rows left out, because they had been removed before (`add`).
+    #[serde(default)]
+    pub n_suppressed: usize,
+    /// Whether this is the answer to an earlier request of the same id, and nothing was done now.
+    pub repeated: bool,
+}
+
+/// Whether a model still stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutcomeTag {
+    /// It does.
+    Done,
+    /// Train again.
+    RetrainRequired,
+}
+
+impl From<Outcome> for OutcomeTag {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::Done,
+            Outcome::RetrainRequired => Self::RetrainRequired,
+        }
+    }
+}
+
+impl ModelDirectory {
+    /// What the model claims after a change of so many rows.
+    pub(crate) fn report(&self, n_changed: usize, step_seconds: f64) -> ChangeReport {
+        let report = ChangeReport {
+            n_rows: 0,
+            n_changed,
+            gradient_residual: UpperBound::INFINITE,
+            distance_bound: UpperBound::INFINITE,
+            rung: String::new(),
+            outcome: OutcomeTag::Done,
+            budget: None,
+            spent: None,
+            step_seconds,
+            seconds: step_seconds,
+            n_suppressed: 0,
+            repeated: false,
+        };
+        self.brought_up_to_date(&report)
+    }
+
+    /// The report of a change with what the model claims now: after settling, the settled values.
+    #[must_use]
+    pub fn brought_up_to_date(&self, report: &ChangeReport) -> ChangeReport {
+        let claim = self.model.claim();
+        let budget = self.model.removal_budget();
+        ChangeReport {
+            n_rows: self.rows.n_rows(),
+            gradient_residual: claim.gradient_residual,
+            distance_bound: claim.distance_bound,
+            rung: claim.rung.tag().into(),
+            outcome: self.model.outcome().into(),
+            budget: budget.map(LowerBound::get),
+            spent: budget.map(|_| claim.gradient_residual),
+            ..report.clone()
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Rows that come from a file, read in the way the model's own rows were read.
+
+use std::path::Path;
+
+use efface_data::{
+    EncodedRows, FeatureOrder, RowId, Table, TableParts, carries_labels, encode_table, is_array, read_table_with,
+};
+
+use crate::database::RowKeys;
+use crate::error::EngineError;
+use crate::import::row_keys;
+use crate::model_directory::ModelDirectory;
+
+/// Rows to add, or to put in the place of others.
+#[derive(Clone, Copy, Debug)]
+pub struct RowSource<'a> {
+    /// The file.
+    pub data: &'a Path,
+    /// Column or file with the labels; `None`: the column that the model was trained with.
+    pub label: Option<&'a str>,
+    /// Column or file with the ids; `None`: likewise.
+    pub id: Option<&'a str>,
+    /// Column or file with the subjects; `None`: likewise.
+    pub subject: Option<&'a str>,
+}
+
+impl<'a> RowSource<'a> {
+    /// A file whose columns are called as those of training.
+    pub fn of(data: &'a Path) -> Self {
+        Self { data, label: None, id: None, subject: None }
+    }
+}
+
+/// What rows from a file are for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NewRows {
+    /// They join the others.
+    Add,
+    /// They take the place of the rows of the same ids.
+    Correct,
+}
+
+impl ModelDirectory {
+    /// Reads rows that come, and under what they will be found.
+    pub(crate) fn read_rows(
+        &self,
+        source: &RowSource<'_>,
+        role: NewRows,
+    ) -> Result<(EncodedRows, Vec<RowKeys>), EngineError> {
+        let settings = &self.settings;
+        let own_labels = carries_labels(source.data);
+        let mut columns = settings.columns_for(is_array(source.data) || own_labels);
+        columns.label = source.label.map(String::from).or(columns.label);
+        columns.id = source.id.map(String::from).or(columns.id);
+        columns.subject = source.subject.map(String::from).or(columns.subject);
+        let path = || source.data.into();
+        if columns.label.is_none() && !own_labels {
+            return Err(EngineError::NoLabelNamed { path: path() });
+        }
+        let numbered = columns.id.is_none();
+        if numbered && (role == NewRows::Correct || settings.columns.id.is_some()) {
+            return Err(EngineError::NoIdNamed { path: path() });
+        }
+        if role == NewRows::Add && columns.subject.is_none() && settings.columns.subject.is_some() {
+            return Err(EngineError::NoSubjectNamed { path: path() });
+        }
+        let mut parts = read_table_with(source.data, &columns, settings.schema.as_ref())?.into_parts();
+        if numbered {
+            self.number_on(&mut parts);
+        }
+        let table = Table::new(parts)?;
+        let order = FeatureOrder::Named(&settings.features);
+        let rows = encode_table(table, &settings.transform, Some(&settings.codec), order, settings.precision)?;
+        let mut keys = row_keys(&settings.id_key, &rows);
+        if role == NewRows::Correct && rows.subjects().is_none() {
+            // A corrected row stays with its subject unless another one is named.
+            let old = self.database.keys_at(&self.positions_of(rows.ids())?)?;
+            keys.iter_mut().zip(old).for_each(|(keys, old)| keys.subject = old.subject);
+        }
+        Ok((rows, keys))
+    }
+
+    /// Rows without ids of their own get numbers that no row has had: positions never repeat.
+    fn number_on(&self, parts: &mut TableParts) {
+        let first = self.rows.len();
+        let n_new = parts.ids.as_ref().map_or(0, Vec::len);
+        parts.ids = Some((first..first + n_new).map(|number| RowId::parse(&number.to_string())).collect());
+    }
+}
