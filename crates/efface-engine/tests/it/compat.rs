@@ -70,6 +70,11 @@ fn a_directory_of_version_1_is_upgraded_when_it_is_opened() {
     knows_all_that_it_knew(&folder);
 }
 
+#[test]
+fn a_directory_of_version_2_opens() {
+    knows_all_that_it_knew(&kept(2));
+}
+
 /// Whatever a crash left of an upgrade is begun anew.
 #[test]
 fn an_upgrade_that_was_cut_short_is_begun_anew() {
