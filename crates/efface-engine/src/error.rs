@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use efface_core::model::{PlanError, TrainError};
 use efface_core::noise::NoiseError;
@@ -12,6 +11,7 @@ use efface_data::{
     StoredRowsError,
 };
 
+use crate::database::now;
 use crate::lock::Holder;
 
 /// An operation of the engine could not be done.
@@ -335,8 +335,7 @@ fn process(holder: Option<&Holder>) -> String {
     match holder {
         None => "another process".into(),
         Some(Holder { process, since }) => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(*since, |time| time.as_secs());
-            format!("process {process} (since {} s)", now.saturating_sub(*since))
+            format!("process {process} (since {} s)", now().saturating_sub(*since))
         }
     }
 }

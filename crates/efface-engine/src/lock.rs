@@ -3,10 +3,11 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{Seek, Write};
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::database::now;
 use crate::error::EngineError;
 use crate::files::{self, private_options};
 
@@ -64,8 +65,7 @@ impl WriterLock {
 
     /// Best effort: who holds the lock is told to others, and nothing depends on it.
     fn sign(&self) {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-        let holder = Holder { process: std::process::id(), since };
+        let holder = Holder { process: std::process::id(), since: now() };
         let text = serde_json::to_vec(&holder).unwrap_or_default();
         let mut file = &self.0;
         let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(&text));

@@ -13,14 +13,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use efface_core::model::{Model, ReleaseAccount, TrainingPlan};
 use efface_core::noise::NoiseSource;
+use efface_core::rounding::UpperBound;
 use efface_data::IdDigest;
 use zeroize::Zeroizing;
 
-use crate::database::{Database, Head, Intent, Mending, index};
+use crate::database::{Database, Head, Intent, Mending, index, now};
 use crate::error::EngineError;
 use crate::files;
 use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
@@ -151,14 +151,25 @@ impl ModelDirectory {
 
     /// Counts releases that are there under their names and not in the account: it was restored, they were not.
     pub(crate) fn count_found_releases(&mut self) -> Result<(), EngineError> {
-        let account = releases::uncounted(&self.path, self.head.account)?;
-        if account == self.head.account {
+        let found = releases::uncounted(&self.path, self.head.account.n_releases)?;
+        if found.is_empty() {
             return Ok(());
+        }
+        let mut account = self.head.account;
+        for entry in &found {
+            let distance = UpperBound::new(entry.distance_bound);
+            account.n_releases = entry.release;
+            account.distance_squares += distance.squared();
+            account.distances += distance;
+            account.certified &= entry.certified;
         }
         let mended = note(&self.database, "releases were newer than the database", 0, 0)?;
         self.transaction(|this| {
             this.model = this.model.clone().with_account(account);
-            this.commit_state(|tables| Mending::write_all(&mended, tables))
+            this.commit_state(|tables| {
+                found.iter().try_for_each(|entry| entry.insert(tables))?;
+                Mending::write_all(&mended, tables)
+            })
         })
     }
 
@@ -226,8 +237,7 @@ fn most_spent(one: ReleaseAccount, other: ReleaseAccount) -> ReleaseAccount {
 
 /// What was mended so far and now.
 fn note(database: &Database, found: &str, n_removed_again: usize, n_lost: usize) -> Result<Vec<Mending>, EngineError> {
-    let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let mut mended = database.mended()?;
-    mended.push(Mending { time, found: found.into(), n_removed_again, n_lost });
+    mended.push(Mending { time: now(), found: found.into(), n_removed_again, n_lost });
     Ok(mended)
 }

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use efface_core::model::{Release, ReleaseAccount, ReleaseOutcome};
+use efface_core::model::{Release, ReleaseOutcome};
 use efface_core::noise::NoiseSource;
-use efface_core::rounding::UpperBound;
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
+use crate::database::{ReleaseEntry, now};
 use crate::error::EngineError;
 use crate::files::{self, RELEASES};
 use crate::model_directory::ModelDirectory;
@@ -123,11 +123,17 @@ impl ModelDirectory {
         let model = pretty(&PublishedModel::new(&self.settings, release));
         let certificate = pretty(&Certificate::new(self, &release.claim));
         let (aside, folder) = release_folders(&self.path, release.claim.release);
-        self.head.n_removed_at_release = self.head.n_removed;
+        let entry = ReleaseEntry {
+            release: release.claim.release,
+            time: Some(now()),
+            n_removed: self.head.n_removed,
+            distance_bound: release.claim.distance_bound.get(),
+            certified: release.claim.certified,
+        };
         // After the commit the account counts this release, whether or not it ever appears under its name.
         let counted = write_aside(&aside, &model, &certificate)
             .and_then(|()| copies.map_or(Ok(()), Copies::reserve))
-            .and_then(|()| self.commit_state(|_| Ok(())));
+            .and_then(|()| self.commit_state(|tables| entry.insert(tables)));
         if let Err(error) = counted {
             // Best effort: what is not counted must not be found.
             let _ = fs::remove_dir_all(&aside);
@@ -214,16 +220,18 @@ pub(crate) fn finish_publication(path: &Path, n_releases: usize) -> Result<(), E
     files::sync_parent(&folder)
 }
 
-/// What releases spent that the account does not count, as their certificates tell.
-pub(crate) fn uncounted(path: &Path, mut account: ReleaseAccount) -> Result<ReleaseAccount, EngineError> {
+/// Releases that are there under their names and that the account does not count, as their certificates tell of them.
+pub(crate) fn uncounted(path: &Path, n_releases: usize) -> Result<Vec<ReleaseEntry>, EngineError> {
     /// The part of a certificate that the account is made of.
     #[derive(Deserialize)]
     struct Spent {
+        n_removed: usize,
         distance_bound: f64,
         certified: bool,
     }
 
-    for release in account.n_releases + 1.. {
+    let mut entries = Vec::new();
+    for release in n_releases + 1.. {
         let (_, folder) = release_folders(path, release);
         let certificate = folder.join(CERTIFICATE_FILE);
         if !certificate.exists() && !folder.join(MODEL_FILE).exists() {
@@ -234,13 +242,10 @@ pub(crate) fn uncounted(path: &Path, mut account: ReleaseAccount) -> Result<Rele
             path: certificate.clone(),
             reason: format!("what this release spent is not known: {error}"),
         })?;
-        let distance = UpperBound::new(spent.distance_bound);
-        account.n_releases = release;
-        account.distance_squares += distance.squared();
-        account.distances += distance;
-        account.certified &= spent.certified;
+        let Spent { n_removed, distance_bound, certified } = spent;
+        entries.push(ReleaseEntry { release, time: None, n_removed, distance_bound, certified });
     }
-    Ok(account)
+    Ok(entries)
 }
 
 fn release_folders(path: &Path, release: usize) -> (PathBuf, PathBuf) {

@@ -9,7 +9,7 @@ use efface_data::Scale;
 use serde::{Deserialize, Serialize};
 
 use crate::change_report::OutcomeTag;
-use crate::database::{Database, Head, Mending};
+use crate::database::{Database, Head, Mending, ReleaseEntry};
 use crate::error::EngineError;
 use crate::model_directory::check_is_model;
 use crate::settings::Settings;
@@ -64,6 +64,8 @@ pub struct Status {
     pub n_releases: usize,
     /// Rows removed since the latest release, which still knows them.
     pub n_removed_since_release: usize,
+    /// When the latest release was published, in seconds since 1970.
+    pub released: Option<u64>,
     /// What they spent together (mechanism `release`, Gaussian law).
     pub mu_total: UpperBound,
     /// What the promise allows.
@@ -91,8 +93,15 @@ impl Status {
             return upgrade::status(path);
         }
         let database = Database::open_to_read(path)?;
+        let status = database.status()?.since(database.latest_release()?.as_ref());
         let n_unpurged = database.unpurged()?.len();
-        Ok(Self { n_unpurged, mended: database.mended()?, witness: database.witness()?, ..database.status()? })
+        Ok(Self { n_unpurged, mended: database.mended()?, witness: database.witness()?, ..status })
+    }
+
+    /// With what is known of the latest release.
+    pub(crate) fn since(self, latest: Option<&ReleaseEntry>) -> Self {
+        let n_removed_since_release = latest.map_or(0, |latest| self.n_removed.saturating_sub(latest.n_removed));
+        Self { n_removed_since_release, released: latest.and_then(|latest| latest.time), ..self }
     }
 
     pub(crate) fn of(settings: &Settings, model: &Model, head: &Head) -> Self {
@@ -122,10 +131,8 @@ impl Status {
             budget: budget.map(LowerBound::get),
             spent: budget.map(|_| claim.gradient_residual),
             n_releases: head.account.n_releases,
-            n_removed_since_release: match head.account.n_releases {
-                0 => 0,
-                _ => head.n_removed - head.n_removed_at_release.min(head.n_removed),
-            },
+            n_removed_since_release: 0,
+            released: None,
             mu_total,
             mu_limit: mu_limit.get(),
             certified: state.certified && state.account.certified,

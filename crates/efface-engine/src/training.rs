@@ -178,7 +178,6 @@ fn make(
         n_positions: rows.len(),
         class_counts: rows.count_classes(n_classes)?,
         n_removed: 0,
-        n_removed_at_release: 0,
         n_suppressed,
         account: ReleaseAccount::default(),
     };

@@ -12,11 +12,12 @@ use efface_core::noise::NoiseSource;
 use efface_data::{IdKind, RowLayout, RowsFile, StoredRows, hex};
 use zeroize::Zeroizing;
 
-use crate::database::{Chain, Database, Head, NewRow, RowKeys, index};
+use crate::database::{Chain, Database, Head, NewRow, ReleaseEntry, RowKeys, index};
 use crate::error::EngineError;
 use crate::files::{self, DATABASE, ROWS, STATES};
 use crate::lock::WriterLock;
 use crate::model_directory::{ModelDirectory, Parts};
+use crate::releases;
 use crate::settings::Settings;
 use crate::state_file::version_1::{self, RowIndex, Snapshot};
 use crate::status::Status;
@@ -33,7 +34,11 @@ pub(crate) fn is_version_1(path: &Path) -> bool {
 pub(crate) fn status(path: &Path) -> Result<Status, EngineError> {
     let Snapshot { settings, model, index } = read(path)?;
     let n_positions = index.ids.len();
-    Ok(Status::of(&settings, &model, &head(&index, &model, n_positions, Vec::new(), String::new())))
+    let status = Status::of(&settings, &model, &head(&index, &model, n_positions, Vec::new(), String::new()));
+    let n_removed = index.n_removed_at_release;
+    let latest =
+        ReleaseEntry { release: status.n_releases, time: None, n_removed, distance_bound: 0.0, certified: true };
+    Ok(if status.n_releases > 0 { status.since(Some(&latest)) } else { status })
 }
 
 /// Makes a directory of version 1 one of this version, and gives the lock back.
@@ -48,6 +53,8 @@ pub(crate) fn run(path: &Path, lock: WriterLock) -> Result<WriterLock, EngineErr
     let rows = copy_rows(path, &settings, model.dim(), &index)?;
     let class_counts = rows.count_classes(settings.n_classes())?;
     let database = index_rows(path, &settings, &index)?;
+    let published = releases::uncounted(path, 0)?;
+    database.ask(|tables| published.iter().try_for_each(|entry| entry.insert(tables)))?;
     let mut name = [0; 16];
     NoiseSource::from_system()?.fill(&mut name);
     let head = head(&index, &model, rows.len(), class_counts, hex::encode(&name));
@@ -112,7 +119,6 @@ fn head(index: &RowIndex, model: &Model, n_positions: usize, class_counts: Vec<u
         n_positions,
         class_counts,
         n_removed: index.n_removed,
-        n_removed_at_release: index.n_removed_at_release,
         n_suppressed: 0,
         account: model.state().account,
     }

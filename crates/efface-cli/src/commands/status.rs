@@ -1,5 +1,7 @@
 //! `efface status`
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use efface_engine::{Mending, OutcomeTag, Status};
 
 use super::over_budget;
@@ -25,12 +27,11 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     if let (Some(budget), Some(spent)) = (status.budget, status.spent) {
         lines.push(("budget", format!("{} of {} spent", bound(spent.get()), number(budget))));
     }
-    let behind = match status.n_removed_since_release {
-        0 => String::new(),
-        1 => " (the latest still knows 1 removed row)".into(),
-        n => format!(" (the latest still knows {n} removed rows)"),
-    };
-    lines.push(("releases", format!("{}{behind}", status.n_releases)));
+    let latest =
+        [status.released.map(|time| format!("the latest {}", ago(time))), behind(status.n_removed_since_release)];
+    let latest: Vec<String> = latest.into_iter().flatten().collect();
+    let latest = if latest.is_empty() { String::new() } else { format!(" ({})", latest.join(", ")) };
+    lines.push(("releases", format!("{}{latest}", status.n_releases)));
     lines.push(("spent by releases (μ)", format!("{} of {}", bound(status.mu_total.get()), number(status.mu_limit))));
     if !status.not_public.is_empty() {
         lines.push((
@@ -60,6 +61,24 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         return Ok(Answer::Negative);
     }
     Ok(Answer::Done)
+}
+
+/// What the latest release still knows, if anything.
+fn behind(n_removed: usize) -> Option<String> {
+    (n_removed > 0).then(|| format!("which still knows {} that left", rows(n_removed)))
+}
+
+/// How long ago a time in seconds since 1970 was, for people.
+fn ago(time: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(time, |now| now.as_secs());
+    let seconds = now.saturating_sub(time);
+    let (n, unit) = match seconds {
+        0..120 => (seconds, "seconds"),
+        120..7200 => (seconds / 60, "minutes"),
+        7200..172_800 => (seconds / 3600, "hours"),
+        _ => (seconds / 86_400, "days"),
+    };
+    format!("{n} {unit} ago")
 }
 
 fn rows(n: usize) -> String {

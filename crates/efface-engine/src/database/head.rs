@@ -31,8 +31,6 @@ pub(crate) struct Head {
     pub(crate) class_counts: Vec<usize>,
     /// Rows removed on request so far.
     pub(crate) n_removed: usize,
-    /// How many of them had been removed when the latest release was published.
-    pub(crate) n_removed_at_release: usize,
     /// Rows that were offered again after their removal, and left out.
     pub(crate) n_suppressed: usize,
     /// What releases have spent.

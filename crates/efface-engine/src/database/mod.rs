@@ -7,17 +7,20 @@
 //! | `gone` | positions of rows that left, and whether their bytes have been overwritten |
 //! | `intents` | changes since the latest checkpoint: positions that left, positions that came |
 //! | `requests` | answers by request id |
+//! | `releases` | what was published, when, and what it spent |
 //! | `suppressed` | keyed hashes of the ids and subjects that were removed |
 //! | `segments` | the epoch that the header of each row segment must show |
 
 mod head;
 pub(crate) mod index;
 mod journal;
+mod releases;
 
 pub use head::Mending;
 pub(crate) use head::{Chain, Head};
 pub(crate) use index::{NewRow, RowKeys};
 pub(crate) use journal::{Intent, PastRequest};
+pub(crate) use releases::{ReleaseEntry, now};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -46,6 +49,8 @@ const TABLES: &str = "
     CREATE TABLE intents (sequence INTEGER PRIMARY KEY, removed BLOB NOT NULL, added_from INTEGER NOT NULL,
                           added_to INTEGER NOT NULL) STRICT;
     CREATE TABLE requests (request TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, answer TEXT NOT NULL) STRICT;
+    CREATE TABLE releases (release INTEGER PRIMARY KEY, time INTEGER, n_removed INTEGER NOT NULL,
+                           distance_bound REAL NOT NULL, certified INTEGER NOT NULL) STRICT;
     CREATE TABLE suppressed (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
     CREATE TABLE segments (segment INTEGER PRIMARY KEY, epoch INTEGER NOT NULL) STRICT;
     CREATE INDEX gone_unpurged ON gone (position) WHERE purged = 0;
