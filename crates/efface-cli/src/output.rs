@@ -34,9 +34,9 @@ impl Output {
     /// Shows an answer: the whole of it as JSON, or a sentence and a few lines of it as text.
     pub(crate) fn show(&self, value: &impl Serialize, sentence: &str, lines: &[(&str, String)]) -> anyhow::Result<()> {
         if self.json {
-            let mut stdout = std::io::stdout().lock();
-            serde_json::to_writer(&mut stdout, value)?;
-            writeln!(stdout)?;
+            // As a whole: half an object helps nobody.
+            let text = serde_json::to_string(value)?;
+            writeln!(std::io::stdout().lock(), "{text}")?;
             return Ok(());
         }
         let mut table = Table::new();
@@ -107,7 +107,10 @@ pub(crate) fn parameter(x: f64) -> String {
 
 /// A bound for people, never shown smaller than it is.
 pub(crate) fn bound(x: f64) -> String {
-    number(x * 1.005)
+    // The least number of three digits that is not below x is at most a hundredth above it.
+    let steps = (0..=40).map(|step| number(x * (1.0 + 0.000_25 * f64::from(step))));
+    let is_above = |text: &String| text.parse::<f64>().map_or(true, |shown| shown >= x);
+    steps.into_iter().find(is_above).unwrap_or_else(|| number(x * 1.01))
 }
 
 /// What a claim rests on, for people.
@@ -156,5 +159,22 @@ pub(crate) fn duration(seconds: f64) -> String {
         format!("{:.1} ms", seconds * 1e3)
     } else {
         format!("{seconds:.2} s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bound, number};
+
+    #[test]
+    fn a_bound_is_never_shown_smaller_than_it_is_nor_much_larger() {
+        for x in [
+            9.2379e-9, 6.0159e-10, 0.61299, 0.613, 1.0, 1.001, 99.94, 99.96, 0.099_96, 123.4, 12_345.6, 9.999e7, 1e-300,
+        ] {
+            let shown: f64 = bound(x).parse().expect("a number");
+            assert!(shown >= x && shown <= x * 1.0101, "{x}: {shown}");
+        }
+        assert_eq!((bound(9.2379e-9), bound(0.613), bound(1.0)), ("9.24e-9".into(), number(0.613), number(1.0)));
+        assert_eq!((bound(0.0), bound(f64::INFINITY)), ("0".into(), "unbounded".into()));
     }
 }

@@ -6,6 +6,7 @@ use efface_core::rows::RowStore;
 use serde::{Deserialize, Serialize};
 
 use crate::model_directory::ModelDirectory;
+use crate::step::Counts;
 
 /// What a change led to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +15,9 @@ pub struct ChangeReport {
     pub n_rows: usize,
     /// Rows that left or came; a corrected row counts once.
     pub n_changed: usize,
+    /// Rows or subjects that were asked for and not there (`remove --skip-missing`).
+    #[serde(default)]
+    pub n_missing: usize,
     /// Upper bound of the gradient left behind.
     pub gradient_residual: UpperBound,
     /// Upper bound of the distance to the retrained weights.
@@ -60,10 +64,11 @@ impl From<Outcome> for OutcomeTag {
 
 impl ModelDirectory {
     /// What the model claims after a change of so many rows.
-    pub(crate) fn report(&self, n_changed: usize, step_seconds: f64) -> ChangeReport {
+    pub(crate) fn report(&self, counts: Counts, step_seconds: f64) -> ChangeReport {
         let report = ChangeReport {
             n_rows: 0,
-            n_changed,
+            n_changed: counts.changed,
+            n_missing: counts.missing,
             gradient_residual: UpperBound::INFINITE,
             distance_bound: UpperBound::INFINITE,
             rung: String::new(),

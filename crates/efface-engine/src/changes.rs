@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use efface_core::rows::RowStore;
-use efface_data::{AppendError, EncodedRows, MemoryRows};
+use efface_data::{AppendError, EncodedRows, IdKind, LookupError, MemoryRows};
 
 use crate::change_report::ChangeReport;
 use crate::checkpoint::CHANGES_PER_CHECKPOINT;
@@ -11,12 +11,41 @@ use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
 use crate::row_source::{NewRows, RowSource};
 use crate::selection::Selection;
-use crate::step::{Arrivals, Departure, Step};
+use crate::step::{Arrivals, Counts, Departure, Step};
+
+/// What happens to rows of a request that are not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    /// The request is refused.
+    Refuse,
+    /// They are left out and counted.
+    Skip,
+}
 
 impl ModelDirectory {
     /// Removes rows: the weights follow and the claim is updated. Durable when this returns; the bytes of the rows are
     /// overwritten by the next checkpoint.
+    ///
+    /// A row or subject that is not there is an error, and nothing is removed.
     pub fn remove(&mut self, selection: &Selection, request_id: Option<&str>) -> Result<ChangeReport, EngineError> {
+        self.remove_selected(selection, request_id, Missing::Refuse)
+    }
+
+    /// Removes those of the rows that are there, and counts those that are not, or not any more.
+    pub fn remove_present(
+        &mut self,
+        selection: &Selection,
+        request_id: Option<&str>,
+    ) -> Result<ChangeReport, EngineError> {
+        self.remove_selected(selection, request_id, Missing::Skip)
+    }
+
+    fn remove_selected(
+        &mut self,
+        selection: &Selection,
+        request_id: Option<&str>,
+        missing: Missing,
+    ) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
         let fingerprint = self.fingerprint(selection);
         if let Some(request_id) = request_id
@@ -27,16 +56,20 @@ impl ModelDirectory {
             }
             return Ok(ChangeReport { repeated: true, ..past.report });
         }
-        let positions = match selection {
+        let (selection, n_missing) = match missing {
+            Missing::Refuse => (selection.clone(), 0),
+            Missing::Skip => self.present(selection)?,
+        };
+        let positions = match &selection {
             Selection::Ids(ids) => self.positions_of(ids)?,
             Selection::Subjects(subjects) => self.positions_of_subjects(subjects)?,
         };
-        if positions.is_empty() {
+        if positions.is_empty() && n_missing == 0 {
             return Err(EngineError::NothingNamed);
         }
         self.check_enough_remain(&self.rows.batch(&positions)?, None)?;
         let request = request_id.map(|id| (id, fingerprint));
-        let report = self.transaction(|this| this.remove_positions(&positions, request))?;
+        let report = self.transaction(|this| this.remove_positions(&positions, n_missing, request))?;
         self.checkpoint_if_due()?;
         Ok(ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report })
     }
@@ -65,7 +98,7 @@ impl ModelDirectory {
             let n_added = rows.n_rows();
             let added = (n_added > 0).then_some(Arrivals { rows, keys });
             let step = Step { removed: Vec::new(), departure: Departure::Removed, added };
-            this.take_step(step, n_added, None)
+            this.take_step(step, Counts { changed: n_added, missing: 0 }, None)
         })?;
         self.checkpoint_if_due()?;
         Ok(ChangeReport { n_suppressed, seconds: start.elapsed().as_secs_f64(), ..report })
@@ -76,11 +109,17 @@ impl ModelDirectory {
         let start = Instant::now();
         let (rows, keys) = self.read_rows(source, NewRows::Correct)?;
         let removed = self.positions_of(rows.ids())?;
+        for (keys, subject) in keys.iter().zip(rows.subjects().unwrap_or_default()) {
+            let (kind, id) = (IdKind::Subject, subject.clone());
+            if keys.subject.map_or(Ok(false), |subject| self.database.is_suppressed(subject))? {
+                return Err(LookupError::AlreadyRemoved { kind, id }.into());
+            }
+        }
         self.check_enough_remain(&self.rows.batch(&removed)?, Some(&rows))?;
         let report = self.transaction(|this| {
             let n_changed = removed.len();
             let step = Step { removed, departure: Departure::Replaced, added: Some(Arrivals { rows, keys }) };
-            this.take_step(step, n_changed, None)
+            this.take_step(step, Counts { changed: n_changed, missing: 0 }, None)
         })?;
         self.checkpoint_if_due()?;
         Ok(ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report })

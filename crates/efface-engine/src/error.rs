@@ -12,6 +12,7 @@ use efface_data::{
 };
 
 use crate::database::now;
+use crate::files::STATES;
 use crate::lock::Holder;
 
 /// An operation of the engine could not be done.
@@ -109,6 +110,15 @@ pub enum EngineError {
         /// Where it was.
         path: PathBuf,
     },
+    /// A witness lies where it would be restored together with the model.
+    #[error("the witness {} lies inside the model directory: an old backup of both could not be noticed", path.display())]
+    WitnessInside {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The model knows nobody by subject.
+    #[error("this model knows no subjects: it was trained without --subject")]
+    NoSubjects,
     /// A witness is that of another model.
     #[error("the witness {} is that of another model", path.display())]
     ForeignWitness {
@@ -287,6 +297,13 @@ impl EngineError {
             Self::NoWitness { .. } => Some("bring it back, or begin a new one with --witness PATH"),
             Self::ForeignWitness { .. } => {
                 Some("name the model's own with --witness PATH, or a file that does not exist yet")
+            }
+            Self::WitnessInside { .. } => {
+                Some("keep it on another disk or machine, where it is not backed up together with the model")
+            }
+            Self::NoSubjects => Some("name rows with --id"),
+            Self::BadState { path, .. } if path.parent().is_some_and(|folder| folder.ends_with(STATES)) => {
+                Some("bring it back from a backup, or delete it: the model is then trained again on its rows")
             }
             Self::WitnessWithoutIds => Some("name the column of ids with --id, or begin a new witness"),
             Self::WitnessBehind { .. } => Some("it is told when the model is next opened"),

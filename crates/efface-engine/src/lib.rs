@@ -22,6 +22,7 @@ mod database;
 mod error;
 mod files;
 mod import;
+mod inspection;
 mod lock;
 mod memory;
 mod mending;

@@ -3,7 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{Seek, Write};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,9 @@ pub(crate) const LOCK: &str = "lock";
 
 /// Removing a directory that is all but empty takes less than so many milliseconds.
 const ATTEMPTS: usize = 100;
+
+/// How long to wait before a directory is asked for again.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Holds the right to change a model directory, until dropped (or until the process ends, however it ends).
 #[derive(Debug)]
@@ -43,6 +46,17 @@ impl WriterLock {
         let lock = Self(file);
         lock.sign();
         Ok(lock)
+    }
+
+    /// Waits for a directory that somebody else has, for so long.
+    pub(crate) fn acquire_within(directory: &Path, patience: Duration) -> Result<Self, EngineError> {
+        let start = Instant::now();
+        loop {
+            match Self::acquire(directory) {
+                Err(EngineError::Locked { .. }) if start.elapsed() < patience => std::thread::sleep(PAUSE),
+                taken => return taken,
+            }
+        }
     }
 
     /// Makes a directory and takes it. For an instant it has no lock, and somebody who tidies up may take it for abandoned:

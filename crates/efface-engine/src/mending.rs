@@ -194,7 +194,7 @@ impl ModelDirectory {
             self.transaction(|this| {
                 this.model = this.model.clone().with_account(account);
                 if !again.is_empty() {
-                    this.remove_positions(&again, None)?;
+                    this.remove_positions(&again, 0, None)?;
                 }
                 this.database
                     .commit(|tables| unknown.iter().try_for_each(|digest| index::suppress(tables, *digest)))?;

@@ -3,22 +3,23 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use efface_core::model::Model;
 use efface_core::removal::Change;
 use efface_core::rows::RowStore;
 use efface_data::StoredRows;
 
-use crate::database::{Database, Head, Intent};
+use crate::database::{Database, Head, Intent, Mending};
 use crate::error::EngineError;
-use crate::files::{self, DATABASE, ROWS};
+use crate::files::{self, DATABASE, RELEASES, ROWS, STATES};
 use crate::lock::WriterLock;
 use crate::memory;
 use crate::mending::{self, Found};
 use crate::releases;
 use crate::settings::Settings;
 use crate::upgrade;
-use crate::witness::Witness;
+use crate::witness::{self, Witness};
 
 /// A model on disk, opened for changing. Exactly one process can have it open.
 ///
@@ -35,6 +36,8 @@ pub struct ModelDirectory {
     pub(crate) witness: Option<Witness>,
     /// Changes since the latest checkpoint.
     pub(crate) n_intents: usize,
+    /// What was mended when it was opened.
+    mended: Vec<Mending>,
     /// Set while an operation is under way, and left set by one that fails half-way in memory.
     damaged: bool,
     pub(crate) _lock: WriterLock,
@@ -54,8 +57,19 @@ pub(crate) struct Parts {
 impl Parts {
     pub(crate) fn with_model(self, model: Model) -> ModelDirectory {
         let Self { path, settings, rows, database, head, witness, lock } = self;
-        let (n_intents, damaged) = (0, false);
-        ModelDirectory { path, settings, model, rows, database, head, witness, n_intents, damaged, _lock: lock }
+        ModelDirectory {
+            path,
+            settings,
+            model,
+            rows,
+            database,
+            head,
+            witness,
+            n_intents: 0,
+            mended: Vec::new(),
+            damaged: false,
+            _lock: lock,
+        }
     }
 }
 
@@ -66,6 +80,8 @@ pub struct OpenOptions {
     pub memory_bytes: Option<u64>,
     /// A file elsewhere that remembers what was removed; `None`: the one that the model was opened with before, if any.
     pub witness: Option<PathBuf>,
+    /// How long to wait for another process that has the directory open.
+    pub wait: Duration,
 }
 
 impl ModelDirectory {
@@ -79,14 +95,18 @@ impl ModelDirectory {
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, EngineError> {
         let path = path.as_ref();
         check_is_model(path)?;
-        let mut lock = WriterLock::acquire(path)?;
+        let mut lock = WriterLock::acquire_within(path, options.wait)?;
         if upgrade::is_version_1(path) {
             lock = upgrade::run(path, lock)?;
         }
         upgrade::finish(path)?;
+        for folder in [STATES, RELEASES] {
+            files::make_private_directory(&path.join(folder))?;
+        }
         let mut database = Database::open(path)?;
+        let n_mended = database.mended()?.len();
         let (settings, head) = (database.settings()?, database.head()?);
-        let witness = open_witness(&mut database, &settings, &head, options.witness.as_deref())?;
+        let witness = open_witness(path, &mut database, &settings, &head, options.witness.as_deref())?;
         let intents = database.intents()?;
         let memory_bytes = options.memory_bytes.unwrap_or_else(memory::default_bytes);
         let found = mending::find_state(path, &head, &settings)?;
@@ -107,7 +127,18 @@ impl ModelDirectory {
         this.count_found_releases()?;
         this.catch_up_with_witness()?;
         this.checkpoint()?;
+        this.mended = this.database.mended()?.split_off(n_mended);
         Ok(this)
+    }
+
+    /// What was not as it was left when the directory was opened, and was put right.
+    pub fn mended_at_opening(&self) -> &[Mending] {
+        &self.mended
+    }
+
+    /// Releases so far.
+    pub fn n_releases(&self) -> usize {
+        self.head.account.n_releases
     }
 
     /// Makes a checkpoint and lets go of the directory.
@@ -218,13 +249,14 @@ fn open_rows(
 
 /// The witness that was named, or else the one that the model has; made where a new one is named.
 fn open_witness(
+    directory: &Path,
     database: &mut Database,
     settings: &Settings,
     head: &Head,
     named: Option<&Path>,
 ) -> Result<Option<Witness>, EngineError> {
     let known = database.witness()?;
-    let named = named.map(|path| std::path::absolute(path).map_err(EngineError::io(path))).transpose()?;
+    let named = named.map(|path| witness::place(path, directory)).transpose()?;
     let Some(path) = named.clone().or_else(|| known.clone()) else { return Ok(None) };
     let witness = match Witness::open(&path)? {
         Some(witness) => witness,

@@ -1,6 +1,6 @@
 //! Which rows a request means: from ids and subjects as people write them to positions.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use efface_data::{IdDigest, IdKind, LookupError, RowId, hex};
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,9 @@ impl ModelDirectory {
         for subject in subjects {
             let digest = self.settings.id_key.digest(IdKind::Subject, subject);
             let found = self.database.positions_of_subject(digest)?;
+            if found.is_empty() && !self.database.has_subjects()? && !self.database.is_suppressed(digest)? {
+                return Err(EngineError::NoSubjects);
+            }
             if found.is_empty() {
                 return Err(self.absent(IdKind::Subject, subject, digest)?.into());
             }
@@ -48,6 +51,32 @@ impl ModelDirectory {
         }
         positions.sort_unstable();
         Ok(positions)
+    }
+
+    /// Those of a selection that are there, each once, and how many are not.
+    pub(crate) fn present(&self, selection: &Selection) -> Result<(Selection, usize), EngineError> {
+        let (kind, ids) = match selection {
+            Selection::Ids(ids) => (IdKind::Row, ids),
+            Selection::Subjects(subjects) => (IdKind::Subject, subjects),
+        };
+        let distinct: BTreeSet<&RowId> = ids.iter().collect();
+        let mut present = Vec::new();
+        for id in &distinct {
+            let digest = self.settings.id_key.digest(kind, id);
+            let is_there = match kind {
+                IdKind::Row => self.database.position_of(digest)?.is_some(),
+                IdKind::Subject => !self.database.positions_of_subject(digest)?.is_empty(),
+            };
+            if is_there {
+                present.push((*id).clone());
+            }
+        }
+        let n_missing = distinct.len() - present.len();
+        let present = match kind {
+            IdKind::Row => Selection::Ids(present),
+            IdKind::Subject => Selection::Subjects(present),
+        };
+        Ok((present, n_missing))
     }
 
     fn absent(&self, kind: IdKind, id: &RowId, digest: IdDigest) -> Result<LookupError, EngineError> {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::change_report::OutcomeTag;
 use crate::database::{Database, Head, Mending, ReleaseEntry};
 use crate::error::EngineError;
+use crate::inspection;
 use crate::model_directory::check_is_model;
 use crate::settings::Settings;
 use crate::upgrade;
@@ -78,6 +79,9 @@ pub struct Status {
     pub n_suppressed: usize,
     /// Rows that left and whose bytes are overwritten by the next checkpoint.
     pub n_unpurged: usize,
+    /// What is not as it was left, and is put right by the next change: parts of the directory that are older than others.
+    #[serde(default)]
+    pub out_of_step: Vec<String>,
     /// What was not as it was left, as after restoring an old backup, and was put right.
     pub mended: Vec<Mending>,
     /// The file elsewhere that remembers what was removed.
@@ -95,7 +99,8 @@ impl Status {
         let database = Database::open_to_read(path)?;
         let status = database.status()?.since(database.latest_release()?.as_ref());
         let n_unpurged = database.unpurged()?.len();
-        Ok(Self { n_unpurged, mended: database.mended()?, witness: database.witness()?, ..status })
+        let out_of_step = inspection::out_of_step(path, &database)?;
+        Ok(Self { n_unpurged, mended: database.mended()?, out_of_step, witness: database.witness()?, ..status })
     }
 
     /// With what is known of the latest release.
@@ -140,6 +145,7 @@ impl Status {
             n_suppressed: head.n_suppressed,
             n_unpurged: 0,
             mended: Vec::new(),
+            out_of_step: Vec::new(),
             witness: None,
         }
     }

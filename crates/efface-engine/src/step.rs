@@ -22,6 +22,15 @@ pub(crate) struct Step {
     pub(crate) added: Option<Arrivals>,
 }
 
+/// Rows of a request.
+#[derive(Clone, Copy)]
+pub(crate) struct Counts {
+    /// Rows that left or came; a corrected row counts once.
+    pub(crate) changed: usize,
+    /// Rows or subjects that were not there.
+    pub(crate) missing: usize,
+}
+
 /// Why rows leave.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Departure {
@@ -42,10 +51,11 @@ impl ModelDirectory {
     pub(crate) fn remove_positions(
         &mut self,
         positions: &[usize],
+        n_missing: usize,
         request: Option<(&str, String)>,
     ) -> Result<ChangeReport, EngineError> {
         let step = Step { removed: positions.to_vec(), departure: Departure::Removed, added: None };
-        self.take_step(step, positions.len(), request)
+        self.take_step(step, Counts { changed: positions.len(), missing: n_missing }, request)
     }
 
     /// Takes one step in memory and writes it to the journal.
@@ -55,7 +65,7 @@ impl ModelDirectory {
     pub(crate) fn take_step(
         &mut self,
         step: Step,
-        n_changed: usize,
+        counts: Counts,
         request: Option<(&str, String)>,
     ) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
@@ -74,7 +84,7 @@ impl ModelDirectory {
             added: (!positions.is_empty()).then_some(&arriving as &dyn RowStore),
         };
         self.model.change(&change, &self.rows)?;
-        let mut report = self.report(n_changed, stepping.elapsed().as_secs_f64());
+        let mut report = self.report(counts, stepping.elapsed().as_secs_f64());
         report.seconds = start.elapsed().as_secs_f64();
 
         let mut head = self.head.clone();

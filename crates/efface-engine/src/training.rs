@@ -18,7 +18,7 @@ use crate::lock::WriterLock;
 use crate::memory;
 use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
 use crate::settings::Settings;
-use crate::witness::{Memory, Witness};
+use crate::witness::{self, Memory, Witness};
 
 /// What to train, on what.
 pub struct TrainRequest {
@@ -92,8 +92,7 @@ impl ModelDirectory {
         if out.exists() {
             return Err(EngineError::Exists { path: out });
         }
-        let witness = request.witness.as_ref().map(|path| std::path::absolute(path).map_err(EngineError::io(path)));
-        let witness = witness.transpose()?;
+        let witness = request.witness.as_deref().map(|path| witness::place(path, &out)).transpose()?;
         let known = witness.as_deref().map(Witness::open).transpose()?.flatten().map(|witness| witness.memory);
         if known.is_some() && request.columns.id.is_none() {
             return Err(EngineError::WitnessWithoutIds);

@@ -13,8 +13,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use efface_core::model::ReleaseAccount;
@@ -24,6 +24,17 @@ use crate::database::{Chain, Head};
 use crate::error::EngineError;
 use crate::files;
 use crate::settings::Settings;
+
+/// Where a witness is to be, as an absolute path: in a folder that exists, and not inside the model directory, with which
+/// it would be restored.
+pub(crate) fn place(path: &Path, directory: &Path) -> Result<PathBuf, EngineError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = fs::canonicalize(folder).map_err(EngineError::io(folder))?;
+    if fs::canonicalize(directory).is_ok_and(|directory| folder.starts_with(directory)) {
+        return Err(EngineError::WitnessInside { path: path.into() });
+    }
+    Ok(folder.join(path.file_name().unwrap_or_default()))
+}
 
 /// An open witness.
 pub(crate) struct Witness {
@@ -50,21 +61,9 @@ const VERSION: &str = "1";
 impl Witness {
     /// Opens a witness that exists; `None` when there is no such file.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, EngineError> {
-        let mut file = match files::private_options().open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(EngineError::Io { path: path.into(), source }),
-        };
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(EngineError::io(path))?;
-        // What a crash left of the last line goes; every line before it must be whole.
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let memory = Memory::parse(&text[..whole]).map_err(|(line, reason)| EngineError::BadWitness {
-            path: path.into(),
-            line,
-            reason,
-        })?;
-        file.set_len(whole as u64).map_err(EngineError::io(path))?;
+        let Some((memory, whole)) = Memory::read(path)? else { return Ok(None) };
+        let mut file = files::private_options().open(path).map_err(EngineError::io(path))?;
+        file.set_len(whole).map_err(EngineError::io(path))?;
         file.seek(SeekFrom::End(0)).map_err(EngineError::io(path))?;
         Ok(Some(Self { file, path: path.into(), memory }))
     }
@@ -129,6 +128,27 @@ impl Witness {
 }
 
 impl Memory {
+    /// What a witness knows, without changing it; `None` when there is no such file.
+    pub(crate) fn recall(path: &Path) -> Result<Option<Self>, EngineError> {
+        Ok(Self::read(path)?.map(|(memory, _)| memory))
+    }
+
+    /// What a witness knows, and the length of its whole lines: what a crash left of the last one does not count.
+    fn read(path: &Path) -> Result<Option<(Self, u64)>, EngineError> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(EngineError::Io { path: path.into(), source }),
+        };
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let memory = Self::parse(&text[..whole]).map_err(|(line, reason)| EngineError::BadWitness {
+            path: path.into(),
+            line,
+            reason,
+        })?;
+        Ok(Some((memory, whole as u64)))
+    }
+
     /// Reads whole lines; an error names the line.
     fn parse(text: &str) -> Result<Self, (usize, String)> {
         let mut lines = text.lines().zip(1..);

@@ -77,13 +77,16 @@ pub(crate) struct SeedArgs {
 #[command(after_help = "Examples:
   efface remove churn.efface --id 8123
   efface remove churn.efface --subject alpha --subject beta --settle
-  efface remove churn.efface --ids to-forget.txt --request-id ticket-77")]
+  efface remove churn.efface --ids to-forget.txt --skip-missing --request-id ticket-77")]
 pub(crate) struct RemoveArgs {
     /// The model directory.
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) which: WhichArgs,
-    /// Name of this request: asked again, it gets the same answer and removes nothing more.
+    /// Leave out ids and subjects that are not there (any more) instead of refusing the request, and count them.
+    #[arg(long)]
+    pub(crate) skip_missing: bool,
+    /// Name of this request: asked again, it gets the same answer and removes nothing more. Kept as it is typed.
     #[arg(long, value_name = "R")]
     pub(crate) request_id: Option<String>,
     /// Settle afterwards.
@@ -96,15 +99,18 @@ pub(crate) struct RemoveArgs {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct WhichArgs {
-    /// Row id; may be given several times.
+    /// Row ids, one or more.
     #[arg(long, value_name = "ID", num_args = 1.., allow_negative_numbers = true)]
     pub(crate) id: Vec<String>,
-    /// Subject whose rows all go; may be given several times.
+    /// Subjects whose rows all go, one or more.
     #[arg(long, value_name = "S", num_args = 1.., allow_negative_numbers = true)]
     pub(crate) subject: Vec<String>,
     /// File with one row id per line.
     #[arg(long, value_name = "FILE")]
     pub(crate) ids: Option<PathBuf>,
+    /// File with one subject per line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) subjects: Option<PathBuf>,
 }
 
 #[derive(Args)]

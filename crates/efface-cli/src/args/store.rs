@@ -1,6 +1,7 @@
 //! How a model directory is opened.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use efface_engine::OpenOptions;
@@ -14,11 +15,18 @@ pub(crate) struct StoreArgs {
     /// directory is noticed; named once, it is used from then on.
     #[arg(long, value_name = "PATH")]
     pub(crate) witness: Option<PathBuf>,
+    /// Wait so many seconds for another process that is changing the model.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub(crate) wait: u32,
 }
 
 impl StoreArgs {
     pub(crate) fn options(&self) -> OpenOptions {
-        OpenOptions { memory_bytes: self.memory, witness: self.witness.clone() }
+        OpenOptions {
+            memory_bytes: self.memory,
+            witness: self.witness.clone(),
+            wait: Duration::from_secs(self.wait.into()),
+        }
     }
 }
 

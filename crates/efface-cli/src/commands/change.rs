@@ -4,47 +4,55 @@ use std::path::Path;
 
 use anyhow::Context;
 use efface_data::RowId;
-use efface_engine::{ChangeReport, EngineError, ModelDirectory, OutcomeTag, RowSource, Selection, SettleReport};
+use efface_engine::{ChangeReport, EngineError, OutcomeTag, RowSource, Selection, SettleReport};
 use serde::Serialize;
 
-use super::over_budget;
 use super::settle::settle_lines;
+use super::{open, over_budget};
 use crate::args::{AddArgs, RemoveArgs, WhichArgs};
 use crate::output::{Answer, Output, bound, duration, quoted, rung};
 use crate::progress::Working;
 
 pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answer> {
     let selection = selection(&args.which)?;
-    let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
-    let report = model.remove(&selection, args.request_id.as_deref())?;
+    let mut model = open(&args.model, &args.store, output)?;
+    let request_id = args.request_id.as_deref();
+    let report = if args.skip_missing {
+        model.remove_present(&selection, request_id)?
+    } else {
+        model.remove(&selection, request_id)?
+    };
     let working = Working::new(output.is_text(), "settling");
-    let settled = if args.settle && !report.repeated {
+    let settled = if args.settle {
         Some(model.settle(None).map_err(|error| EngineError::NotSettled { source: Box::new(error) })?)
     } else {
         None
     };
     drop(working);
-    let report = if settled.is_some() { model.brought_up_to_date(&report) } else { report };
+    let report = if settled.is_some() && !report.repeated { model.brought_up_to_date(&report) } else { report };
+    let published = model.n_releases() > 0;
     model.close()?;
-    show(&args.model, "removed", &report, settled.as_ref(), output)
+    let change = Shown { model: &args.model, done: "removed", knows_old_rows: published };
+    show(&change, &report, settled.as_ref(), output)
 }
 
 pub(crate) fn add(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
+    let mut model = open(&args.model, &args.store, output)?;
     let working = Working::new(output.is_text(), "adding");
     let report = model.add(&source(args))?;
     drop(working);
     model.close()?;
-    show(&args.model, "added", &report, None, output)
+    show(&Shown { model: &args.model, done: "added", knows_old_rows: false }, &report, None, output)
 }
 
 pub(crate) fn correct(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
+    let mut model = open(&args.model, &args.store, output)?;
     let working = Working::new(output.is_text(), "correcting");
     let report = model.correct(&source(args))?;
     drop(working);
+    let published = model.n_releases() > 0;
     model.close()?;
-    show(&args.model, "corrected", &report, None, output)
+    show(&Shown { model: &args.model, done: "corrected", knows_old_rows: published }, &report, None, output)
 }
 
 fn source(args: &AddArgs) -> RowSource<'_> {
@@ -61,16 +69,22 @@ fn selection(which: &WhichArgs) -> anyhow::Result<Selection> {
     if !which.subject.is_empty() {
         return Ok(Selection::Subjects(parse(&which.subject)));
     }
+    if let Some(file) = &which.subjects {
+        return Ok(Selection::Subjects(listed_in(file, "subjects")?));
+    }
     match &which.ids {
         None => Ok(Selection::Ids(parse(&which.id))),
-        Some(file) => {
-            let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-            let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|line| !line.is_empty());
-            let ids: Vec<RowId> = lines.map(RowId::parse).collect();
-            anyhow::ensure!(!ids.is_empty(), "{}: no row ids; one per line is expected", file.display());
-            Ok(Selection::Ids(ids))
-        }
+        Some(file) => Ok(Selection::Ids(listed_in(file, "row ids")?)),
     }
+}
+
+/// The ids of a file, one per line.
+fn listed_in(file: &Path, what: &str) -> anyhow::Result<Vec<RowId>> {
+    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|line| !line.is_empty());
+    let ids: Vec<RowId> = lines.map(RowId::parse).collect();
+    anyhow::ensure!(!ids.is_empty(), "{}: no {what}; one per line is expected", file.display());
+    Ok(ids)
 }
 
 /// A change and, where it was asked for, the settling after it. The claims are those after both.
@@ -82,9 +96,17 @@ struct ChangeAndSettle<'a> {
     settled: Option<&'a SettleReport>,
 }
 
+/// Which change is shown.
+struct Shown<'a> {
+    model: &'a Path,
+    /// What was done to the rows, in one word.
+    done: &'a str,
+    /// Whether a model was published that knows the rows as they were.
+    knows_old_rows: bool,
+}
+
 fn show(
-    model: &Path,
-    done: &str,
+    Shown { model, done, knows_old_rows }: &Shown<'_>,
     report: &ChangeReport,
     settled: Option<&SettleReport>,
     output: &Output,
@@ -97,11 +119,14 @@ fn show(
         format!("{done} {} {rows} in {step} (durable after {all})", report.n_changed)
     };
     let mut lines = vec![
-        ("rows now", report.n_rows.to_string()),
+        (if report.repeated { "rows then" } else { "rows now" }, report.n_rows.to_string()),
         ("gradient left, at most", bound(report.gradient_residual.get())),
         ("distance to the retrained weights, at most", bound(report.distance_bound.get())),
         ("how that is known", rung(&report.rung).into()),
     ];
+    if report.n_missing > 0 {
+        lines.insert(1, ("asked for and not there", report.n_missing.to_string()));
+    }
     if report.n_suppressed > 0 {
         lines.insert(1, ("rows left out, removed before", report.n_suppressed.to_string()));
     }
@@ -114,6 +139,7 @@ fn show(
         output.say(&over_budget(model));
         return Ok(Answer::Negative);
     }
-    output.say(&format!("models published before still know the old rows. next: efface release {}", quoted(model)));
+    let old = if *knows_old_rows { "models published before still know the old rows. " } else { "" };
+    output.say(&format!("{old}next: efface release {}", quoted(model)));
     Ok(Answer::Done)
 }

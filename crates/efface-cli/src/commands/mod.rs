@@ -13,9 +13,9 @@ use std::path::Path;
 
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, Schema, Table, carries_labels, read_table_with};
-use efface_engine::EngineError;
+use efface_engine::{EngineError, Mending, ModelDirectory};
 
-use crate::args::SeedArgs;
+use crate::args::{SeedArgs, StoreArgs};
 use crate::output::{Output, quoted};
 
 /// Reads rows whose labels are needed.
@@ -39,6 +39,29 @@ fn check_label_is_named(data: &Path, columns: &Columns) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(EngineError::NoLabelNamed { path: data.into() }.into())
+}
+
+/// Opens a model for changing, and says what had to be put right.
+fn open(model: &Path, store: &StoreArgs, output: &Output) -> anyhow::Result<ModelDirectory> {
+    let directory = ModelDirectory::open_with(model, &store.options())?;
+    for mending in directory.mended_at_opening() {
+        output.warn(&format!("mended: {}", mended(mending)));
+    }
+    Ok(directory)
+}
+
+/// What was put right, for people.
+fn mended(mending: &Mending) -> String {
+    let lost = match mending.n_lost {
+        0 => String::new(),
+        n => format!(", {} lost (add them again)", rows(n)),
+    };
+    format!("{}; {} removed again{lost}", mending.found, rows(mending.n_removed_again))
+}
+
+/// So many rows, in words.
+fn rows(n: usize) -> String {
+    if n == 1 { "1 row".into() } else { format!("{n} rows") }
 }
 
 /// What to do about a spent budget.

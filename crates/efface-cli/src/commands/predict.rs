@@ -24,6 +24,11 @@ struct Predictions<'a> {
 }
 
 pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Answer> {
+    if let Some(out) = &args.out {
+        let is_input =
+            std::fs::canonicalize(out).is_ok_and(|out| std::fs::canonicalize(&args.data).is_ok_and(|data| data == out));
+        anyhow::ensure!(!is_input, "{}: these are the rows to predict; predictions go to another file", out.display());
+    }
     let model = open(&args.model, output)?;
     let working = Working::new(output.is_text(), "predicting");
     let table = model.read(&args.data, None, args.id.clone())?;
@@ -32,8 +37,7 @@ pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Ans
     let n_rows = predictions.len();
     if let Some(out) = &args.out {
         let place = || out.display().to_string();
-        let mut file = BufWriter::new(std::fs::File::create(out).with_context(place)?);
-        write_csv(&predictions, &mut file).and_then(|()| file.flush()).with_context(place)?;
+        write_whole(&predictions, out).with_context(place)?;
         let answer = Predictions { n_rows, out: Some(place()), rows: None };
         output.show(&answer, &format!("wrote {n_rows} predictions to {}", place()), &[])?;
     } else if output.is_text() {
@@ -43,6 +47,26 @@ pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Ans
         output.show(&Predictions { n_rows, out: None, rows: Some(&predictions) }, "", &[])?;
     }
     Ok(Answer::Done)
+}
+
+/// Writes a file as a whole, aside first: a full disk leaves what was there before. A device is written as it is.
+fn write_whole(predictions: &[Prediction], out: &Path) -> std::io::Result<()> {
+    let write = |path: &Path| {
+        let mut file = BufWriter::new(std::fs::File::create(path)?);
+        write_csv(predictions, &mut file).and_then(|()| file.flush())
+    };
+    if out.exists() && !out.is_file() {
+        return write(out);
+    }
+    let mut name = out.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".partial-{}", std::process::id()));
+    let aside = out.with_file_name(name);
+    let written = write(&aside).and_then(|()| std::fs::rename(&aside, out));
+    if written.is_err() {
+        // Best effort: it is not what was asked for.
+        let _ = std::fs::remove_file(&aside);
+    }
+    written
 }
 
 pub(crate) fn evaluate(args: EvaluateArgs, output: &Output) -> anyhow::Result<Answer> {
@@ -63,12 +87,16 @@ pub(crate) fn evaluate(args: EvaluateArgs, output: &Output) -> anyhow::Result<An
 /// Opens a published model; for a model directory, with a warning when rows have left since its latest release.
 fn open(path: &Path, output: &Output) -> anyhow::Result<PublishedModel> {
     let model = PublishedModel::open(path)?;
-    if let Ok(status) = Status::read(path)
-        && status.n_removed_since_release > 0
-    {
-        let (release, model) = (model.release, quoted(path));
+    let Ok(status) = Status::read(path) else { return Ok(model) };
+    let (release, directory) = (model.release, quoted(path));
+    for found in &status.out_of_step {
         output.warn(&format!(
-            "release {release} still knows rows that have been removed since; next: efface release {model}"
+            "{found}: release {release} may know rows that have been removed; see efface status {directory}"
+        ));
+    }
+    if status.n_removed_since_release > 0 {
+        output.warn(&format!(
+            "release {release} still knows rows that have been removed since; next: efface release {directory}"
         ));
     }
     Ok(model)

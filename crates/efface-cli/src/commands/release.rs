@@ -1,14 +1,14 @@
 //! `efface release`
 
-use efface_engine::{ModelDirectory, ReleaseAnswer};
+use efface_engine::ReleaseAnswer;
 
-use super::{noise, over_budget};
+use super::{noise, open, over_budget};
 use crate::args::ReleaseArgs;
 use crate::output::{Answer, Output, bound, duration, number, parameter};
 use crate::progress::Working;
 
 pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
+    let mut model = open(&args.model, &args.store, output)?;
     let mut noise = noise(&args.seed, output)?;
     let working = Working::new(output.is_text(), "releasing");
     let answer = model.release(&mut noise, args.out.as_deref())?;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
         }
         ReleaseAnswer::Refused { outcome, spent, budget } => {
             let sentence = format!("not published: {outcome}");
-            let lines = [("spent", bound(*spent)), ("allowed", number(*budget))];
+            let lines = [("would spend", bound(*spent)), ("allowed", number(*budget))];
             output.show(&answer, &sentence, &lines)?;
             let next = match *outcome {
                 "retrain-required" => over_budget(&args.model),

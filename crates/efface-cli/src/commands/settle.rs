@@ -1,14 +1,14 @@
 //! `efface settle`, `efface retrain`
 
-use efface_engine::{ModelDirectory, OutcomeTag, SettleReport};
+use efface_engine::{OutcomeTag, SettleReport};
 
-use super::noise;
+use super::{noise, open};
 use crate::args::{RetrainArgs, SettleArgs};
 use crate::output::{Answer, Output, bound, duration};
 use crate::progress::{Progress, Working};
 
 pub(crate) fn settle(args: &SettleArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
+    let mut model = open(&args.model, &args.store, output)?;
     let working = Working::new(output.is_text(), "settling");
     let report = model.settle(args.tolerance)?;
     drop(working);
@@ -20,7 +20,7 @@ pub(crate) fn settle(args: &SettleArgs, output: &Output) -> anyhow::Result<Answe
 }
 
 pub(crate) fn retrain(args: &RetrainArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = ModelDirectory::open_with(&args.model, &args.store.options())?;
+    let mut model = open(&args.model, &args.store, output)?;
     let mut noise = noise(&args.seed, output)?;
     let mut progress = Progress::new(output.is_text());
     let report = model.retrain(&mut noise, &mut |phase| progress.training(phase))?;

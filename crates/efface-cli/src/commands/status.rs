@@ -2,15 +2,18 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use efface_engine::{Mending, OutcomeTag, Status};
+use efface_engine::{OutcomeTag, Status};
 
-use super::over_budget;
+use super::{mended, over_budget, rows};
 use crate::args::StatusArgs;
-use crate::output::{Answer, Output, bound, features, number, parameter, rung, shortened};
+use crate::output::{Answer, Output, bound, features, number, parameter, quoted, rung, shortened};
 
 pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> {
     let status = Status::read(&args.model)?;
-    let promise = format!("({}, {})", parameter(status.epsilon), parameter(status.delta));
+    let promise = match status.noise_std {
+        0.0 => "(0, 0), exact up to rounding: no noise hides the distance below".into(),
+        _ => format!("({}, {})", parameter(status.epsilon), parameter(status.delta)),
+    };
     let mut lines = vec![
         ("loss", status.loss.clone()),
         ("l2", parameter(status.l2)),
@@ -32,7 +35,12 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     let latest: Vec<String> = latest.into_iter().flatten().collect();
     let latest = if latest.is_empty() { String::new() } else { format!(" ({})", latest.join(", ")) };
     lines.push(("releases", format!("{}{latest}", status.n_releases)));
-    lines.push(("spent by releases (μ)", format!("{} of {}", bound(status.mu_total.get()), number(status.mu_limit))));
+    if status.mechanism == "release" && status.noise_std > 0.0 {
+        lines.push((
+            "spent by releases (μ)",
+            format!("{} of {}", bound(status.mu_total.get()), number(status.mu_limit)),
+        ));
+    }
     if !status.not_public.is_empty() {
         lines.push((
             "outside the guarantee",
@@ -49,13 +57,23 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         lines.push(("witness", witness.display().to_string()));
     }
     for mending in &status.mended {
-        lines.push(("mended", mended(mending)));
+        lines.push(("mended", format!("{} ({})", mended(mending), ago(mending.time))));
+    }
+    for found in &status.out_of_step {
+        lines.push(("OUT OF STEP", found.clone()));
     }
     if !status.certified {
         lines.push(("certified", "NO: a fixed seed was used".into()));
     }
     let sentence = format!("{}: a model of mechanism {}", args.model.display(), status.mechanism);
     output.show(&status, &sentence, &lines)?;
+    if !status.out_of_step.is_empty() {
+        let model = quoted(&args.model);
+        output.warn(&format!(
+            "this directory is not as it was left; next: efface settle {model}, which mends what can be mended"
+        ));
+        return Ok(Answer::Negative);
+    }
     if status.outcome == OutcomeTag::RetrainRequired {
         output.say(&over_budget(&args.model));
         return Ok(Answer::Negative);
@@ -79,17 +97,4 @@ fn ago(time: u64) -> String {
         _ => (seconds / 86_400, "days"),
     };
     format!("{n} {unit} ago")
-}
-
-fn rows(n: usize) -> String {
-    if n == 1 { "1 row".into() } else { format!("{n} rows") }
-}
-
-/// What was put right, for people.
-fn mended(mending: &Mending) -> String {
-    let lost = match mending.n_lost {
-        0 => String::new(),
-        n => format!(", {} lost (add them again)", rows(n)),
-    };
-    format!("{}; {} removed again{lost}", mending.found, rows(mending.n_removed_again))
 }

@@ -16,6 +16,7 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     let not_public = schema.as_ref().map(Schema::not_public).unwrap_or_default();
     let intercept = args.rows.intercept;
     let mut noise = noise(&args.seed, output)?;
+    let taken_over = args.store.witness.clone().filter(|witness| witness.exists());
     let request = TrainRequest {
         rows,
         columns,
@@ -57,6 +58,12 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
         lines.insert(0, ("rows left out, removed before", report.n_suppressed.to_string()));
     }
     output.show(&report, &sentence, &lines)?;
+    if let Some(witness) = taken_over {
+        let witness = witness.display();
+        output.warn(&format!(
+            "the witness {witness} now belongs to this model; the one it belonged to takes no changes until it is given another"
+        ));
+    }
     output.say(&format!("next: efface release {}", quoted(&report.model)));
     Ok(Answer::Done)
 }

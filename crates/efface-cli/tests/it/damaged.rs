@@ -92,8 +92,11 @@ fn rows_that_are_cut_short_or_gone_are_refused() {
     }
     std::fs::remove_file(sandbox.path(ROWS)).expect("there");
     sandbox.refuses("remove model --id u1", &["error: model/rows/000000.rows: No such file"]);
-    // The status needs no rows.
-    sandbox.json("status model");
+    // The status needs no rows, and sees that they are gone.
+    let answer = sandbox.run("status model --json");
+    answer.ends_with(1);
+    let found = answer.json()["out_of_step"][0].as_str().map(str::to_owned).unwrap_or_default();
+    assert!(found.starts_with("row segments cannot be read: model/rows/000000.rows: No such file"), "{found}");
 }
 
 #[test]

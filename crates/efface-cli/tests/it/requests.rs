@@ -93,3 +93,43 @@ fn an_answer_without_a_finite_bound_can_be_read_again() {
     sandbox.json("status model");
     assert_eq!(timeless(sandbox.json("remove model --id u3 --request-id ticket-1")), timeless(first.json()));
 }
+
+/// Lists of people to forget hold people whom this model never knew.
+#[test]
+fn lists_of_people_are_worked_through_with_those_that_are_there() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.write("people.txt", "p2\nnobody\np3\np2\n");
+    sandbox.refuses("remove model --subjects people.txt", &["error: subject id `p2` is given twice"]);
+    sandbox.write("people.txt", "p2\nnobody\np3\n");
+    sandbox.refuses("remove model --subjects people.txt", &["error: unknown subject id `nobody`"]);
+    let removed = sandbox.json("remove model --subjects people.txt --skip-missing --request-id list");
+    assert_eq!((&removed["n_changed"], &removed["n_missing"]), (&8.into(), &1.into()));
+    let again = sandbox.json("remove model --subjects people.txt --skip-missing --request-id list");
+    assert_eq!(timeless(again), timeless(removed));
+    let told = sandbox.run("remove model --subjects people.txt --skip-missing");
+    told.ends_with(0);
+    assert!(told.stderr.contains("asked for and not there") && told.stderr.contains("removed 0 rows"), "{told:?}");
+}
+
+#[test]
+fn a_model_without_subjects_says_so() {
+    let sandbox = Sandbox::with_table();
+    sandbox.json("train two.csv --label y --id id --ignore who --out model");
+    let parts = ["error: this model knows no subjects: it was trained without --subject", "hint: name rows with --id"];
+    sandbox.refuses("remove model --subject p2", &parts);
+}
+
+/// The rows to predict are not to be written over, and a file that was there stays if there is no room for a new one.
+#[test]
+fn predictions_are_written_as_a_whole_and_not_over_the_rows() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.json("release model");
+    sandbox.refuses("predict model two.csv --out two.csv", &["error: two.csv: these are the rows to predict"]);
+    sandbox.json("predict model two.csv --id id --out predictions.csv");
+    let before = sandbox.read("predictions.csv");
+    let answer =
+        sandbox.shell("trap '' XFSZ; ulimit -f 1; exec \"$0\" predict model two.csv --id id --out predictions.csv");
+    answer.is_refusal(&["error: predictions.csv: File too large"]);
+    assert_eq!(sandbox.read("predictions.csv"), before);
+    assert_eq!(sandbox.names("."), ["model", "predictions.csv", "two.csv"]);
+}

@@ -1,10 +1,12 @@
 //! What opening a model directory needs after a crash or an old backup.
 
 use std::ops::Range;
+use std::path::Path;
 
 use zeroize::Zeroizing;
 
 use super::layout::consecutive;
+use super::segment::Segment;
 use super::{StoredRows, StoredRowsError};
 use crate::error::LookupError;
 
@@ -20,6 +22,11 @@ impl StoredRows {
         // Where they were gone, copies in memory have zeros, and checksums have not been compared.
         self.cache.forget(blocks);
         Ok(())
+    }
+
+    /// The epochs of the first `n_segments` segments of a folder, which is only read.
+    pub fn epochs_in(directory: &Path, n_segments: usize) -> Result<Vec<u64>, StoredRowsError> {
+        (0..n_segments).map(|number| Segment::epoch_in(directory, number)).collect()
     }
 
     /// The segment that a position lies in.

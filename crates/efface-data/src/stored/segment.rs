@@ -55,18 +55,15 @@ impl Segment {
         let failed = |source| RowsFileError::Io { file: path.clone(), source };
         let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
         expect_sequential(&file);
-        let mut bytes = [0; FIELD_BYTES];
-        read_exact_at(&file, &mut bytes, 0).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                RowsFileError::BadHeader { file: path.clone(), reason: "it ends within the header" }
-            }
-            _ => failed(error),
-        })?;
-        let header = Header::parse(&bytes, &path)?;
-        if header.segment != number as u64 {
-            return Err(StoredRowsError::OtherSegment { file: path, found: header.segment, expected: number });
-        }
+        let header = read_header(&file, &path, number)?;
         Ok(Self { file, path, header, is_changed: false, is_unsynced: AtomicBool::new(false) })
+    }
+
+    /// The epoch of a segment, which is only read.
+    pub(super) fn epoch_in(directory: &Path, number: usize) -> Result<u64, StoredRowsError> {
+        let path = Self::path_in(directory, number);
+        let file = File::open(&path).map_err(|source| RowsFileError::Io { file: path.clone(), source })?;
+        Ok(read_header(&file, &path, number)?.epoch)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -160,6 +157,22 @@ fn expect_sequential(file: &File) {
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
     #[cfg(not(target_os = "linux"))]
     let _ = file;
+}
+
+/// Reads the header of segment `number`.
+fn read_header(file: &File, path: &Path, number: usize) -> Result<Header, StoredRowsError> {
+    let mut bytes = [0; FIELD_BYTES];
+    read_exact_at(file, &mut bytes, 0).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            RowsFileError::BadHeader { file: path.into(), reason: "it ends within the header" }
+        }
+        _ => RowsFileError::Io { file: path.into(), source: error },
+    })?;
+    let header = Header::parse(&bytes, path)?;
+    if header.segment != number as u64 {
+        return Err(StoredRowsError::OtherSegment { file: path.into(), found: header.segment, expected: number });
+    }
+    Ok(header)
 }
 
 #[cfg(unix)]

@@ -85,6 +85,11 @@ impl Database {
         self.ask(|c| c.prepare_cached(select)?.query_map([Key(subject)], |row| row.get(0))?.collect())
     }
 
+    /// Whether any row belongs to somebody.
+    pub(crate) fn has_subjects(&self) -> Result<bool, EngineError> {
+        self.ask(|c| c.prepare_cached("SELECT 1 FROM rows WHERE subject IS NOT NULL LIMIT 1")?.exists([]))
+    }
+
     /// Under what the rows at these positions are found.
     pub(crate) fn keys_at(&self, positions: &[usize]) -> Result<Vec<RowKeys>, EngineError> {
         self.ask(|c| {

@@ -117,11 +117,11 @@ impl Database {
         let uri = format!("file:{}?immutable=1", percent_encoded(&path));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let fallback = Self { connection: Connection::open_with_flags(uri, flags).map_err(failed(&path))?, path };
-        let writable = std::fs::metadata(directory).is_ok_and(|directory| !directory.permissions().readonly());
-        if writable {
+        // Only if all of it is in that file: what is in the log would be overlooked.
+        let log = directory.join(format!("{}-wal", files::DATABASE));
+        if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) || fallback.check_version().is_err() {
             database.check_version()?;
         }
-        fallback.check_version()?;
         Ok(fallback)
     }
 

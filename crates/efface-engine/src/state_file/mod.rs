@@ -49,7 +49,8 @@ pub(crate) struct StateFile {
 const MAGIC: &[u8; 8] = b"EFFSTATE";
 const VERSION: u32 = 2;
 const PREFIX_BYTES: usize = 8 + 4 + 3 * 8;
-const DIGEST_BYTES: usize = 32;
+/// The last bytes of a state file are its digest.
+pub(crate) const DIGEST_BYTES: usize = 32;
 
 #[derive(Serialize, Deserialize)]
 struct Header {

@@ -54,6 +54,11 @@ fn nobody_is_back(folder: &Folder) {
     }
 }
 
+/// What the status says before anything is mended.
+fn out_of_step(folder: &Folder) -> Vec<String> {
+    Status::read(folder.model()).expect("readable").out_of_step
+}
+
 fn mended(folder: &Folder) -> Vec<(String, usize)> {
     let status = Status::read(folder.model()).expect("readable");
     status.mended.iter().map(|mending| (mending.found.clone(), mending.n_removed_again)).collect()
@@ -62,8 +67,12 @@ fn mended(folder: &Folder) -> Vec<(String, usize)> {
 #[test]
 fn old_row_segments_are_overwritten_again() {
     let folder = with_backup(None);
+    assert_eq!(out_of_step(&folder), Vec::<String>::new());
     folder.restore("backup", "rows");
-    drop(folder.open());
+    assert_eq!(out_of_step(&folder), ["row segments are older than the database"]);
+    assert_eq!(folder.open().mended_at_opening().len(), 1);
+    assert_eq!(out_of_step(&folder), Vec::<String>::new());
+    assert_eq!(folder.open().mended_at_opening().len(), 0);
     assert_eq!(mended(&folder), [("row segments were older than the database".into(), 6)]);
     nobody_is_back(&folder);
     assert_eq!(mended(&folder).len(), 1, "once is enough");
@@ -73,6 +82,7 @@ fn old_row_segments_are_overwritten_again() {
 fn an_old_state_is_trained_again() {
     let folder = with_backup(None);
     folder.restore("backup", "state");
+    assert_eq!(out_of_step(&folder), ["the state is not the one that the database names"]);
     nobody_is_back(&folder);
     assert_eq!(mended(&folder), [("the state was not the one that the database names".into(), 0)]);
 }
@@ -81,6 +91,7 @@ fn an_old_state_is_trained_again() {
 fn a_missing_state_is_trained_again() {
     let folder = with_backup(None);
     fs::remove_file(folder.state_file()).expect("there");
+    assert_eq!(out_of_step(&folder), ["the state is missing"]);
     nobody_is_back(&folder);
     assert_eq!(mended(&folder), [("the state was missing".into(), 0)]);
 }
@@ -98,6 +109,7 @@ fn old_rows_and_an_old_state_are_both_mended() {
 fn an_old_database_learns_from_the_state_who_was_removed() {
     let folder = with_backup(None);
     folder.restore("backup", "efface.db");
+    assert_eq!(out_of_step(&folder), ["the database is older than the state"]);
     nobody_is_back(&folder);
     assert_eq!(mended(&folder), [("the database was older than the state".into(), 6)]);
 }
@@ -131,6 +143,7 @@ fn a_whole_old_directory_is_noticed_by_its_witness() {
     let folder = with_backup(Some("witness"));
     folder.restore("backup", "");
     assert_eq!(Status::read(folder.model()).expect("readable").n_rows, 59);
+    assert_eq!(out_of_step(&folder), ["the directory is older than its witness"]);
     drop(folder.open());
     assert_eq!(mended(&folder), [("the directory was older than its witness".into(), 6)]);
     nobody_is_back(&folder);
@@ -185,9 +198,28 @@ fn a_model_is_not_changed_while_its_witness_is_missing() {
     fs::remove_file(folder.path("witness")).expect("there");
     let Err(error) = ModelDirectory::open(folder.model()) else { panic!("no witness") };
     assert!(matches!(error, EngineError::NoWitness { .. }), "{error}");
-    Status::read(folder.model()).expect("reading needs no witness");
+    let found = out_of_step(&folder);
+    assert!(found.len() == 1 && found[0].ends_with("is missing"), "{found:?}");
     let options = OpenOptions { witness: Some(folder.path("other")), ..OpenOptions::default() };
     drop(ModelDirectory::open_with(folder.model(), &options).expect("a new one"));
+    nobody_is_back(&folder);
+}
+
+/// Restored together with the directory it would know no more than that.
+#[test]
+fn a_witness_inside_the_directory_is_refused() {
+    let folder = with_backup(None);
+    let refused = |result: Result<(), EngineError>| match result {
+        Err(error) => assert!(matches!(error, EngineError::WitnessInside { .. }), "{error}"),
+        Ok(()) => panic!("a witness inside"),
+    };
+    for inside in ["model/witness", "model/state/witness", "model/../model/witness"] {
+        let options = OpenOptions { witness: Some(folder.path(inside)), ..OpenOptions::default() };
+        refused(ModelDirectory::open_with(folder.model(), &options).map(drop));
+    }
+    let nowhere = OpenOptions { witness: Some(folder.path("nowhere/witness")), ..OpenOptions::default() };
+    let Err(error) = ModelDirectory::open_with(folder.model(), &nowhere) else { panic!("no such folder") };
+    assert!(error.to_string().contains("nowhere: No such file"), "{error}");
     nobody_is_back(&folder);
 }
 

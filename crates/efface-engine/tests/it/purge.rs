@@ -92,6 +92,20 @@ fn the_old_values_of_a_corrected_row_are_in_no_file() {
     assert_eq!(folder.open().remove(&subjects(&["person-99"]), None).expect("its new subject").n_changed, 1);
 }
 
+/// A correction that gives a row to somebody who was removed would bring them back.
+#[test]
+fn a_row_cannot_be_given_to_somebody_who_was_removed() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    model.remove(&subjects(&["person-13"]), None).expect("removable");
+    let given = folder.write("given.csv", table([3]).replace("person-0", "person-13"));
+    let error = model.correct(&RowSource::of(&given)).expect_err("removed").to_string();
+    assert_eq!(error, "subject id `person-13` has already been removed");
+    assert_eq!(model.n_rows(), 56);
+    let error = model.remove(&subjects(&["person-13"]), None).expect_err("still gone").to_string();
+    assert_eq!(error, "subject id `person-13` has already been removed");
+}
+
 /// A model that is dropped, not closed, still has the bytes of the rows that left; opening it overwrites them.
 #[test]
 fn a_model_that_was_not_closed_is_purged_when_it_is_opened() {

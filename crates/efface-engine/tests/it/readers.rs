@@ -1,6 +1,6 @@
 //! Reading beside a writer: status and published models need no lock, a second writer is turned away.
 
-use efface_engine::{EngineError, ModelDirectory, PublishedModel, Status};
+use efface_engine::{EngineError, ModelDirectory, OpenOptions, PublishedModel, Status};
 
 use crate::models::{Folder, ids, published, randomness};
 
@@ -26,6 +26,19 @@ fn a_second_writer_is_turned_away_until_the_first_is_done() {
     assert!(error.hint().is_some());
     drop(first);
     drop(folder.open());
+}
+
+#[test]
+fn a_second_writer_can_wait_for_the_first() {
+    let folder = Folder::with_model();
+    let first = folder.open();
+    let path = folder.model();
+    let second = std::thread::spawn(move || {
+        let options = OpenOptions { wait: std::time::Duration::from_mins(1), ..OpenOptions::default() };
+        ModelDirectory::open_with(path, &options).map(|model| model.n_rows())
+    });
+    drop(first);
+    assert_eq!(second.join().expect("no panic").expect("its turn"), 60);
 }
 
 #[test]

@@ -82,6 +82,26 @@ fn a_refused_operation_changes_nothing_and_leaves_the_handle_usable() {
     assert_eq!(model.remove(&ids(&["row-3"]), None).expect("removable").n_rows, 58);
 }
 
+/// Lists of people to forget hold people that this model never knew, and the same people twice.
+#[test]
+fn those_that_are_not_there_can_be_left_out_of_a_removal() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    let list = ids(&["row-3", "nobody", "row-4", "row-3"]);
+    assert!(model.remove(&list, None).is_err());
+    let report = model.remove_present(&list, Some("list")).expect("some are there");
+    assert_eq!((report.n_changed, report.n_missing, report.n_rows), (2, 1, 58));
+    let again = model.remove_present(&list, Some("list")).expect("answered before");
+    assert!(again.repeated && again.n_changed == 2 && again.n_missing == 1);
+    let none = model.remove_present(&list, None).expect("none is there any more");
+    assert_eq!((none.n_changed, none.n_missing, none.n_rows), (0, 3, 58));
+    let people = model.remove_present(&subjects(&["person-9", "nobody"]), None).expect("one is there");
+    assert_eq!((people.n_changed, people.n_missing), (4, 1));
+    assert!(model.remove_present(&ids(&[]), None).is_err());
+    model.close().expect("writable");
+    assert_eq!(Status::read(folder.model()).expect("readable").n_removed, 6);
+}
+
 #[test]
 fn counts_add_up_over_a_long_life() {
     let folder = Folder::with_model();

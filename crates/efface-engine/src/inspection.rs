@@ -1,0 +1,98 @@
+//! Whether the parts of a directory belong together, looked at without changing anything: what an old backup brought
+//! back is told before the next change mends it.
+
+use std::fs;
+use std::path::Path;
+
+use efface_data::{StoredRows, hex};
+
+use crate::database::{Database, Head};
+use crate::error::EngineError;
+use crate::files::{self, ROWS};
+use crate::state_file::{DIGEST_BYTES, StateFile};
+use crate::witness::Memory;
+
+/// A writer that is at work may move on between two looks; after so many it is left in peace.
+const ATTEMPTS: usize = 5;
+
+/// What is not as the database says.
+pub(crate) fn out_of_step(path: &Path, database: &Database) -> Result<Vec<String>, EngineError> {
+    for _ in 0..ATTEMPTS {
+        let head = database.head()?;
+        let found = look(path, database, &head)?;
+        if found.is_empty() || database.head()? == head {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn look(path: &Path, database: &Database, head: &Head) -> Result<Vec<String>, EngineError> {
+    let witness = database.witness()?;
+    let found = [
+        state(path, head),
+        rows(path, &database.epochs()?),
+        witness.and_then(|witness| memory(&witness, database, head).transpose()).transpose()?,
+    ];
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// The state that the database names is the newest one there is. Its content is checked when it is opened.
+fn state(path: &Path, head: &Head) -> Option<String> {
+    let generations = files::state_generations(path).unwrap_or_default();
+    let later = |generation: &&u64| {
+        let file = files::state_path(path, **generation);
+        let state = fs::read(&file).ok().and_then(|bytes| StateFile::decode(&file, &bytes).ok());
+        state.is_some_and(|state| state.stamp.model == head.model && state.stamp.sequence > head.sequence)
+    };
+    if generations.iter().filter(|generation| **generation > head.generation).any(|generation| later(&generation)) {
+        return Some("the database is older than the state".into());
+    }
+    let file = files::state_path(path, head.generation);
+    let is_named = |bytes: Vec<u8>| {
+        let digest = bytes.len().checked_sub(DIGEST_BYTES).map(|at| hex::encode(&bytes[at..]));
+        digest.as_ref() == Some(&head.state)
+    };
+    if fs::read(&file).is_ok_and(is_named) {
+        return None;
+    }
+    Some(
+        if generations.is_empty() {
+            "the state is missing"
+        } else {
+            "the state is not the one that the database names"
+        }
+        .into(),
+    )
+}
+
+/// No segment is older than the database says. One that is newer is at the end of a checkpoint.
+fn rows(path: &Path, expected: &[u64]) -> Option<String> {
+    match StoredRows::epochs_in(&path.join(ROWS), expected.len()) {
+        Ok(found) if found.iter().zip(expected).any(|(found, expected)| found < expected) => {
+            Some("row segments are older than the database".into())
+        }
+        Ok(_) => None,
+        Err(error) => Some(format!("row segments cannot be read: {error}")),
+    }
+}
+
+/// The witness is there and knows no more than the database.
+fn memory(witness: &Path, database: &Database, head: &Head) -> Result<Option<String>, EngineError> {
+    let memory = match Memory::recall(witness) {
+        Ok(Some(memory)) => memory,
+        Ok(None) => return Ok(Some(format!("the witness {} is missing", witness.display()))),
+        Err(error) => return Ok(Some(format!("the witness cannot be read: {error}"))),
+    };
+    if memory.model != head.model {
+        return Ok(Some(format!("the witness {} is that of another model", witness.display())));
+    }
+    if memory.chain == head.chain && memory.account == head.account {
+        return Ok(None);
+    }
+    let mut behind = memory.sequence > head.sequence || memory.account.n_releases > head.account.n_releases;
+    for digest in &memory.suppressed {
+        behind = behind || !database.is_suppressed(*digest)?;
+    }
+    Ok(behind.then(|| "the directory is older than its witness".into()))
+}
