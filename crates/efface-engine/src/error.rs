@@ -214,6 +214,20 @@ pub enum EngineError {
         /// Why.
         source: Box<EngineError>,
     },
+    /// A release is published, but not where it was asked for too.
+    #[error("the release is published in {}, but could not be copied: {source}", folder.display())]
+    NotCopied {
+        /// Where it is.
+        folder: PathBuf,
+        /// Why.
+        source: Box<EngineError>,
+    },
+    /// What an earlier change left to be done cannot be done, and so nothing else can.
+    #[error("an earlier change is in force, but could not be finished; nothing was done now: {source}")]
+    Unfinished {
+        /// Why.
+        source: Box<EngineError>,
+    },
     /// A removal counts, but what it left behind could not be polished away.
     #[error("the removal is in force, but settling failed: {source}")]
     NotSettled {
@@ -294,7 +308,7 @@ impl EngineError {
             Self::Append(AppendError::AlreadyPresent { .. }) => Some(
                 "`efface correct` replaces rows; only models trained with --id take new ones (others number rows from 0)",
             ),
-            Self::NoWitness { .. } => Some("bring it back, or begin a new one with --witness PATH"),
+            Self::NoWitness { .. } => Some("bring it back, or begin a new one elsewhere with --witness PATH"),
             Self::ForeignWitness { .. } => {
                 Some("name the model's own with --witness PATH, or a file that does not exist yet")
             }
@@ -309,6 +323,8 @@ impl EngineError {
             Self::WitnessBehind { .. } => Some("it is told when the model is next opened"),
             Self::RepeatedId { .. } => Some("--id must name a column in which every row has its own value"),
             Self::PurgePending { .. } => Some("they are overwritten when the model is next opened"),
+            Self::NotCopied { .. } => Some("copy the model and its certificate from there"),
+            Self::Unfinished { .. } => Some("put right what the message names, and try again"),
             Self::NotSettled { .. } => Some("`efface settle DIR` tries again"),
             _ if self.is_disk_full() => Some("free some space; the model is as it was before"),
             _ => None,

@@ -67,7 +67,12 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
 /// Writes a new private file and returns once it is on the disk.
 pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
     let failed = || EngineError::io(path);
-    let mut file = private_options().create(true).truncate(true).open(path).map_err(failed())?;
+    // Not into what somebody else put there, a link or a file that others can read.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed()(error)),
+        _ => {}
+    }
+    let mut file = private_options().create_new(true).open(path).map_err(failed())?;
     file.write_all(bytes).map_err(failed())?;
     file.sync_all().map_err(failed())
 }
@@ -157,6 +162,22 @@ pub(crate) fn private_options() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+/// Takes the right to read a file from everybody but its owner.
+pub(crate) fn make_private(file: &File, path: &Path) -> Result<(), EngineError> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+
+        let mode = file.metadata().map_err(EngineError::io(path))?.permissions().mode();
+        if mode & 0o077 != 0 {
+            file.set_permissions(fs::Permissions::from_mode(0o600)).map_err(EngineError::io(path))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, path);
+    Ok(())
 }
 
 fn parent(path: &Path) -> &Path {

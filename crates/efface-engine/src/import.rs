@@ -4,8 +4,8 @@ use std::path::Path;
 
 use efface_core::noise::NoiseSource;
 use efface_data::{
-    ClassCollector, EncodedRows, FeatureOrder, IdDigest, IdKey, IdKind, LabelCodec, RowLayout, RowTransform,
-    StoredRows, Table, TableReader, encode_table,
+    ClassCollector, FeatureOrder, IdDigest, IdKey, IdKind, LabelCodec, RowId, RowLayout, RowTransform, StoredRows,
+    Table, TableReader, encode_table,
 };
 
 use crate::database::{Database, NewRow, RowKeys, index};
@@ -105,18 +105,20 @@ impl<'a> Import<'a> {
     }
 
     fn take(&mut self, chunk: Table, rows: &mut Option<StoredRows>) -> Result<(), EngineError> {
-        let labels = self.labels.push_table(&chunk)?;
+        let mut keys = row_keys(&self.id_key, chunk.ids(), chunk.subjects());
+        let kept: Vec<bool> = match &self.known {
+            None => vec![true; keys.len()],
+            Some(known) => {
+                keys.iter().map(|keys| !keys.is_among(|digest| known.suppressed.contains(&digest))).collect()
+            }
+        };
+        let labels = self.labels.push_table(&chunk, |row| kept[row])?;
         let precision = rows.as_ref().map_or(chunk.features().precision(), StoredRows::precision);
         let encoded = encode_table(chunk, &self.transform, None, FeatureOrder::AsRead, precision)?;
         let mut encoded = encoded.with_labels(labels)?;
-        let mut keys = row_keys(&self.id_key, &encoded);
-        if let Some(known) = &self.known {
-            let kept: Vec<bool> =
-                keys.iter().map(|keys| !keys.is_among(|digest| known.suppressed.contains(&digest))).collect();
-            self.n_suppressed += encoded.retain(&kept);
-            let mut kept = kept.into_iter();
-            keys.retain(|_| kept.next().unwrap_or(true));
-        }
+        self.n_suppressed += encoded.retain(&kept);
+        let mut kept = kept.into_iter();
+        keys.retain(|_| kept.next().unwrap_or(true));
         if rows.is_none() {
             let layout = RowLayout::new(encoded.dim(), precision);
             let bound = self.transform.row_norm_bound();
@@ -129,10 +131,10 @@ impl<'a> Import<'a> {
     }
 }
 
-/// Under what the rows will be found.
-pub(crate) fn row_keys(key: &IdKey, rows: &EncodedRows) -> Vec<RowKeys> {
-    let subject = |i: usize| rows.subjects().map(|subjects| key.digest(IdKind::Subject, &subjects[i]));
-    let ids = rows.ids().iter().enumerate();
+/// Under what rows will be found.
+pub(crate) fn row_keys(key: &IdKey, ids: &[RowId], subjects: Option<&[RowId]>) -> Vec<RowKeys> {
+    let subject = |i: usize| subjects.map(|subjects| key.digest(IdKind::Subject, &subjects[i]));
+    let ids = ids.iter().enumerate();
     ids.map(|(i, id)| RowKeys { id: key.digest(IdKind::Row, id), subject: subject(i) }).collect()
 }
 

@@ -43,6 +43,10 @@ impl WriterLock {
             }
             Err(TryLockError::Error(source)) => return Err(EngineError::Io { path, source }),
         }
+        if !is_still_there(&file, &path) {
+            // Removed and made again by somebody while it was being opened: that one counts.
+            return Err(EngineError::Locked { path: directory.into(), holder: holder(&path) });
+        }
         let lock = Self(file);
         lock.sign();
         Ok(lock)
@@ -92,6 +96,22 @@ impl Drop for WriterLock {
         // elsewhere in this one shares the open file for a moment.
         let _ = self.0.set_len(0);
         let _ = self.0.unlock();
+    }
+}
+
+/// Whether an open file is the one under its name.
+fn is_still_there(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+
+        let number = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        file.metadata().map(number).ok() == fs::metadata(path).map(number).ok()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
     }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | row segments | the epoch in their header is behind the database | overwriting all rows that left once more |
 //! | state | it is not the one that the database names | training again on the rows that are left |
+//! | database and state | rows that they have as present are overwritten | removing those again, and training again |
 //! | database | a state that knows a later change, or its own state gone | removing again what the state says was removed, and training again |
 //! | all but the releases | a release that the account does not count | counting what its certificate says it spent |
 //! | everything | the witness knows more | removing again what the witness says was removed |
@@ -17,14 +18,15 @@ use std::path::Path;
 use efface_core::model::{Model, ReleaseAccount, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rounding::UpperBound;
-use efface_data::IdDigest;
+use efface_core::rows::RowStore;
+use efface_data::{IdDigest, StoredRows};
 use zeroize::Zeroizing;
 
 use crate::database::{Database, Head, Intent, Mending, index, now};
 use crate::error::EngineError;
 use crate::files;
 use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
-use crate::releases;
+use crate::releases::{self, FoundRelease};
 use crate::settings::Settings;
 use crate::state_file::StateFile;
 
@@ -42,10 +44,33 @@ pub(crate) struct OtherState {
     sequence: u64,
     suppressed: Vec<IdDigest>,
     account: ReleaseAccount,
+    /// Rows that the latest of them had.
+    n_rows: usize,
+}
+
+impl OtherState {
+    fn new(found: &'static str) -> Self {
+        let account = ReleaseAccount::default();
+        Self { found, sequence: 0, suppressed: Vec::new(), account, n_rows: 0 }
+    }
+
+    fn learn(&mut self, state: StateFile) {
+        if state.stamp.sequence >= self.sequence {
+            self.sequence = state.stamp.sequence;
+            self.n_rows = state.n_rows();
+        }
+        self.account = most_spent(self.account, state.account);
+        self.suppressed.extend(state.suppressed);
+    }
 }
 
 /// Looks for the state that the database names. A damaged file is an error; a whole one of another time is not.
-pub(crate) fn find_state(path: &Path, head: &Head, settings: &Settings) -> Result<Found, EngineError> {
+pub(crate) fn find_state(
+    path: &Path,
+    database: &Database,
+    head: &Head,
+    settings: &Settings,
+) -> Result<Found, EngineError> {
     let mut current = None;
     let mut others: Vec<StateFile> = Vec::new();
     for generation in files::state_generations(path)? {
@@ -58,26 +83,53 @@ pub(crate) fn find_state(path: &Path, head: &Head, settings: &Settings) -> Resul
             others.push(state);
         }
     }
-    // A checkpoint that was cut short leaves a state of changes that the database has as intents.
-    let later = others.iter().any(|state| state.stamp.sequence > head.sequence);
+    // A checkpoint that was cut short leaves the next state, of changes that the database has as intents.
+    let is_later = |state: &StateFile| {
+        state.stamp.sequence > head.sequence
+            || state.stamp.generation > head.generation + 1 && state.account.n_releases > head.account.n_releases
+    };
+    let later = others.iter().any(is_later);
+    // A state knows no more removals than the database that named it.
+    let forgetful = match &current {
+        Some((_, state)) => database.n_suppressed()? < state.suppressed.len(),
+        None => false,
+    };
     match current {
-        Some((file, state)) if !later => Ok(Found::Current(state.model(&file, settings)?)),
+        Some((file, state)) if !later && !forgetful => Ok(Found::Current(state.model(&file, settings)?)),
         current => {
-            let found = match (later, others.is_empty()) {
-                (true, _) => "the database was older than the state",
-                (false, false) => "the state was not the one that the database names",
-                (false, true) => "the state was missing",
-            };
-            let mut other =
-                OtherState { found, sequence: 0, suppressed: Vec::new(), account: ReleaseAccount::default() };
-            for state in others.into_iter().chain(current.map(|(_, state)| state)) {
-                other.sequence = other.sequence.max(state.stamp.sequence);
-                other.account = most_spent(other.account, state.account);
-                other.suppressed.extend(state.suppressed);
-            }
+            let mut other = OtherState::new(match (later, forgetful, others.is_empty()) {
+                (true, ..) => "the database was older than the state",
+                (_, true, _) => "the database had forgotten removals that the state knows",
+                (.., false) => "the state was not the one that the database names",
+                (.., true) => "the state was missing",
+            });
+            others.into_iter().chain(current.map(|(_, state)| state)).for_each(|state| other.learn(state));
             Ok(Found::Other(other))
         }
     }
+}
+
+/// Looks whether rows have been overwritten that database and state have as present: then both are older than the rows,
+/// and those have been removed since.
+pub(crate) fn find_newer_rows(database: &Database, rows: &StoredRows) -> Result<Option<OtherState>, EngineError> {
+    let expected = database.epochs()?;
+    if !rows.epochs().iter().zip(&expected).any(|(found, expected)| found > expected) {
+        return Ok(None);
+    }
+    let purged = rows.purged_records()?;
+    if purged.is_empty() {
+        return Ok(None);
+    }
+    let mut other = OtherState::new("the database and the state were older than the rows");
+    for keys in database.keys_at(&purged)? {
+        other.suppressed.push(keys.id);
+        if let Some(subject) = keys.subject
+            && database.positions_of_subject(subject)?.iter().all(|position| purged.binary_search(position).is_ok())
+        {
+            other.suppressed.push(subject);
+        }
+    }
+    Ok(Some(other))
 }
 
 /// Trains again on the rows that the database and everything else that is known leave.
@@ -99,7 +151,9 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
     let trained = plan.train(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?;
     check_is_bounded(&trained.model)?;
     let model = trained.model.with_account(head.account);
-    let mended = note(&database, other.found, again.len(), lost.len())?;
+    // Rows that came after an old database was saved are lost as well: only the state had counted them.
+    let n_lost = lost.len().max(other.n_rows.saturating_sub(rows.n_rows()));
+    let mended = note(&database, other.found, again.len(), n_lost)?;
     // Suppressed before the state is written, which lists them.
     database.commit(|tables| {
         for digest in &other.suppressed {
@@ -156,53 +210,66 @@ impl ModelDirectory {
             return Ok(());
         }
         let mut account = self.head.account;
-        for entry in &found {
-            let distance = UpperBound::new(entry.distance_bound);
+        for FoundRelease { entry, total_distance } in &found {
+            let (distance, total) = (UpperBound::new(entry.distance_bound), UpperBound::new(*total_distance));
             account.n_releases = entry.release;
-            account.distance_squares += distance.squared();
-            account.distances += distance;
+            // Some in between may be gone: the total of the certificate counts them too.
+            account.distance_squares = (account.distance_squares + distance.squared()).max(total.squared());
+            account.distances = (account.distances + distance).max(total);
             account.certified &= entry.certified;
         }
         let mended = note(&self.database, "releases were newer than the database", 0, 0)?;
         self.transaction(|this| {
             this.model = this.model.clone().with_account(account);
             this.commit_state(|tables| {
-                found.iter().try_for_each(|entry| entry.insert(tables))?;
+                found.iter().try_for_each(|found| found.entry.insert(tables))?;
                 Mending::write_all(&mended, tables)
             })
         })
     }
 
     /// Removes again what the witness knows was removed, and spends what it knows was spent.
+    ///
+    /// The witness is told nothing before all of it is on the disk: cut short, it is done again from the beginning.
     pub(crate) fn catch_up_with_witness(&mut self) -> Result<(), EngineError> {
         let Some(witness) = &self.witness else { return Ok(()) };
-        let memory = witness.memory.clone();
-        if memory.chain == self.head.chain && memory.account == self.head.account {
+        let same_history = witness.memory.chain == self.head.chain && witness.memory.account == self.head.account;
+        if same_history && witness.memory.suppressed.len() == self.database.n_suppressed()? {
             return Ok(());
         }
-        let unknown: Vec<IdDigest> = {
-            let known: BTreeSet<IdDigest> = self.database.suppressed()?.into_iter().collect();
-            memory.suppressed.difference(&known).copied().collect()
-        };
+        let memory = witness.memory.clone();
+        let known: BTreeSet<IdDigest> = self.database.suppressed()?.into_iter().collect();
+        let unknown: Vec<IdDigest> = memory.suppressed.difference(&known).copied().collect();
         let account = most_spent(self.head.account, memory.account);
-        let behind = memory.sequence > self.head.sequence || !unknown.is_empty() || account != self.head.account;
-        if behind {
-            let again = positions_of_removed(&self.database, &unknown)?;
-            self.head.sequence = self.head.sequence.max(memory.sequence);
-            self.head.account = account;
-            let mended = note(&self.database, "the directory was older than its witness", again.len(), 0)?;
-            self.transaction(|this| {
-                this.model = this.model.clone().with_account(account);
-                if !again.is_empty() {
-                    this.remove_positions(&again, 0, None)?;
-                }
-                this.database
-                    .commit(|tables| unknown.iter().try_for_each(|digest| index::suppress(tables, *digest)))?;
-                this.commit_state(|tables| Mending::write_all(&mended, tables))
-            })?;
+        if memory.sequence > self.head.sequence || !unknown.is_empty() || account != self.head.account {
+            let witness = self.witness.take();
+            let done = self.follow_witness(memory.sequence, account, &unknown);
+            self.witness = witness;
+            done?;
         }
         let suppressed = self.database.suppressed()?;
         self.tell_witness(suppressed)
+    }
+
+    /// What was spent first, then who was removed: each step leaves less to be done.
+    fn follow_witness(
+        &mut self,
+        sequence: u64,
+        account: ReleaseAccount,
+        unknown: &[IdDigest],
+    ) -> Result<(), EngineError> {
+        let again = positions_of_removed(&self.database, unknown)?;
+        let mended = note(&self.database, "the directory was older than its witness", again.len(), 0)?;
+        self.head.sequence = self.head.sequence.max(sequence);
+        self.transaction(|this| {
+            this.model = this.model.clone().with_account(account);
+            this.commit_state(|tables| Mending::write_all(&mended, tables))?;
+            if !again.is_empty() {
+                this.remove_positions(&again, 0, None)?;
+            }
+            this.database.commit(|tables| unknown.iter().try_for_each(|digest| index::suppress(tables, *digest)))
+        })?;
+        self.checkpoint()
     }
 
     /// Lets the witness know what it does not know yet.
@@ -226,7 +293,7 @@ fn positions_of_removed(database: &Database, suppressed: &[IdDigest]) -> Result<
     Ok(positions.into_iter().collect())
 }
 
-fn most_spent(one: ReleaseAccount, other: ReleaseAccount) -> ReleaseAccount {
+pub(crate) fn most_spent(one: ReleaseAccount, other: ReleaseAccount) -> ReleaseAccount {
     ReleaseAccount {
         n_releases: one.n_releases.max(other.n_releases),
         distance_squares: one.distance_squares.max(other.distance_squares),

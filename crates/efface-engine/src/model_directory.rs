@@ -93,7 +93,15 @@ impl ModelDirectory {
     /// Opens a model for changing: takes the lock, finishes what a crash left undone, and mends what an old backup
     /// brought back.
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, EngineError> {
-        let path = path.as_ref();
+        Self::open_at(path.as_ref(), options).map_err(|error| match error {
+            EngineError::PurgePending { source } | EngineError::WitnessBehind { source, .. } => {
+                EngineError::Unfinished { source }
+            }
+            other => other,
+        })
+    }
+
+    fn open_at(path: &Path, options: &OpenOptions) -> Result<Self, EngineError> {
         check_is_model(path)?;
         let mut lock = WriterLock::acquire_within(path, options.wait)?;
         if upgrade::is_version_1(path) {
@@ -108,10 +116,17 @@ impl ModelDirectory {
         let (settings, head) = (database.settings()?, database.head()?);
         let witness = open_witness(path, &mut database, &settings, &head, options.witness.as_deref())?;
         let intents = database.intents()?;
+        check_intents(path, &head, &intents)?;
         let memory_bytes = options.memory_bytes.unwrap_or_else(memory::default_bytes);
-        let found = mending::find_state(path, &head, &settings)?;
+        let mut found = mending::find_state(path, &database, &head, &settings)?;
         let replayed = if matches!(found, Found::Current(_)) { &intents[..] } else { &[] };
-        let rows = open_rows(path, &settings, &database, &head, replayed, memory_bytes)?;
+        let mut rows = open_rows(path, &settings, &database, &head, replayed, memory_bytes)?;
+        if matches!(found, Found::Current(_))
+            && let Some(newer) = mending::find_newer_rows(&database, &rows)?
+        {
+            rows = open_rows(path, &settings, &database, &head, &[], memory_bytes)?;
+            found = Found::Other(newer);
+        }
         let parts = Parts { path: path.into(), settings, rows, database, head, witness, lock };
         let mut this = match found {
             Found::Current(model) => {
@@ -219,6 +234,19 @@ pub(crate) fn check_is_model(path: &Path) -> Result<(), EngineError> {
     }
 }
 
+/// Whether intents speak of positions that count.
+fn check_intents(path: &Path, head: &Head, intents: &[Intent]) -> Result<(), EngineError> {
+    let last = |intent: &Intent| intent.removed.iter().map(|position| position + 1).max().unwrap_or(0);
+    match intents.iter().find(|intent| last(intent).max(intent.added.end) > head.n_positions) {
+        None => Ok(()),
+        Some(intent) => {
+            let (found, limit) = (last(intent).max(intent.added.end), head.n_positions);
+            let reason = format!("change {} speaks of position {found} of {limit}", intent.sequence);
+            Err(EngineError::BadState { path: path.join(DATABASE), reason })
+        }
+    }
+}
+
 /// Opens the rows as they were at the latest checkpoint: without the `intents` that came after it.
 fn open_rows(
     path: &Path,
@@ -260,7 +288,8 @@ fn open_witness(
     let Some(path) = named.clone().or_else(|| known.clone()) else { return Ok(None) };
     let witness = match Witness::open(&path)? {
         Some(witness) => witness,
-        None if named.is_some() => Witness::create(&path, settings, head, database.suppressed()?)?,
+        // One that was there and is not any more is missed, also when it is named again.
+        None if named.is_some() && named != known => Witness::create(&path, settings, head, database.suppressed()?)?,
         None => return Err(EngineError::NoWitness { path }),
     };
     if witness.memory.model != head.model {

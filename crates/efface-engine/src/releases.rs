@@ -33,6 +33,20 @@ pub enum ReleaseAnswer {
     },
 }
 
+impl ReleaseAnswer {
+    fn refused(outcome: &ReleaseOutcome) -> Self {
+        let (outcome, spent, budget) = match outcome {
+            ReleaseOutcome::RetrainRequired { spent, budget } => ("retrain-required", spent.get(), budget.get()),
+            ReleaseOutcome::NotExact { distance, limit } => ("not-exact", distance.get(), limit.get()),
+            ReleaseOutcome::BudgetExhausted { mu_total, mu_limit } => {
+                ("budget-exhausted", mu_total.get(), mu_limit.get())
+            }
+            ReleaseOutcome::Published(_) => ("published", 0.0, 0.0),
+        };
+        Self::Refused { outcome, spent, budget }
+    }
+}
+
 /// What a release led to.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReleaseReport {
@@ -79,17 +93,12 @@ impl ModelDirectory {
             let settle_passes = this.model.settle_before_release(&this.rows)?;
             let release = match this.model.release(noise) {
                 ReleaseOutcome::Published(release) => release,
-                ReleaseOutcome::RetrainRequired { spent, budget } => {
-                    let (spent, budget) = (spent.get(), budget.get());
-                    return Ok(ReleaseAnswer::Refused { outcome: "retrain-required", spent, budget });
-                }
-                ReleaseOutcome::NotExact { distance, limit } => {
-                    let (spent, budget) = (distance.get(), limit.get());
-                    return Ok(ReleaseAnswer::Refused { outcome: "not-exact", spent, budget });
-                }
-                ReleaseOutcome::BudgetExhausted { mu_total, mu_limit } => {
-                    let (spent, budget) = (mu_total.get(), mu_limit.get());
-                    return Ok(ReleaseAnswer::Refused { outcome: "budget-exhausted", spent, budget });
+                refused => {
+                    if settle_passes > 0 {
+                        // The weights have moved: what the status says must be what the state holds.
+                        this.commit_state(|_| Ok(()))?;
+                    }
+                    return Ok(ReleaseAnswer::refused(&refused));
                 }
             };
             let folder = this.publish(&release, copies.as_ref())?;
@@ -115,7 +124,11 @@ impl ModelDirectory {
                 seconds: start.elapsed().as_secs_f64(),
             }))
         })?;
-        self.purge()?;
+        match answer {
+            ReleaseAnswer::Published(_) => self.purge()?,
+            // What was removed before is still in the journal.
+            ReleaseAnswer::Refused { .. } => self.checkpoint()?,
+        }
         Ok(answer)
     }
 
@@ -142,7 +155,8 @@ impl ModelDirectory {
         fs::rename(&aside, &folder).map_err(EngineError::io(&folder))?;
         files::sync_parent(&folder)?;
         if let Some(copies) = copies {
-            copies.publish(&model, &certificate)?;
+            let copied = copies.publish(&model, &certificate);
+            copied.map_err(|error| EngineError::NotCopied { folder: folder.clone(), source: Box::new(error) })?;
         }
         Ok(folder)
     }
@@ -220,32 +234,49 @@ pub(crate) fn finish_publication(path: &Path, n_releases: usize) -> Result<(), E
     files::sync_parent(&folder)
 }
 
-/// Releases that are there under their names and that the account does not count, as their certificates tell of them.
-pub(crate) fn uncounted(path: &Path, n_releases: usize) -> Result<Vec<ReleaseEntry>, EngineError> {
+/// A release that is there under its name and that the account does not count, as its certificate tells of it.
+pub(crate) struct FoundRelease {
+    pub(crate) entry: ReleaseEntry,
+    /// What all releases up to this one have spent together, in units of the distance: μ_total · s.
+    pub(crate) total_distance: f64,
+}
+
+/// All releases beyond the first `n_releases`.
+pub(crate) fn uncounted(path: &Path, n_releases: usize) -> Result<Vec<FoundRelease>, EngineError> {
     /// The part of a certificate that the account is made of.
     #[derive(Deserialize)]
     struct Spent {
         n_removed: usize,
         distance_bound: f64,
+        noise_std: f64,
+        mu_total: f64,
         certified: bool,
     }
 
-    let mut entries = Vec::new();
-    for release in n_releases + 1.. {
+    let releases = path.join(RELEASES);
+    let entries = fs::read_dir(&releases).map_err(EngineError::io(&releases))?;
+    let mut numbers: Vec<usize> = entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|number| *number > n_releases)
+        .collect();
+    numbers.sort_unstable();
+    let mut found = Vec::new();
+    for release in numbers {
         let (_, folder) = release_folders(path, release);
         let certificate = folder.join(CERTIFICATE_FILE);
         if !certificate.exists() && !folder.join(MODEL_FILE).exists() {
-            break;
+            continue;
         }
         let text = fs::read(&certificate).map_err(EngineError::io(&certificate))?;
         let spent: Spent = serde_json::from_slice(&text).map_err(|error| EngineError::BadPublished {
             path: certificate.clone(),
             reason: format!("what this release spent is not known: {error}"),
         })?;
-        let Spent { n_removed, distance_bound, certified } = spent;
-        entries.push(ReleaseEntry { release, time: None, n_removed, distance_bound, certified });
+        let Spent { n_removed, distance_bound, noise_std, mu_total, certified } = spent;
+        let entry = ReleaseEntry { release, time: None, n_removed, distance_bound, certified };
+        found.push(FoundRelease { entry, total_distance: mu_total * noise_std });
     }
-    Ok(entries)
+    Ok(found)
 }
 
 fn release_folders(path: &Path, release: usize) -> (PathBuf, PathBuf) {

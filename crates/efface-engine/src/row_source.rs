@@ -71,7 +71,7 @@ impl ModelDirectory {
         let table = Table::new(parts)?;
         let order = FeatureOrder::Named(&settings.features);
         let rows = encode_table(table, &settings.transform, Some(&settings.codec), order, settings.precision)?;
-        let mut keys = row_keys(&settings.id_key, &rows);
+        let mut keys = row_keys(&settings.id_key, rows.ids(), rows.subjects());
         if role == NewRows::Correct && rows.subjects().is_none() {
             // A corrected row stays with its subject unless another one is named.
             let old = self.database.keys_at(&self.positions_of(rows.ids())?)?;

@@ -1,8 +1,9 @@
 //! Model directories of version 1, with `state.efface` and `rows.bin`, become directories of this version when they are
 //! opened for changing.
 //!
-//! Everything new is written beside the old files, which count until `state.efface` is removed: a crash before that
-//! begins anew, and after it only `rows.bin` is left to be removed.
+//! Everything new is written aside, in `upgrade.partial`, and then moved to its place, the database last: once it is
+//! there, it is the truth, and the old files go, whatever they are. Without it the old files are, and the upgrade begins
+//! anew.
 
 use std::fs;
 use std::path::Path;
@@ -24,10 +25,11 @@ use crate::status::Status;
 
 const STATE: &str = "state.efface";
 const ROWS_FILE: &str = "rows.bin";
+const ASIDE: &str = "upgrade.partial";
 
 /// Whether a directory is of version 1.
 pub(crate) fn is_version_1(path: &Path) -> bool {
-    path.join(STATE).is_file()
+    path.join(STATE).is_file() && !path.join(DATABASE).exists()
 }
 
 /// The status of a directory of version 1, which is not changed.
@@ -43,41 +45,55 @@ pub(crate) fn status(path: &Path) -> Result<Status, EngineError> {
 
 /// Makes a directory of version 1 one of this version, and gives the lock back.
 pub(crate) fn run(path: &Path, lock: WriterLock) -> Result<WriterLock, EngineError> {
-    remove_leftovers(path)?;
     let Snapshot { settings, model, index } = read(path)?;
     let (found, expected) = (index.ids.iter().flatten().count(), model.state().n_rows);
     if found != expected {
         let reason = format!("{found} rows are present where the state counts {expected}");
         return Err(EngineError::BadState { path: path.join(STATE), reason });
     }
-    let rows = copy_rows(path, &settings, model.dim(), &index)?;
+    let aside = path.join(ASIDE);
+    remove_folder(&aside)?;
+    for folder in [&aside, &aside.join(STATES)] {
+        files::make_private_directory(folder)?;
+    }
+    let rows = copy_rows(path, &aside, &settings, model.dim(), &index)?;
     let class_counts = rows.count_classes(settings.n_classes())?;
-    let database = index_rows(path, &settings, &index)?;
+    let database = index_rows(&aside, &settings, &index)?;
     let published = releases::uncounted(path, 0)?;
-    database.ask(|tables| published.iter().try_for_each(|entry| entry.insert(tables)))?;
+    database.ask(|tables| published.iter().try_for_each(|found| found.entry.insert(tables)))?;
     let mut name = [0; 16];
     NoiseSource::from_system()?.fill(&mut name);
     let head = head(&index, &model, rows.len(), class_counts, hex::encode(&name));
-    files::make_private_directory(&path.join(STATES))?;
-    let parts = Parts { path: path.into(), settings, rows, database, head, witness: None, lock };
+    let parts = Parts { path: aside.clone(), settings, rows, database, head, witness: None, lock };
     let mut directory = parts.with_model(model);
     directory.start()?;
+    let ModelDirectory { _lock: lock, database, rows, .. } = directory;
+    drop((database, rows));
+    for folder in [ROWS, STATES] {
+        remove_folder(&path.join(folder))?;
+        rename(&aside, path, folder)?;
+    }
     files::sync_directory(path)?;
-    let ModelDirectory { _lock: lock, .. } = directory;
-    remove_file(&path.join(STATE))?;
+    rename(&aside, path, DATABASE)?;
     files::sync_directory(path)?;
     Ok(lock)
 }
 
-/// Removes the old rows once they count no more. They may know rows that have left: they must not come back when the
-/// power goes.
+/// Removes what is left of version 1 once it counts no more. It may know rows that have left: it must not come back when
+/// the power goes.
 pub(crate) fn finish(path: &Path) -> Result<(), EngineError> {
-    let rows = path.join(ROWS_FILE);
-    if !rows.exists() {
+    let (state, rows, aside) = (path.join(STATE), path.join(ROWS_FILE), path.join(ASIDE));
+    if !state.exists() && !rows.exists() && !aside.exists() {
         return Ok(());
     }
+    remove_file(&state)?;
     remove_file(&rows)?;
+    remove_folder(&aside)?;
     files::sync_directory(path)
+}
+
+fn rename(from: &Path, to: &Path, name: &str) -> Result<(), EngineError> {
+    fs::rename(from.join(name), to.join(name)).map_err(EngineError::io(to.join(name)))
 }
 
 fn remove_file(path: &Path) -> Result<(), EngineError> {
@@ -89,18 +105,8 @@ fn remove_file(path: &Path) -> Result<(), EngineError> {
     }
 }
 
-/// Removes what an upgrade that was cut short left.
-fn remove_leftovers(path: &Path) -> Result<(), EngineError> {
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        remove_file(&path.join(format!("{DATABASE}{suffix}")))?;
-    }
-    for folder in [ROWS, STATES] {
-        let folder = path.join(folder);
-        if folder.exists() {
-            fs::remove_dir_all(&folder).map_err(EngineError::io(&folder))?;
-        }
-    }
-    Ok(())
+fn remove_folder(path: &Path) -> Result<(), EngineError> {
+    if path.exists() { fs::remove_dir_all(path).map_err(EngineError::io(path)) } else { Ok(()) }
 }
 
 fn read(path: &Path) -> Result<Snapshot, EngineError> {
@@ -145,10 +151,16 @@ fn index_rows(path: &Path, settings: &Settings, index: &RowIndex) -> Result<Data
 }
 
 /// The same rows at the same positions.
-fn copy_rows(path: &Path, settings: &Settings, dim: usize, index: &RowIndex) -> Result<StoredRows, EngineError> {
+fn copy_rows(
+    path: &Path,
+    aside: &Path,
+    settings: &Settings,
+    dim: usize,
+    index: &RowIndex,
+) -> Result<StoredRows, EngineError> {
     let layout = RowLayout::new(dim, settings.precision);
     let bound = settings.transform.row_norm_bound();
-    let mut rows = StoredRows::create(&path.join(ROWS), layout, bound, crate::memory::default_bytes())?;
+    let mut rows = StoredRows::create(&aside.join(ROWS), layout, bound, crate::memory::default_bytes())?;
     let selectors: Vec<Option<u64>> =
         index.ids.iter().map(|id| id.as_ref().map(|id| id.selector(&settings.salt))).collect();
     RowsFile::open(path.join(ROWS_FILE))?.copy_to(&mut rows, &selectors)?;

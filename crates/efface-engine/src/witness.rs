@@ -23,6 +23,7 @@ use efface_data::{IdDigest, IdKey};
 use crate::database::{Chain, Head};
 use crate::error::EngineError;
 use crate::files;
+use crate::mending::most_spent;
 use crate::settings::Settings;
 
 /// Where a witness is to be, as an absolute path: in a folder that exists, and not inside the model directory, with which
@@ -63,6 +64,7 @@ impl Witness {
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, EngineError> {
         let Some((memory, whole)) = Memory::read(path)? else { return Ok(None) };
         let mut file = files::private_options().open(path).map_err(EngineError::io(path))?;
+        files::make_private(&file, path)?;
         file.set_len(whole).map_err(EngineError::io(path))?;
         file.seek(SeekFrom::End(0)).map_err(EngineError::io(path))?;
         Ok(Some(Self { file, path: path.into(), memory }))
@@ -107,8 +109,10 @@ impl Witness {
         if !new.is_empty() || self.memory.chain != head.chain {
             text += &change_line(head.sequence, &head.chain, new.iter());
         }
-        if self.memory.account != head.account {
-            text += &release_line(&head.account);
+        // What was spent stays spent, whatever an old head says.
+        let account = most_spent(self.memory.account, head.account);
+        if self.memory.account != account {
+            text += &release_line(&account);
         }
         if text.is_empty() {
             return Ok(());
@@ -118,7 +122,7 @@ impl Witness {
         self.memory.suppressed.extend(new);
         self.memory.sequence = head.sequence;
         self.memory.chain = head.chain.clone();
-        self.memory.account = head.account;
+        self.memory.account = account;
         Ok(())
     }
 
@@ -135,6 +139,11 @@ impl Memory {
 
     /// What a witness knows, and the length of its whole lines: what a crash left of the last one does not count.
     fn read(path: &Path) -> Result<Option<(Self, u64)>, EngineError> {
+        // Not from a device that never ends.
+        if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
+            let reason = "it is not a file".into();
+            return Err(EngineError::BadWitness { path: path.into(), line: 1, reason });
+        }
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

@@ -58,28 +58,37 @@ impl ClassCollector {
         }
     }
 
-    /// One number per row of the table, which must have labels.
-    pub fn push_table(&mut self, table: &Table) -> Result<Vec<f64>, EncodeError> {
+    /// One number per row of the table, which must have labels. The label of a row that is not `kept` is not looked at:
+    /// nobody who is left out makes a class.
+    pub fn push_table(&mut self, table: &Table, kept: impl Fn(usize) -> bool) -> Result<Vec<f64>, EncodeError> {
         let labels = table.labels().ok_or_else(|| EncodeError::NoLabels { file: table.origin().file().into() })?;
-        Ok(self.push(labels)?)
+        Ok(self.push_kept(labels, kept)?)
     }
 
     /// One number per label: the provisional number of its class, or the number that it is.
     ///
     /// After an error the collector is of no more use.
     pub fn push(&mut self, labels: &Labels) -> Result<Vec<f64>, LabelError> {
+        self.push_kept(labels, |_| true)
+    }
+
+    fn push_kept(&mut self, labels: &Labels, kept: impl Fn(usize) -> bool) -> Result<Vec<f64>, LabelError> {
         if self.n_rows == 0 {
             self.file = labels.origin().file().into();
         }
-        self.n_rows += labels.values.len();
+        self.n_rows += (0..labels.values.len()).filter(|row| kept(*row)).count();
         if !self.is_classification {
             return encode_numbers(labels);
         }
         let place = |row| move || labels.place(row);
         let numbers: Result<Vec<usize>, LabelError> = match &labels.values {
-            RawLabels::Text(texts) => texts.iter().enumerate().map(|(row, x)| self.text(x, place(row))).collect(),
+            RawLabels::Text(texts) => {
+                let number = |(row, x): (usize, &String)| if kept(row) { self.text(x, place(row)) } else { Ok(0) };
+                texts.iter().enumerate().map(number).collect()
+            }
             RawLabels::Numbers(numbers) => {
-                numbers.iter().enumerate().map(|(row, x)| self.number(*x, place(row))).collect()
+                let number = |(row, x): (usize, &f64)| if kept(row) { self.number(*x, place(row)) } else { Ok(0) };
+                numbers.iter().enumerate().map(number).collect()
             }
         };
         Ok(numbers?.into_iter().map(|number| number as f64).collect())

@@ -103,11 +103,15 @@ impl Database {
         self.ask(|c| c.prepare_cached("SELECT 1 FROM suppressed WHERE digest = ?1")?.exists([Key(digest)]))
     }
 
+    /// How many ids and subjects were removed.
+    pub(crate) fn n_suppressed(&self) -> Result<usize, EngineError> {
+        self.ask(|c| c.query_row("SELECT count(*) FROM suppressed", [], |row| row.get(0)))
+    }
+
     /// Every id and subject that was removed, in the order of their digests.
     pub(crate) fn suppressed(&self) -> Result<Vec<IdDigest>, EngineError> {
         self.ask(|c| {
-            let digests = c.prepare("SELECT digest FROM suppressed ORDER BY digest")?;
-            let mut digests = digests;
+            let mut digests = c.prepare("SELECT digest FROM suppressed ORDER BY digest")?;
             digests.query_map([], |row| row.get(0).map(|Key(digest)| digest))?.collect()
         })
     }

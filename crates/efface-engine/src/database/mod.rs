@@ -65,6 +65,9 @@ const INDEXES: &str = "
 /// How long a writer waits for a reader that is in the way of shortening the write-ahead log, and the other way round.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The log can be cut by the next checkpoint as well: it holds no id in clear and no feature.
+const SHORT_PATIENCE: Duration = Duration::from_millis(200);
+
 impl Database {
     /// Makes a database without rows, to be filled and then [finished](Self::finish_import). Until then a crash may
     /// leave anything: the directory has no name yet.
@@ -163,7 +166,12 @@ impl Database {
     /// Writes the log into the database and cuts it to nothing, so that no old page is left in it. A reader can be in
     /// the way; then the next checkpoint does it.
     pub(crate) fn truncate_log(&self) -> Result<(), EngineError> {
-        self.ask(|c| c.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())))
+        self.ask(|c| {
+            c.busy_timeout(SHORT_PATIENCE)?;
+            let truncated = c.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            c.busy_timeout(PATIENCE)?;
+            truncated
+        })
     }
 
     fn run(&self, statements: &str) -> Result<(), EngineError> {

@@ -129,6 +129,11 @@ impl StateFile {
         })
     }
 
+    /// Rows that the model had.
+    pub(crate) fn n_rows(&self) -> usize {
+        self.model.n_rows
+    }
+
     /// The model that the state is of.
     pub(crate) fn model(self, path: &Path, settings: &Settings) -> Result<Model, EngineError> {
         self.model.restore(path, settings, &self.numbers)
@@ -170,7 +175,11 @@ fn damaged(path: &Path, what: &str) -> EngineError {
 }
 
 fn numbers_of(state: &ModelState) -> Zeroizing<Vec<u8>> {
-    let mut numbers = Zeroizing::new(Vec::new());
+    // Room for all of it: what grows leaves copies behind.
+    let dim = state.fits.first().map_or(0, |fit| fit.weights.len());
+    let matrices = state.fits.len() + usize::from(state.gram.is_some());
+    let mut numbers =
+        Zeroizing::new(Vec::with_capacity(8 * (4 * dim * state.fits.len() + matrices * dim * (dim + 1) / 2)));
     for fit in &state.fits {
         put(&mut numbers, &fit.weights);
         put(&mut numbers, &fit.gradient);

@@ -133,9 +133,91 @@ fn a_row_that_was_corrected_after_the_backup_of_the_database_is_counted_as_lost(
     folder.restore("backup", "efface.db");
     let mut model = folder.open();
     assert_eq!(model.n_rows(), 52);
-    assert_eq!(Status::read(folder.model()).expect("readable").mended[0].n_lost, 1);
+    assert_eq!(Status::read(folder.model()).expect("readable").mended[0].n_lost, 2);
     let again = model.add(&RowSource::of(&folder.write("again.csv", table([5, 100])))).expect("lost, not removed");
     assert_eq!((again.n_changed, again.n_rows), (2, 54));
+}
+
+/// The rows know better: what they have overwritten had been removed.
+#[test]
+fn an_old_database_with_an_old_state_learns_from_the_rows() {
+    let folder = with_backup(None);
+    folder.restore("backup", "efface.db");
+    folder.restore("backup", "state");
+    nobody_is_back(&folder);
+    let found = mended(&folder);
+    assert!(found.contains(&("the database and the state were older than the rows".into(), 6)), "{found:?}");
+}
+
+/// Rows that came after the backup are not known any more, and that is said.
+#[test]
+fn rows_that_an_old_database_does_not_know_are_counted_as_lost() {
+    let folder = with_backup(None);
+    let mut model = folder.open();
+    model.add(&RowSource::of(&folder.write("more.csv", table(100..110)))).expect("new");
+    model.close().expect("writable");
+    folder.restore("backup", "efface.db");
+    assert_eq!(folder.open().n_rows(), 53);
+    assert_eq!(Status::read(folder.model()).expect("readable").mended[0].n_lost, 10);
+}
+
+/// A database whose list of removals was emptied.
+#[test]
+fn removals_that_the_database_forgot_are_known_to_the_state() {
+    let folder = with_backup(None);
+    let database = rusqlite::Connection::open(folder.path("model/efface.db")).expect("a database");
+    database.execute("DELETE FROM suppressed", []).expect("a table");
+    drop(database);
+    nobody_is_back(&folder);
+    assert_eq!(mended(&folder), [("the database had forgotten removals that the state knows".into(), 0)]);
+}
+
+/// Stopped in the middle of mending, in whatever order parts of it are on the disk, it is done again.
+#[test]
+fn mending_after_a_witness_can_be_cut_short() {
+    let whole = with_backup(Some("witness"));
+    let witness = whole.read("witness");
+    whole.restore("backup", "");
+    whole.copy("older");
+    drop(whole.open());
+    whole.copy("mended");
+    // The witness as it was, and any mixture of the parts from before and after.
+    for parts in [
+        &["efface.db", "rows"][..],
+        &["efface.db", "state"],
+        &["rows", "state"],
+        &["rows"],
+        &["state"],
+        &["efface.db"],
+        &[],
+    ] {
+        whole.write("witness", &witness);
+        whole.restore("older", "");
+        for part in parts {
+            whole.restore("mended", part);
+        }
+        nobody_is_back(&whole);
+    }
+}
+
+#[test]
+fn a_gap_among_releases_hides_nothing() {
+    let folder = Folder::with_model();
+    folder.copy("backup");
+    let mut model = folder.open();
+    for _ in 0..3 {
+        published(model.release(&mut randomness(), None).expect("writable"));
+    }
+    model.close().expect("writable");
+    let spent = Status::read(folder.model()).expect("readable").mu_total.get();
+    for part in ["efface.db", "state", "rows"] {
+        folder.restore("backup", part);
+    }
+    fs::remove_dir_all(folder.path("model/releases/1")).expect("there");
+    drop(folder.open());
+    let status = Status::read(folder.model()).expect("readable");
+    assert_eq!(status.n_releases, 3);
+    assert!(status.mu_total.get() >= spent, "{spent} {status:?}");
 }
 
 #[test]
@@ -200,6 +282,10 @@ fn a_model_is_not_changed_while_its_witness_is_missing() {
     assert!(matches!(error, EngineError::NoWitness { .. }), "{error}");
     let found = out_of_step(&folder);
     assert!(found.len() == 1 && found[0].ends_with("is missing"), "{found:?}");
+    // Named again it is still missed: its disk may not be mounted.
+    let options = OpenOptions { witness: Some(folder.path("witness")), ..OpenOptions::default() };
+    let Err(error) = ModelDirectory::open_with(folder.model(), &options) else { panic!("no witness") };
+    assert!(matches!(error, EngineError::NoWitness { .. }), "{error}");
     let options = OpenOptions { witness: Some(folder.path("other")), ..OpenOptions::default() };
     drop(ModelDirectory::open_with(folder.model(), &options).expect("a new one"));
     nobody_is_back(&folder);
@@ -243,6 +329,40 @@ fn training_anew_from_an_uncleaned_source_leaves_out_whom_the_witness_knows() {
     // From now on the witness is that of the new model.
     let Err(error) = ModelDirectory::open(folder.model()) else { panic!("a witness of two models") };
     assert!(matches!(error, EngineError::ForeignWitness { .. }), "{error}");
+}
+
+/// A label that only somebody has who is left out must not become a class that is published.
+#[test]
+fn whoever_is_left_out_makes_no_class() {
+    let folder = Folder::new();
+    let config = || TrainingConfig::new(&loss::Logistic, 1e-2, None);
+    let secret =
+        table(0..60).replace(&table([17])[15..], &table([17])[15..].replace(",0\n", ",7\n").replace(",1\n", ",7\n"));
+    assert_ne!(secret, table(0..60));
+    folder.try_train(&table(0..60), config(), "model", Some("witness")).expect("trainable");
+    let mut model = folder.open();
+    model.remove(&ids(&["row-17"]), None).expect("removable");
+    model.close().expect("writable");
+    let report = folder.try_train(&secret, config(), "anew", Some("witness")).expect("trainable");
+    assert_eq!((report.n_suppressed, report.classes), (1, 2));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_witness_is_readable_by_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = with_backup(None);
+    let mode = |name: &str| fs::metadata(folder.path(name)).expect("there").permissions().mode() & 0o777;
+    // What somebody else left where it is written aside is not written into.
+    folder.write("elsewhere", "not yours");
+    std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("witness.partial")).expect("writable");
+    let options = OpenOptions { witness: Some(folder.path("witness")), ..OpenOptions::default() };
+    drop(ModelDirectory::open_with(folder.model(), &options).expect("a model"));
+    assert_eq!((mode("witness"), folder.read("elsewhere")), (0o600, b"not yours".to_vec()));
+    fs::set_permissions(folder.path("witness"), fs::Permissions::from_mode(0o644)).expect("own file");
+    drop(folder.open());
+    assert_eq!(mode("witness"), 0o600);
 }
 
 #[test]

@@ -75,16 +75,42 @@ fn a_directory_of_version_2_opens() {
     knows_all_that_it_knew(&kept(2));
 }
 
-/// Whatever a crash left of an upgrade is begun anew.
+/// Without its database a new directory does not count, whatever else of it is there.
 #[test]
 fn an_upgrade_that_was_cut_short_is_begun_anew() {
     let folder = kept(1);
     let old = folder.copy("old");
     drop(folder.open());
+    fs::remove_file(folder.path("model/efface.db")).expect("there");
+    fs::create_dir_all(folder.path("model/upgrade.partial/rows")).expect("writable");
     for (name, bytes) in files(&old) {
         fs::write(folder.model().join(name), bytes).expect("writable");
     }
     knows_all_that_it_knew(&folder);
+    assert!(!folder.path("model/upgrade.partial").exists());
+}
+
+/// A backup from before the upgrade, laid over the directory of today: it knows people who have been removed since.
+#[test]
+fn old_files_over_a_new_directory_bring_nobody_back() {
+    let folder = kept(1);
+    let old = folder.copy("old");
+    let mut model = folder.open();
+    model.remove(&ids(&["u8"]), None).expect("present");
+    model.close().expect("writable");
+    for (name, bytes) in files(&old) {
+        fs::write(folder.model().join(name), bytes).expect("writable");
+    }
+    let mut model = folder.open();
+    assert_eq!(model.n_rows(), 27);
+    let error = model.remove(&ids(&["u8"]), None).expect_err("gone").to_string();
+    assert!(error.ends_with("has already been removed"), "{error}");
+    drop(model);
+    for gone in ["state.efface", "rows.bin"] {
+        assert!(!folder.path("model").join(gone).exists(), "{gone}");
+    }
+    folder.write("model/state.efface", "");
+    assert_eq!(folder.open().n_rows(), 27);
 }
 
 #[test]
@@ -104,6 +130,8 @@ fn a_damaged_directory_of_version_1_is_refused_and_left_as_it_is() {
                 assert_eq!(fs::read(&path).expect("still there"), altered, "{name}, byte {position}");
             } else {
                 let fresh = kept(1);
+                fs::remove_dir_all(folder.model()).expect("there");
+                fs::create_dir_all(folder.path("model/releases/1")).expect("writable");
                 for (name, bytes) in files(&fresh.model()) {
                     fs::write(folder.model().join(name), bytes).expect("writable");
                 }

@@ -4,7 +4,8 @@
 
 use std::fs;
 
-use efface_engine::{PublishedModel, RowSource, Status};
+use efface_core::model::{BudgetRule, Mechanism};
+use efface_engine::{ModelDirectory, PublishedModel, ReleaseAnswer, RowSource, Status};
 
 use crate::models::{Folder, files, ids, published, randomness, table};
 
@@ -147,4 +148,32 @@ fn a_release_whose_commit_fails_is_not_published() {
     let mut left: Vec<_> = fs::read_dir(folder.path(".")).expect("a folder").flatten().map(|e| e.file_name()).collect();
     left.sort();
     assert_eq!(left, ["model", "rows.csv"]);
+}
+
+/// A release that is refused keeps what it settled, and what was removed before it can still be replayed.
+#[test]
+fn a_refused_release_loses_nothing() {
+    let folder = Folder::with(|config| {
+        config.mechanism = Mechanism::Objective { budget: BudgetRule::Analytic };
+        config.noise_std = Some(1e-7);
+    });
+    let mut model = folder.open();
+    model.remove(&ids(&["row-17"]), None).expect("removable");
+    assert!(matches!(model.release(&mut randomness(), None).expect("an answer"), ReleaseAnswer::Refused { .. }));
+    model.remove(&ids(&["row-18"]), None).expect("removable");
+    drop(model);
+    assert_eq!(folder.open().n_rows(), 58);
+    folder.open().settle(None).expect("rows");
+}
+
+/// What stands in the way of finishing an earlier change is not said of the one that was asked for now.
+#[test]
+fn a_directory_that_cannot_be_finished_says_that_nothing_was_done() {
+    let folder = Folder::with_model();
+    folder.open().remove(&ids(&["row-17"]), None).expect("removable");
+    obstruct(&folder, 2);
+    let Err(error) = ModelDirectory::open(folder.model()) else { panic!("the checkpoint cannot be made") };
+    assert!(error.to_string().contains("nothing was done now"), "{error}");
+    clear(&folder, 2);
+    assert_eq!(folder.open().n_rows(), 59);
 }
