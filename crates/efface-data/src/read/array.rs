@@ -130,12 +130,19 @@ impl ArrayInput {
 
     /// The next `n` elements, which must be numbers.
     pub(super) fn read_numbers(&mut self, n: usize) -> Result<FeatureValues, ReadError> {
-        self.element.read_numbers(&mut self.input, n).map_err(|error| self.failed(error))
+        let room = self.room();
+        self.element.read_numbers(&mut self.input, n, room).map_err(|error| self.failed(error))
     }
 
     /// The next `n` elements.
     pub(super) fn read_elements(&mut self, n: usize) -> Result<Elements, ReadError> {
-        self.element.read_elements(&mut self.input, n).map_err(|error| self.failed(error))
+        let room = self.room();
+        self.element.read_elements(&mut self.input, n, room).map_err(|error| self.failed(error))
+    }
+
+    /// Elements for which room is made at once.
+    fn room(&self) -> usize {
+        usize::try_from(self.input.likely_bytes / self.element.n_bytes() as u64).unwrap_or(usize::MAX)
     }
 
     /// Once all elements are read: refuses a file that goes on, or whose checksum is wrong.

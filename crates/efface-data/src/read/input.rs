@@ -18,6 +18,8 @@ pub(super) struct Input {
     meter: Meter,
     /// No more than this many bytes can come.
     pub(super) max_bytes: u64,
+    /// Room for this many bytes is made at once. More may come, but must be seen first.
+    pub(super) likely_bytes: u64,
     /// So many have come.
     pub(super) bytes_read: u64,
 }
@@ -28,7 +30,7 @@ impl Input {
         let file_bytes = meter.bytes_total;
         Ok(if is_gzipped(path) {
             let reader = MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, file));
-            Self::new(reader, meter, file_bytes.saturating_mul(MAX_DEFLATE_RATIO))
+            Self::inflated(reader, meter, file_bytes, u64::MAX)
         } else {
             Self::new(file, meter, file_bytes)
         })
@@ -36,7 +38,19 @@ impl Input {
 
     /// Bytes from any source, of which there are at most `max_bytes`.
     pub(super) fn new(reader: impl Read + Send + 'static, meter: Meter, max_bytes: u64) -> Self {
-        Self { reader: Box::new(reader), meter, max_bytes, bytes_read: 0 }
+        Self { reader: Box::new(reader), meter, max_bytes, likely_bytes: max_bytes, bytes_read: 0 }
+    }
+
+    /// Bytes that are inflated from `compressed_bytes`, of which there are at most `max_bytes`.
+    pub(super) fn inflated(
+        reader: impl Read + Send + 'static,
+        meter: Meter,
+        compressed_bytes: u64,
+        max_bytes: u64,
+    ) -> Self {
+        let max_bytes = max_bytes.min(compressed_bytes.saturating_mul(MAX_DEFLATE_RATIO));
+        let likely_bytes = max_bytes.min(compressed_bytes.saturating_mul(USUAL_DEFLATE_RATIO));
+        Self { likely_bytes, ..Self::new(reader, meter, max_bytes) }
     }
 
     pub(super) fn meter(&self) -> Meter {
@@ -98,4 +112,7 @@ impl Meter {
 pub(super) const BUFFER_BYTES: usize = 1 << 18;
 
 /// Deflate turns one byte into at most this many: 258 from a match coded in two bits.
-pub(super) const MAX_DEFLATE_RATIO: u64 = 1032;
+const MAX_DEFLATE_RATIO: u64 = 1032;
+
+/// Few files are compressed better than this.
+const USUAL_DEFLATE_RATIO: u64 = 16;

@@ -98,51 +98,55 @@ impl ElementType {
         matches!(self.kind, ElementKind::Unicode(_) | ElementKind::Bytes(_))
     }
 
-    /// Reads `n` numbers; those that a single-precision number holds exactly are kept in single precision.
-    pub(super) fn read_numbers(self, input: &mut impl Read, n: usize) -> std::io::Result<FeatureValues> {
+    /// Reads `n` numbers; those that a single-precision number holds exactly are kept in single precision. Memory for at
+    /// most `room` of them is taken before they have come.
+    pub(super) fn read_numbers(self, input: &mut impl Read, n: usize, room: usize) -> std::io::Result<FeatureValues> {
         use ElementKind as Kind;
-        let swap = self.big_endian;
+        let (swap, room) = (self.big_endian, room.min(n));
         Ok(match self.kind {
-            Kind::Bool => FeatureValues::F32(decode(input, n, swap, |[byte]: [u8; 1]| f32::from(u8::from(byte != 0)))?),
-            Kind::I8 => FeatureValues::F32(decode(input, n, swap, |b| f32::from(i8::from_le_bytes(b)))?),
-            Kind::U8 => FeatureValues::F32(decode(input, n, swap, |[byte]: [u8; 1]| f32::from(byte))?),
-            Kind::I16 => FeatureValues::F32(decode(input, n, swap, |b| f32::from(i16::from_le_bytes(b)))?),
-            Kind::U16 => FeatureValues::F32(decode(input, n, swap, |b| f32::from(u16::from_le_bytes(b)))?),
-            Kind::F16 => FeatureValues::F32(decode(input, n, swap, |b| widen_half(u16::from_le_bytes(b)))?),
-            Kind::F32 => FeatureValues::F32(decode(input, n, swap, f32::from_le_bytes)?),
-            Kind::I32 => FeatureValues::F64(decode(input, n, swap, |b| f64::from(i32::from_le_bytes(b)))?),
-            Kind::U32 => FeatureValues::F64(decode(input, n, swap, |b| f64::from(u32::from_le_bytes(b)))?),
-            Kind::I64 => FeatureValues::F64(decode(input, n, swap, |b| i64::from_le_bytes(b) as f64)?),
-            Kind::U64 => FeatureValues::F64(decode(input, n, swap, |b| u64::from_le_bytes(b) as f64)?),
-            Kind::F64 => FeatureValues::F64(decode(input, n, swap, f64::from_le_bytes)?),
+            Kind::Bool => {
+                FeatureValues::F32(decode(input, n, room, swap, |[byte]: [u8; 1]| f32::from(u8::from(byte != 0)))?)
+            }
+            Kind::I8 => FeatureValues::F32(decode(input, n, room, swap, |b| f32::from(i8::from_le_bytes(b)))?),
+            Kind::U8 => FeatureValues::F32(decode(input, n, room, swap, |[byte]: [u8; 1]| f32::from(byte))?),
+            Kind::I16 => FeatureValues::F32(decode(input, n, room, swap, |b| f32::from(i16::from_le_bytes(b)))?),
+            Kind::U16 => FeatureValues::F32(decode(input, n, room, swap, |b| f32::from(u16::from_le_bytes(b)))?),
+            Kind::F16 => FeatureValues::F32(decode(input, n, room, swap, |b| widen_half(u16::from_le_bytes(b)))?),
+            Kind::F32 => FeatureValues::F32(decode(input, n, room, swap, f32::from_le_bytes)?),
+            Kind::I32 => FeatureValues::F64(decode(input, n, room, swap, |b| f64::from(i32::from_le_bytes(b)))?),
+            Kind::U32 => FeatureValues::F64(decode(input, n, room, swap, |b| f64::from(u32::from_le_bytes(b)))?),
+            Kind::I64 => FeatureValues::F64(decode(input, n, room, swap, |b| i64::from_le_bytes(b) as f64)?),
+            Kind::U64 => FeatureValues::F64(decode(input, n, room, swap, |b| u64::from_le_bytes(b) as f64)?),
+            Kind::F64 => FeatureValues::F64(decode(input, n, room, swap, f64::from_le_bytes)?),
             Kind::Unicode(_) | Kind::Bytes(_) => return Err(std::io::ErrorKind::InvalidInput.into()),
         })
     }
 
-    /// Reads `n` elements of any type. A text that is not Unicode is an error of kind `InvalidData`.
-    pub(super) fn read_elements(self, input: &mut impl Read, n: usize) -> std::io::Result<Elements> {
+    /// Reads `n` elements of any type. A text that is not Unicode is an error of kind `InvalidData`. Memory for at most
+    /// `room` of them is taken before they have come.
+    pub(super) fn read_elements(self, input: &mut impl Read, n: usize, room: usize) -> std::io::Result<Elements> {
         use ElementKind as Kind;
-        let swap = self.big_endian;
+        let (swap, room) = (self.big_endian, room.min(n));
         Ok(match self.kind {
-            Kind::Bool => Elements::Booleans(decode(input, n, swap, |[byte]: [u8; 1]| byte != 0)?),
-            Kind::I8 => Elements::Integers(decode(input, n, swap, |b| i64::from(i8::from_le_bytes(b)))?),
-            Kind::I16 => Elements::Integers(decode(input, n, swap, |b| i64::from(i16::from_le_bytes(b)))?),
-            Kind::I32 => Elements::Integers(decode(input, n, swap, |b| i64::from(i32::from_le_bytes(b)))?),
-            Kind::I64 => Elements::Integers(decode(input, n, swap, i64::from_le_bytes)?),
-            Kind::U8 => Elements::Integers(decode(input, n, swap, |[byte]: [u8; 1]| i64::from(byte))?),
-            Kind::U16 => Elements::Integers(decode(input, n, swap, |b| i64::from(u16::from_le_bytes(b)))?),
-            Kind::U32 => Elements::Integers(decode(input, n, swap, |b| i64::from(u32::from_le_bytes(b)))?),
+            Kind::Bool => Elements::Booleans(decode(input, n, room, swap, |[byte]: [u8; 1]| byte != 0)?),
+            Kind::I8 => Elements::Integers(decode(input, n, room, swap, |b| i64::from(i8::from_le_bytes(b)))?),
+            Kind::I16 => Elements::Integers(decode(input, n, room, swap, |b| i64::from(i16::from_le_bytes(b)))?),
+            Kind::I32 => Elements::Integers(decode(input, n, room, swap, |b| i64::from(i32::from_le_bytes(b)))?),
+            Kind::I64 => Elements::Integers(decode(input, n, room, swap, i64::from_le_bytes)?),
+            Kind::U8 => Elements::Integers(decode(input, n, room, swap, |[byte]: [u8; 1]| i64::from(byte))?),
+            Kind::U16 => Elements::Integers(decode(input, n, room, swap, |b| i64::from(u16::from_le_bytes(b)))?),
+            Kind::U32 => Elements::Integers(decode(input, n, room, swap, |b| i64::from(u32::from_le_bytes(b)))?),
             Kind::U64 => {
-                let integers = decode(input, n, swap, u64::from_le_bytes)?.into_iter().map(i64::try_from);
+                let integers = decode(input, n, room, swap, u64::from_le_bytes)?.into_iter().map(i64::try_from);
                 Elements::Integers(integers.collect::<Result<_, _>>().map_err(std::io::Error::other)?)
             }
-            Kind::F16 | Kind::F32 | Kind::F64 => match self.read_numbers(input, n)? {
+            Kind::F16 | Kind::F32 | Kind::F64 => match self.read_numbers(input, n, room)? {
                 FeatureValues::F32(values) => Elements::Numbers(values.into_iter().map(f64::from).collect()),
                 FeatureValues::F64(values) => Elements::Numbers(values),
             },
             Kind::Unicode(_) | Kind::Bytes(_) => {
                 let mut element = vec![0; self.n_bytes()];
-                let mut texts = Vec::with_capacity(n);
+                let mut texts = Vec::with_capacity(room);
                 for _ in 0..n {
                     input.read_exact(&mut element)?;
                     texts.push(self.text(&element).ok_or(std::io::ErrorKind::InvalidData)?);
@@ -167,10 +171,11 @@ impl ElementType {
 fn decode<T, const N: usize>(
     input: &mut impl Read,
     n: usize,
+    room: usize,
     swap: bool,
     convert: impl Fn([u8; N]) -> T,
 ) -> std::io::Result<Vec<T>> {
-    let mut decoded = Vec::with_capacity(n);
+    let mut decoded = Vec::with_capacity(room);
     let mut buffer = vec![0; BUFFER_ELEMENTS.min(n) * N];
     while decoded.len() < n {
         let n_bytes = buffer.len().min((n - decoded.len()) * N);
@@ -227,6 +232,18 @@ mod tests {
             assert_eq!(widen_half(bits).to_bits(), f32::to_bits(value), "{bits:#06x}");
         }
         assert!(widen_half(0x7e00).is_nan());
+    }
+
+    /// A gzipped array can announce a thousand times the size of its file, and a room for that many elements was made
+    /// before the first of them had come.
+    #[test]
+    fn elements_that_do_not_come_take_no_memory() {
+        for descr in ["|u1", "<f8", "|S1", "<U1"] {
+            let element = ElementType::parse(descr).expect("supported");
+            let n = usize::MAX / 64;
+            let error = element.read_elements(&mut [0; 100].as_slice(), n, 10).expect_err("cut short");
+            assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof, "{descr}");
+        }
     }
 
     #[test]

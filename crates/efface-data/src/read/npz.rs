@@ -13,7 +13,7 @@ use zip::read::ZipArchive;
 use zip::{CompressionMethod, result::ZipError};
 
 use super::array::{ArrayInput, Role};
-use super::input::{BUFFER_BYTES, Input, MAX_DEFLATE_RATIO, MeteredFile};
+use super::input::{BUFFER_BYTES, Input, MeteredFile};
 use super::kind::Kind;
 use crate::error::ReadError;
 use crate::table::listed;
@@ -125,8 +125,7 @@ impl Archive {
         let (bytes, crc32) = (member.bytes, member.crc32);
         let input = if member.deflated {
             let inflated = DeflateDecoder::new(BufReader::with_capacity(BUFFER_BYTES, compressed));
-            let max_bytes = bytes.min(member.compressed_bytes.saturating_mul(MAX_DEFLATE_RATIO));
-            Input::new(Checked::new(inflated, bytes, crc32), meter, max_bytes)
+            Input::inflated(Checked::new(inflated, bytes, crc32), meter, member.compressed_bytes, bytes)
         } else {
             Input::new(Checked::new(compressed, bytes, crc32), meter, bytes.min(member.compressed_bytes))
         };
