@@ -222,6 +222,16 @@ pub enum ReadError {
         /// Features per row.
         dim: usize,
     },
+    /// Rows have more features, or lines more cells, than any table that could be learned from.
+    #[error("{}: {found} columns, at most {limit} can be read", file.display())]
+    TooWide {
+        /// The file.
+        file: PathBuf,
+        /// Columns there are.
+        found: u64,
+        /// Columns there may be.
+        limit: usize,
+    },
     /// A cell that must hold something is null.
     #[error("{place}: missing value (null)")]
     Null {

@@ -7,7 +7,7 @@ use super::array::{ArrayInput, Role};
 use super::input::Meter;
 use super::npy_elements::Elements;
 use super::npz::Archive;
-use super::{ReadProgress, TableReader};
+use super::{ReadProgress, TableReader, refuse_wide};
 use crate::columns::Columns;
 use crate::error::ReadError;
 use crate::id::RowId;
@@ -144,6 +144,7 @@ fn rows_and_dim(array: &ArrayInput) -> Result<(usize, usize), ReadError> {
     if dim == 0 {
         return Err(ReadError::NoFeatures { file: file() });
     }
+    refuse_wide(array.name(), dim)?;
     // The data fits in the file, so its size fits in memory's address range.
     Ok((n_rows as usize, dim as usize))
 }

@@ -8,7 +8,7 @@ use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use super::cells::CellReader;
 use super::input::{BUFFER_BYTES, Input, Meter};
 use super::lines::LineCounter;
-use super::{ReadProgress, TableReader};
+use super::{ReadProgress, TableReader, refuse_wide};
 use crate::columns::{Columns, Roles};
 use crate::error::ReadError;
 use crate::id::RowId;
@@ -60,7 +60,9 @@ impl CsvReader {
         let meter = input.meter();
         let mut reader =
             ReaderBuilder::new().flexible(true).buffer_capacity(BUFFER_BYTES).from_reader(LineCounter::new(input));
-        let header = header_names(reader.byte_headers().map_err(|error| failed(path, error))?, path)?;
+        let header = reader.byte_headers().map_err(|error| failed(path, error))?;
+        refuse_wide(path, header.len() as u64)?;
+        let header = header_names(header, path)?;
         if header.is_empty() {
             return Err(ReadError::Empty { file: path.into() });
         }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::array_table::refuse_selection;
 use super::input::{BUFFER_BYTES, Input, Meter};
-use super::{ReadProgress, TableReader};
+use super::{MAX_COLUMNS, ReadProgress, TableReader};
 use crate::columns::Columns;
 use crate::error::ReadError;
 use crate::place::{Origin, Place, RowNumber};
@@ -195,8 +195,8 @@ impl Row<'_> {
         }
         match index.parse() {
             Ok(0) => Err(self.bad("indices count from 1, got `0`".to_owned())),
-            Ok(index) if index <= MAX_INDEX => Ok((index, value)),
-            Ok(index) => Err(self.bad(format!("index `{index}` is too large, the limit is {MAX_INDEX}"))),
+            Ok(index) if index <= MAX_COLUMNS => Ok((index, value)),
+            Ok(index) => Err(self.bad(format!("index `{index}` is too large, the limit is {MAX_COLUMNS}"))),
             Err(_) => Err(self.bad(format!("the index must be a whole number, got `{}`", shortened(index)))),
         }
     }
@@ -236,6 +236,3 @@ fn shortened(word: &str) -> String {
 
 /// A longer line is taken for a file of another kind.
 const MAX_LINE_BYTES: u64 = 1 << 26;
-
-/// Rows become dense, so a larger index is taken for a mistake.
-const MAX_INDEX: usize = 1 << 20;

@@ -122,6 +122,18 @@ pub fn read_table_with(path: impl AsRef<Path>, columns: &Columns, schema: Option
     chunk.ok_or_else(|| ReadError::Empty { file: path.into() })
 }
 
+/// Refuses a table that is too wide, before its columns get their names: a few bytes, compressed, can stand for any
+/// number of columns.
+fn refuse_wide(file: &Path, n_columns: u64) -> Result<(), ReadError> {
+    if n_columns <= MAX_COLUMNS as u64 {
+        return Ok(());
+    }
+    Err(ReadError::TooWide { file: file.into(), found: n_columns, limit: MAX_COLUMNS })
+}
+
+/// Rows are dense and learning is quadratic in their width, so wider ones are taken for a mistake.
+const MAX_COLUMNS: usize = 1 << 20;
+
 /// Whether a file is an array by its name: its columns have no names, and labels and ids are in files of their own (or,
 /// of an archive, members of their own).
 pub fn is_array(path: impl AsRef<Path>) -> bool {

@@ -7,6 +7,7 @@ use arrow_schema::{DataType, Fields};
 
 use super::array::Role;
 use super::parquet_cells::{feature_precision, is_id, is_label};
+use super::refuse_wide;
 use crate::columns::{Columns, Roles};
 use crate::error::ReadError;
 use crate::schema::Schema;
@@ -134,7 +135,9 @@ impl ColumnPlan {
         widths: &[usize],
         columns: &Columns,
     ) -> Result<Vec<String>, ReadError> {
-        let mut names = Vec::with_capacity(widths.iter().sum());
+        let dim = widths.iter().sum();
+        refuse_wide(path, dim as u64)?;
+        let mut names = Vec::with_capacity(dim);
         for (FeatureColumn { column, is_list }, width) in self.features.iter().zip(widths) {
             if *is_list {
                 names.extend((0..*width).map(|element| format!("{}[{element}]", column.name)));

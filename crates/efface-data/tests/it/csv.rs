@@ -94,6 +94,12 @@ fn each_mistake_is_named_with_its_place_and_value() {
 }
 
 #[test]
+fn headers_of_more_columns_than_can_be_learned_are_refused() {
+    let text = "t.csv: 1048577 columns, at most 1048576 can be read";
+    assert_eq!(refusal(",".repeat(1 << 20)), text);
+}
+
+#[test]
 fn empty_files_and_missing_columns_are_refused() {
     assert_eq!(refusal(""), "t.csv: no rows");
     assert_eq!(refusal("id,who,a,note,b,y\n"), "t.csv: no rows");

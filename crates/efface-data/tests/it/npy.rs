@@ -187,6 +187,14 @@ fn gzipped_arrays_are_read_and_cut_ones_refused() {
     assert!(huge.contains("the header announces 8000000000000"), "{huge}");
 }
 
+/// A few kilobytes, gzipped, can announce a row of millions of features, and each of them got a name.
+#[test]
+fn rows_of_more_features_than_can_be_learned_are_refused() {
+    let x = npy("|u1", false, "(1, 1048577)", &[0; 1_048_577]);
+    let error = read(&x, None).expect_err("must be refused");
+    assert_eq!(error, "x.npy: 1048577 columns, at most 1048576 can be read");
+}
+
 #[test]
 fn every_cut_of_a_valid_file_is_refused() {
     let x = npy("<f4", false, "(3, 1)", &1_f32.to_le_bytes().repeat(3));
