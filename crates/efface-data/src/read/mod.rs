@@ -18,6 +18,9 @@ mod npz;
 mod parquet;
 mod parquet_cells;
 mod parquet_columns;
+mod parquet_footer;
+mod parquet_pages;
+mod parquet_thrift;
 
 use std::path::Path;
 

@@ -11,12 +11,16 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use arrow_schema::Fields;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 use parquet::file::metadata::ParquetMetaData;
 
 use super::cells::{CellReader, Unreadable};
 use super::parquet_cells::{CellError, Slot, append_ids, append_labels, cell, no_labels, width, write_features};
 use super::parquet_columns::{BatchColumn, ColumnPlan};
+use super::parquet_footer;
+use super::parquet_pages::PageFile;
 use super::{ReadProgress, TableReader};
 use crate::columns::Columns;
 use crate::error::ReadError;
@@ -74,16 +78,21 @@ impl ParquetReader {
 
     fn open_with(path: &Path, plan: impl FnOnce(&Fields) -> Result<ColumnPlan, ReadError>) -> Result<Self, ReadError> {
         let failed = |source| ReadError::Io { file: path.into(), source };
-        let file = File::open(path).map_err(failed)?;
+        let mut file = File::open(path).map_err(failed)?;
         let file_bytes = file.metadata().map_err(failed)?.len();
+        if !parquet_footer::is_sound(&mut file, file_bytes).map_err(failed)? {
+            return Err(damaged(path, "its footer announces more than there is".to_owned()));
+        }
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let builder = guarded(path, || ParquetRecordBatchReaderBuilder::try_new_with_options(file, options))?;
-        let plan = plan(builder.schema().fields())?;
-        let (n_rows, n_values) = check_metadata(path, builder.metadata(), &plan.roots, file_bytes)?;
+        let metadata = guarded(path, || ArrowReaderMetadata::load(&file, options))?;
+        let plan = plan(metadata.schema().fields())?;
+        let (n_rows, n_values) = check_metadata(path, metadata.metadata(), &plan.roots, file_bytes)?;
         if n_rows == 0 {
             return Err(ReadError::Empty { file: path.into() });
         }
         let batch_rows = (BATCH_VALUES / (n_values / n_rows).max(1)).clamp(1, MAX_BATCH_ROWS);
+        let has_lists = plan.features.iter().any(|feature| feature.is_list);
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(PageFile::new(file, has_lists), metadata);
         let projection = ProjectionMask::roots(builder.parquet_schema(), plan.roots.iter().copied());
         let builder = builder.with_batch_size(batch_rows as usize).with_projection(projection);
         let batches = guarded(path, || builder.build())?;
@@ -169,6 +178,7 @@ impl ParquetReader {
         rows.n_rows += batch.num_rows();
         Ok(())
     }
+
     /// Writes the features that a schema makes of the cells of a batch.
     fn encode(
         &self,

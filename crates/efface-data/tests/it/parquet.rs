@@ -266,6 +266,43 @@ fn damaged_files_are_refused() {
     }
 }
 
+/// The decoder makes room for as many row groups and children of a group as a footer announces, and descends as deep as
+/// groups are nested: a file of a hundred bytes ended the process.
+#[test]
+fn footers_that_announce_more_than_there_is_are_refused_before_they_are_decoded() {
+    let file = |footer: &[&[u8]]| {
+        let footer = footer.concat();
+        [b"PAR1", &footer[..], &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat()
+    };
+    let most: &[u8] = &[0xfe, 0xff, 0xff, 0xff, 0x0f];
+    // Version 1; a schema of a group `s` and a column `a` of 32-bit integers; no rows; row groups.
+    let (version, column): (&[u8], &[u8]) = (&[0x15, 2], &[0x15, 2, 0x25, 0, 0x18, 1, b'a', 0]);
+    let children = file(&[version, &[0x19, 0x2c, 0x48, 1, b's', 0x15], most, &[0], column, &[0x16, 0, 0x19, 0x0c, 0]]);
+    let group: &[u8] = &[0x48, 1, b's', 0x15, 2, 0];
+    let row_groups = file(&[version, &[0x19, 0x2c], group, column, &[0x16, 0, 0x19, 0xfc], &most[1..], &[0]]);
+    let nested = file(&[version, &[0x19, 0xfc, 0xa1, 0x8d, 0x06], &group.repeat(100_000), column, &[0]]);
+    let sound = file(&[version, &[0x19, 0x2c], group, column, &[0x16, 0, 0x19, 0x0c, 0]]);
+    let text = "t.parquet: not a readable .parquet file: its footer announces more than there is";
+    for bytes in [children, row_groups, nested] {
+        assert_eq!(refusal_of("t.parquet", &bytes, &Columns::default()), text);
+    }
+    assert_eq!(refusal_of("t.parquet", &sound, &Columns::default()), "t.parquet: no rows");
+}
+
+/// A page that announces two gigabytes got them, for every column of the file.
+#[test]
+fn pages_that_announce_more_than_their_bytes_can_hold_are_refused() {
+    let columns = vec![("a", floats(&[1.0, 2.0, 3.0]))];
+    let mut bytes = parquet_as(columns, Compression::UNCOMPRESSED);
+    let (_folder, path) = file("t.parquet", &bytes);
+    let start = first_byte_of(&path, 0, 0);
+    // The head of a dictionary, with its type and the size of three floats twice, becomes one of 2³¹ − 1 bytes from two.
+    assert_eq!(bytes[start..start + 6], [0x15, 4, 0x15, 24, 0x15, 24]);
+    bytes[start + 2..start + 10].copy_from_slice(&[0x15, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0x15, 4]);
+    let refusal = refusal_of("t.parquet", &bytes, &Columns::default());
+    assert!(refusal.ends_with("a page announces 2147483647 bytes, and has 2"), "{refusal}");
+}
+
 #[test]
 fn only_needed_columns_are_read() {
     let bytes = parquet(table(600));
