@@ -16,6 +16,7 @@ mod npy_elements;
 mod npy_header;
 mod npz;
 mod parquet;
+mod parquet_batches;
 mod parquet_cells;
 mod parquet_columns;
 mod parquet_footer;

@@ -10,13 +10,11 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use arrow_schema::Fields;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
-};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::ParquetMetaData;
 
 use super::cells::{CellReader, Unreadable};
+use super::parquet_batches::Batches;
 use super::parquet_cells::{CellError, Slot, append_ids, append_labels, cell, no_labels, width, write_features};
 use super::parquet_columns::{BatchColumn, ColumnPlan};
 use super::parquet_footer;
@@ -35,7 +33,7 @@ use crate::values::{FeatureValues, Precision};
 /// Reads rows of a Parquet file.
 pub(super) struct ParquetReader {
     path: PathBuf,
-    batches: ParquetRecordBatchReader,
+    batches: Batches,
     /// Rows of a batch that no chunk has taken yet.
     pending: Option<RecordBatch>,
     plan: ColumnPlan,
@@ -92,10 +90,8 @@ impl ParquetReader {
         }
         let batch_rows = (BATCH_VALUES / (n_values / n_rows).max(1)).clamp(1, MAX_BATCH_ROWS);
         let has_lists = plan.features.iter().any(|feature| feature.is_list);
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(PageFile::new(file, has_lists), metadata);
-        let projection = ProjectionMask::roots(builder.parquet_schema(), plan.roots.iter().copied());
-        let builder = builder.with_batch_size(batch_rows as usize).with_projection(projection);
-        let batches = guarded(path, || builder.build())?;
+        let file = PageFile::new(file, has_lists);
+        let batches = guarded(path, || Batches::new(file, metadata, &plan.roots, plan.precision, batch_rows as usize))?;
         let (widths, feature_names) = (Vec::new(), Vec::new());
         Ok(Self {
             path: path.into(),
@@ -130,7 +126,7 @@ impl ParquetReader {
             return Ok(Some(batch));
         }
         loop {
-            match guarded(&self.path, || self.batches.next().transpose())? {
+            match guarded(&self.path, || self.batches.next())? {
                 Some(batch) if batch.num_rows() == 0 => {}
                 other => return Ok(other),
             }

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::errors::Result;
@@ -14,21 +15,26 @@ use parquet::file::reader::{ChunkReader, Length};
 use super::parquet_thrift::{Compact, I32, STRUCT};
 
 /// A file of which pages are read.
+#[derive(Clone)]
 pub(super) struct PageFile {
-    file: File,
+    file: Arc<File>,
     /// Whether lists are read: of one row, all values come at once.
     has_lists: bool,
 }
 
 impl PageFile {
     pub(super) fn new(file: File, has_lists: bool) -> Self {
-        Self { file, has_lists }
+        Self { file: Arc::new(file), has_lists }
+    }
+
+    pub(super) fn has_lists(&self) -> bool {
+        self.has_lists
     }
 }
 
 impl Length for PageFile {
     fn len(&self) -> u64 {
-        Length::len(&self.file)
+        Length::len(&*self.file)
     }
 }
 
