@@ -18,6 +18,7 @@ use crate::memory;
 use crate::mending::{self, Found};
 use crate::releases;
 use crate::settings::Settings;
+use crate::status::Status;
 use crate::upgrade;
 use crate::witness::{self, Witness};
 
@@ -143,6 +144,7 @@ impl ModelDirectory {
         this.catch_up_with_witness()?;
         this.checkpoint()?;
         this.mended = this.database.mended()?.split_off(n_mended);
+        this.correct_status()?;
         Ok(this)
     }
 
@@ -200,6 +202,13 @@ impl ModelDirectory {
             self.model.change(&change, &self.rows)?;
         }
         Ok(())
+    }
+
+    /// The status is read without the state that it is taken from. Written again if it does not say what that says: it was
+    /// damaged, or written by another version.
+    fn correct_status(&mut self) -> Result<(), EngineError> {
+        let status = Status::of(&self.settings, &self.model, &self.head);
+        if self.database.has_status(&status)? { Ok(()) } else { self.database.commit(|tables| status.write(tables)) }
     }
 
     fn check_counts(&self) -> Result<(), EngineError> {

@@ -118,6 +118,13 @@ impl Database {
         self.required("status")
     }
 
+    /// Whether this is the status that is written.
+    pub(crate) fn has_status(&self, status: &Status) -> Result<bool, EngineError> {
+        let written = self.value::<serde_json::Value>("status").ok().flatten();
+        let status = serde_json::to_value(status).map_err(|error| self.bad(format!("`status`: {error}")))?;
+        Ok(written == Some(status))
+    }
+
     /// What was mended so far, oldest first.
     pub(crate) fn mended(&self) -> Result<Vec<Mending>, EngineError> {
         Ok(self.value("mended")?.unwrap_or_default())

@@ -91,6 +91,24 @@ fn a_database_with_any_byte_altered_does_not_panic() {
     }
 }
 
+/// Opening a model reads its settings and its head, not its status, which stayed as it was: unreadable, or wrong.
+#[test]
+fn a_damaged_status_is_written_again_when_the_model_is_opened() {
+    let folder = Folder::with_model();
+    let before = Status::read(folder.model()).expect("readable");
+    for (sound, damaged) in [("\"l2\":", "\"lX\":"), ("\"n_rows\":60,", "\"n_rows\":90,")] {
+        let mut bytes = folder.read("model/efface.db");
+        let places: Vec<usize> =
+            (0..bytes.len() - sound.len()).filter(|at| bytes[*at..].starts_with(sound.as_bytes())).collect();
+        assert_eq!(places.len(), 1, "{sound}");
+        bytes[places[0]..places[0] + damaged.len()].copy_from_slice(damaged.as_bytes());
+        folder.write("model/efface.db", bytes);
+        folder.open().close().expect("writable");
+        let after = Status::read(folder.model()).expect("readable");
+        assert_eq!((after.n_rows, after.l2), (before.n_rows, before.l2), "{damaged}");
+    }
+}
+
 #[test]
 fn a_published_model_with_any_byte_altered_does_not_panic() {
     let folder = Folder::with_model();
