@@ -43,8 +43,8 @@ impl Batches {
         }
         let row_bytes = roots.len().max(1) * precision.bytes();
         let block_rows = (BLOCK_BYTES / row_bytes).clamp(1, MAX_BLOCK_ROWS);
-        let bands = roots.chunks(BAND_COLUMNS).map(<[usize]>::to_vec).collect();
-        Ok(Self::Bands(Box::new(Bands { file, metadata, bands, block_rows, group: 0, row: 0 })))
+        let roots = roots.chunks(BAND_COLUMNS).map(<[usize]>::to_vec).collect();
+        Ok(Self::Bands(Box::new(Bands { file, metadata, roots, block_rows, group: 0, row: 0 })))
     }
 
     /// The next rows; `None` when there are no more.
@@ -60,7 +60,8 @@ impl Batches {
 pub(super) struct Bands {
     file: PageFile,
     metadata: ArrowReaderMetadata,
-    bands: Vec<Vec<usize>>,
+    /// Columns of each band.
+    roots: Vec<Vec<usize>>,
     block_rows: usize,
     /// Where the next block begins.
     group: usize,
@@ -77,7 +78,7 @@ impl Bands {
             }
         };
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
-        for band in &self.bands {
+        for band in &self.roots {
             let mut reader = self.open(band, n_rows)?;
             let schema = reader.schema();
             let batch = reader.next().transpose()?.filter(|batch| batch.num_rows() == n_rows);
@@ -196,8 +197,8 @@ mod tests {
         for block_rows in [1, 7, 16, 64, 1000] {
             for band in [1, 3, 4] {
                 let (file, metadata) = (file.clone(), metadata.clone());
-                let bands = roots.chunks(band).map(<[usize]>::to_vec).collect();
-                let bands = Bands { file, metadata, bands, block_rows, group: 0, row: 0 };
+                let roots = roots.chunks(band).map(<[usize]>::to_vec).collect();
+                let bands = Bands { file, metadata, roots, block_rows, group: 0, row: 0 };
                 assert_eq!(rows(Batches::Bands(Box::new(bands))), expected, "{block_rows} rows, {band} columns");
             }
         }

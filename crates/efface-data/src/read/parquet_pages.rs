@@ -88,8 +88,8 @@ impl PageHead {
         let (mut n_bytes, mut compressed_bytes, mut n_values, mut is_dictionary) = (None, None, 0, false);
         Compact::new(bytes).fields(|this, id, kind| {
             match (id, kind) {
-                (2, I32) => n_bytes = u64::try_from(this.integer()?).ok(),
-                (3, I32) => compressed_bytes = u64::try_from(this.integer()?).ok(),
+                (2, I32) => n_bytes = size(this.integer()?),
+                (3, I32) => compressed_bytes = size(this.integer()?),
                 // What is said of a data page, a dictionary or a data page of version 2; the values come first.
                 (5 | 7 | 8, STRUCT) => {
                     is_dictionary = id == 7;
@@ -97,7 +97,7 @@ impl PageHead {
                         if (id, kind) != (1, I32) {
                             return None;
                         }
-                        n_values = u64::try_from(this.integer()?).ok()?;
+                        n_values = size(this.integer()?)?;
                         Some(false)
                     })?;
                     return Some(false);
@@ -125,6 +125,11 @@ impl PageHead {
         }
         Ok(())
     }
+}
+
+/// A size is never negative, and fits 32 bits with a sign.
+fn size(number: i64) -> Option<u64> {
+    i32::try_from(number).ok().and_then(|size| u64::try_from(size).ok())
 }
 
 /// Pages have a megabyte as a rule; larger ones must be there, compressed as well as deflate can.
@@ -171,6 +176,16 @@ mod tests {
         assert_eq!(parsed, expected);
         assert_eq!(PageHead::parse(&head(1, 1, 5, 1)[..6]), None);
         assert_eq!(PageHead::parse(b"no head"), None);
+    }
+
+    /// The decoder cuts a size to 32 bits; what was computed with the whole of it overflowed.
+    #[test]
+    fn sizes_beyond_32_bits_are_refused() {
+        let most = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+        for (n_bytes, compressed_bytes) in [(&most[..], &[2][..]), (&[2], &most), (&[2], &[3])] {
+            let head = [&[0x15, 0, 0x15], n_bytes, &[0x15], compressed_bytes, &[0x2c, 0x15, 2, 0, 0]].concat();
+            assert_eq!(PageHead::parse(&head), None);
+        }
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl<'a> Compact<'a> {
     /// An integer of any width.
     pub(super) fn integer(&mut self) -> Option<i64> {
         let zigzag = self.varint()?;
-        Some((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64))
+        Some((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
     }
 
     /// Passes over a value.

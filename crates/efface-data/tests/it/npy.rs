@@ -190,7 +190,7 @@ fn gzipped_arrays_are_read_and_cut_ones_refused() {
 /// A few kilobytes, gzipped, can announce a row of millions of features, and each of them got a name.
 #[test]
 fn rows_of_more_features_than_can_be_learned_are_refused() {
-    let x = npy("|u1", false, "(1, 1048577)", &[0; 1_048_577]);
+    let x = npy("|u1", false, "(1, 1048577)", &vec![0; 1_048_577]);
     let error = read(&x, None).expect_err("must be refused");
     assert_eq!(error, "x.npy: 1048577 columns, at most 1048576 can be read");
 }
