@@ -21,6 +21,8 @@ mod checkpoint;
 mod database;
 mod error;
 mod files;
+#[doc(hidden)]
+pub mod fuzzing;
 mod import;
 mod inspection;
 mod lock;

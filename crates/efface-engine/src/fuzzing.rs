@@ -1,0 +1,32 @@
+//! Entrances for fuzzing, not for users.
+//!
+//! A state file counts only when the database names its digest, and a witness only beside a model: through the public
+//! interface a damaged one is refused before most of the code that reads it is reached, and each try takes a transaction.
+
+use std::path::Path;
+
+use crate::database::Database;
+use crate::error::EngineError;
+use crate::settings::Settings;
+use crate::state_file::{StateFile, encode};
+use crate::witness::Witness;
+
+/// Reads a state file of a model of these settings, and writes it again.
+pub fn state_file(bytes: &[u8], settings: &Settings) -> Result<Vec<u8>, EngineError> {
+    let path = Path::new("state");
+    let file = StateFile::decode(path, bytes)?;
+    let (stamp, suppressed) = (file.stamp.clone(), file.suppressed.clone());
+    let model = file.model(path, settings)?;
+    Ok(encode(&stamp, &suppressed, &model).0.to_vec())
+}
+
+/// Reads a witness: its model, the number of changes, and that of ids and subjects removed. `None`: there is no file.
+pub fn witness(path: &Path) -> Result<Option<(String, u64, usize)>, EngineError> {
+    let known = Witness::open(path)?.map(|witness| witness.memory);
+    Ok(known.map(|memory| (memory.model, memory.sequence, memory.suppressed.len())))
+}
+
+/// The settings of a model directory.
+pub fn settings(directory: &Path) -> Result<Settings, EngineError> {
+    Database::open_to_read(directory)?.settings()
+}
