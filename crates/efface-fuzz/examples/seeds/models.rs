@@ -1,0 +1,95 @@
+//! Seeds of what a model directory holds, and the parts of two models that targets compare with.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use efface_core::loss;
+use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
+use efface_core::noise::NoiseSource;
+use efface_data::{Columns, Precision, RowId, RowLayout, RowTransform, Scale, StoredRows, open_table};
+use efface_engine::{ModelDirectory, Selection, TrainRequest, fuzzing};
+
+use super::{root, seed, seed_with_damage};
+
+pub(super) fn write() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let models = root().join("crates/efface-fuzz/models");
+    fs::create_dir_all(&models).expect("writable");
+
+    let mut objective = TrainingConfig::new(&loss::Logistic, 1e-2, None);
+    objective.mechanism = Mechanism::Objective { budget: BudgetRule::Analytic };
+    for (name, config, n_classes) in
+        [("release", TrainingConfig::new(&loss::Logistic, 1e-2, None), 2), ("objective", objective, 3)]
+    {
+        // A model with a witness cannot be opened without it.
+        let witness = (name == "objective").then(|| folder.path().join("witness"));
+        let path = train(folder.path(), name, config, n_classes, witness.as_ref());
+        let settings = fuzzing::settings(&path).expect("a model");
+        fs::write(models.join(format!("{name}.json")), serde_json::to_vec_pretty(&settings).expect("JSON"))
+            .expect("writable");
+        let state = state_of(&path);
+        seed_with_damage("state_file", name, &fs::read(&state).expect("readable"));
+        seed_with_damage("published_model", name, &fs::read(path.join("releases/1/model.json")).expect("readable"));
+        if name == "objective" {
+            seed_with_damage("witness", name, &fs::read(witness.expect("its witness")).expect("readable"));
+        } else {
+            fs::copy(&state, models.join("release.state")).expect("writable");
+            fs::copy(path.join("rows/000000.rows"), models.join("release.rows")).expect("writable");
+            let database = fs::read(path.join("efface.db")).expect("readable");
+            seed("database", "release", &database);
+            seed("database", "release-cut", &database[..3 * 4096 + 100]);
+            seed("database", "empty", "");
+            assert_eq!(state.file_name(), Some("3".as_ref()), "as `databases.rs` names it");
+        }
+    }
+
+    let compat = root().join("crates/efface-engine/tests/compat/model-v1");
+    seed_with_damage("state_file_v1", "release", &fs::read(compat.join("state.efface")).expect("readable"));
+    seed_with_damage("rows_file_v1", "f64", &fs::read(compat.join("rows.bin")).expect("readable"));
+    write_segments(folder.path());
+}
+
+fn train(folder: &Path, name: &str, config: TrainingConfig, n_classes: usize, witness: Option<&PathBuf>) -> PathBuf {
+    let mut rows = String::from("id,who,a,b,c,y\n");
+    for i in 0..12 {
+        let x = (i as f64 * 0.7).sin() / 2.0;
+        writeln!(rows, "r{i},p{},{x},{},{},{}", i / 2, x * x, 0.25 - x, i % n_classes).expect("text");
+    }
+    let data = folder.join(format!("{name}.csv"));
+    fs::write(&data, rows).expect("writable");
+    let role = |name: &str| Some(name.to_owned());
+    let columns = Columns { label: role("y"), id: role("id"), subject: role("who"), ..Columns::default() };
+    let request = TrainRequest {
+        rows: open_table(&data, &columns).expect("readable"),
+        columns,
+        schema: None,
+        transform: RowTransform { scale: Scale::None, intercept: n_classes > 2 },
+        config,
+        out: folder.join(name),
+        memory_bytes: None,
+        witness: witness.cloned(),
+    };
+    let mut randomness = NoiseSource::from_system().expect("randomness");
+    ModelDirectory::train(request, &mut randomness, &mut |_| {}).expect("trainable");
+    let mut model = ModelDirectory::open(folder.join(name)).expect("a model");
+    model.release(&mut randomness, None).expect("writable");
+    model.remove(&Selection::Ids(vec![RowId::parse("r3")]), None).expect("removable");
+    model.close().expect("writable");
+    folder.join(name)
+}
+
+/// The state file, of which there is one when a model is closed.
+fn state_of(model: &Path) -> PathBuf {
+    fs::read_dir(model.join("state")).expect("a folder").flatten().next().expect("a state").path()
+}
+
+fn write_segments(folder: &Path) {
+    let compat = root().join("crates/efface-data/tests/compat/row-segments-v1/000000.rows");
+    seed_with_damage("row_segment", "compat", &fs::read(compat).expect("readable"));
+    let layout = RowLayout { dim: 2, precision: Precision::F64, block_rows: 3, segment_blocks: 4 };
+    let path = folder.join("segments");
+    drop(StoredRows::create(&path, layout, efface_core::rounding::UpperBound::new(1.0), 0).expect("writable"));
+    seed("row_segment", "without-rows", fs::read(path.join("000000.rows")).expect("readable"));
+    seed("row_segment", "model", fs::read(root().join("crates/efface-fuzz/models/release.rows")).expect("readable"));
+}
