@@ -33,20 +33,20 @@ macro_rules! replay {
 replay! {
     csv: 2000,
     npy: 2000,
-    npz: 1000,
+    npz: 2000,
     idx: 2000,
-    libsvm: 300,
-    gz: 500,
-    parquet: 500,
+    libsvm: 600,
+    gz: 600,
+    parquet: 2000,
     schema: 2000,
     raw_csv: 1000,
-    row_segment: 500,
+    row_segment: 2000,
     rows_file_v1: 2000,
     state_file: 2000,
-    state_file_v1: 1000,
+    state_file_v1: 2000,
     witness: 2000,
     published_model: 2000,
-    database: 50,
+    database: 300,
 }
 
 fn replay(name: &str, n_alterations: u64) {
