@@ -2,7 +2,7 @@
 
 use efface_core::rounding::UpperBound;
 use efface_core::rows::RowStore;
-use efface_data::{MemoryRows, RemovedIds, RowId, RowsFile, StoredRows};
+use efface_data::{Precision, RowLayout, RowsFile, StoredRows};
 
 use crate::scratch;
 
@@ -58,12 +58,17 @@ pub(crate) fn rows_file_v1(bytes: &[u8]) {
 fn load(bytes: &[u8]) {
     let path = scratch::file("rows.bin", bytes);
     for n_records in [0_usize, 1, 5, 60] {
-        let Ok(mut file) = RowsFile::open(&path) else { return };
-        let empty = MemoryRows::new(file.dim(), file.precision(), bound(), [0; 32], RemovedIds::new([0; 32]));
-        let ids = (0..).map(|id| Some(RowId::Integer(id))).take(n_records).collect();
-        let Ok(rows) = file.load(empty, ids, vec![None; n_records]) else { continue };
+        let Ok(file) = RowsFile::open(&path) else { return };
+        let precision = if u32::from_le_bytes(field(bytes, 12)) == 4 { Precision::F32 } else { Precision::F64 };
+        let dim = u64::from_le_bytes(field(bytes, 16)) as usize;
+        let folder = scratch::empty_folder("copied");
+        let Ok(mut rows) = StoredRows::create(&folder, RowLayout::new(dim, precision), bound(), 0) else { continue };
+        let selectors: Vec<Option<u64>> = (0..n_records as u64).map(Some).collect();
+        if file.copy_to(&mut rows, &selectors).is_err() {
+            continue;
+        }
         assert_eq!(rows.n_rows(), n_records, "rows");
-        let record_bytes = 12 + file.dim() * file.precision().bytes();
+        let record_bytes = 12 + dim * precision.bytes();
         let records = bytes[64..].chunks_exact(record_bytes).take(n_records);
         assert_eq!(records.len(), n_records, "records");
         for (position, record) in (0_u64..).zip(records) {
