@@ -319,6 +319,9 @@ impl EngineError {
             Self::BadState { path, .. } if path.parent().is_some_and(|folder| folder.ends_with(STATES)) => {
                 Some("bring it back from a backup, or delete it: the model is then trained again on its rows")
             }
+            Self::Rows(error) if matches!(**error, StoredRowsError::File(RowsFileError::Truncated { .. })) => {
+                Some("they are cut short, or older than the database: bring back rows/ of the same time as efface.db")
+            }
             Self::WitnessWithoutIds => Some("name the column of ids with --id, or begin a new witness"),
             Self::WitnessBehind { .. } => Some("it is told when the model is next opened"),
             Self::RepeatedId { .. } => Some("--id must name a column in which every row has its own value"),

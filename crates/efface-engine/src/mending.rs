@@ -188,19 +188,19 @@ impl ModelDirectory {
             self.database.gone()?.into_iter().filter(|p| differing.contains(&self.rows.segment_of(*p))).collect();
         let unpurged: BTreeSet<usize> = self.database.unpurged()?.into_iter().collect();
         let purged: Vec<usize> = gone.iter().copied().filter(|position| !unpurged.contains(position)).collect();
-        let n_again = if restored { self.rows.count_written(&purged)? } else { 0 };
+        if restored {
+            // Told first: once the segments are stamped, nobody sees any more that they were old.
+            let n_again = self.rows.count_written(&purged)?;
+            let mended = note(&self.database, "row segments were older than the database", n_again, 0)?;
+            self.database.commit(|tables| Mending::write_all(&mended, tables))?;
+        }
         self.rows.purge(&purged)?;
         for segment in &differing {
             self.rows.verify(*segment)?;
         }
         self.rows.restamp(&differing, self.head.generation)?;
         let epochs = self.rows.epochs();
-        let found = "row segments were older than the database";
-        let mended = if restored { Some(note(&self.database, found, n_again, 0)?) } else { None };
-        self.database.commit(|tables| {
-            index::stamped(tables, &epochs)?;
-            mended.as_ref().map_or(Ok(()), |mended| Mending::write_all(mended, tables))
-        })
+        self.database.commit(|tables| index::stamped(tables, &epochs))
     }
 
     /// Counts releases that are there under their names and not in the account: it was restored, they were not.

@@ -19,6 +19,7 @@ mod chance;
 mod check;
 mod disk;
 mod engine;
+mod mending;
 mod names;
 mod points;
 mod recording;
@@ -32,6 +33,7 @@ use std::time::Instant;
 
 use check::{Found, Interrupted, Side, Stage, scratch};
 use disk::{Disk, Image, Operation};
+use mending::{Mending, RESTORED, restore};
 use names::{FileNumber, NameChange};
 use points::{Points, Tally};
 use recording::{Recorder, run_plainly};
@@ -123,6 +125,41 @@ fn a_crash_within_an_upgrade_leaves_the_rows_and_removals_of_the_old_version() {
         tally.add(&Tally::of(&operations, &points));
     }
     eprintln!("upgrade: {tally}, {:.1} s", start.elapsed().as_secs_f64());
+}
+
+/// A backup from before two removals and a release is put back, in parts and as a whole; the command that mends it is
+/// stopped everywhere.
+#[test]
+fn a_crash_while_an_old_backup_is_mended_brings_nobody_back() {
+    let start = Instant::now();
+    let mut session = Session::start(WITNESSED);
+    session.record(&Request::Train);
+    let old = Image::read(&session.root()).expect("readable");
+    let requests = [
+        Request::remove(&[3], None),
+        Request::Release { copy: false },
+        Request::RemoveSubject { subject: subject(5), request_id: None },
+    ];
+    for request in &requests {
+        run_plainly(&session.root(), &request.arguments(&session.inputs(), WITNESSED)).expect("runs");
+        session.world = session.world.after(request);
+    }
+    let today = Image::read(&session.root()).expect("readable");
+    let check = Mending { setup: WITNESSED, world: session.world.clone(), n_releases: 1 };
+    let arguments = Request::Settle.arguments_elsewhere(&session.inputs(), WITNESSED);
+    let mut tally = Tally::default();
+    for (seed, parts) in (1..).zip(RESTORED) {
+        let folder = scratch();
+        let root = folder.path().canonicalize().expect("just made");
+        today.write(&root).expect("writable");
+        restore(&root, &old, parts);
+        let mut disk = Disk::new(&Image::read(&root).expect("readable"));
+        let operations = session.recorder.run(&root, &disk, &arguments);
+        let points = Points::of(&mut disk, &operations, POWER_LOSSES_AFTER_A_CRASH, seed);
+        points.check(&format!("mending of {parts:?}"), &check);
+        tally.add(&Tally::of(&operations, &points));
+    }
+    eprintln!("mending: {tally}, {:.1} s", start.elapsed().as_secs_f64());
 }
 
 /// Runs a script and stops each of its commands everywhere.
