@@ -46,7 +46,7 @@ impl Output {
         }
         self.say(sentence);
         if !lines.is_empty() {
-            self.say(&table.to_string());
+            self.say(&table.trim_fmt());
         }
         Ok(())
     }
