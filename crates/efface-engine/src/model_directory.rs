@@ -268,8 +268,8 @@ fn open_rows(
     memory_bytes: u64,
 ) -> Result<StoredRows, EngineError> {
     let mut gone: BTreeSet<usize> = database.gone()?.into_iter().collect();
-    for Intent { removed, .. } in intents {
-        gone.retain(|position| !removed.contains(position));
+    for position in intents.iter().flat_map(|intent| &intent.removed) {
+        gone.remove(position);
     }
     for Intent { added, .. } in intents {
         gone.extend(added.clone());
