@@ -211,7 +211,7 @@ impl ModelDirectory {
         }
         let mut account = self.head.account;
         for FoundRelease { entry, total_distance } in &found {
-            let (distance, total) = (UpperBound::new(entry.distance_bound), UpperBound::new(*total_distance));
+            let (distance, total) = (UpperBound::new(entry.distance_bound), *total_distance);
             account.n_releases = entry.release;
             // Some in between may be gone: the total of the certificate counts them too.
             account.distance_squares = (account.distance_squares + distance.squared()).max(total.squared());

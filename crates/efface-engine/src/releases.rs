@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use efface_core::model::{Release, ReleaseOutcome};
 use efface_core::noise::NoiseSource;
+use efface_core::rounding::UpperBound;
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
@@ -237,8 +238,8 @@ pub(crate) fn finish_publication(path: &Path, n_releases: usize) -> Result<(), E
 /// A release that is there under its name and that the account does not count, as its certificate tells of it.
 pub(crate) struct FoundRelease {
     pub(crate) entry: ReleaseEntry,
-    /// What all releases up to this one have spent together, in units of the distance: μ_total · s.
-    pub(crate) total_distance: f64,
+    /// Upper bound of what all releases up to this one have spent together, in units of the distance: μ_total · s.
+    pub(crate) total_distance: UpperBound,
 }
 
 /// All releases beyond the first `n_releases`.
@@ -273,8 +274,13 @@ pub(crate) fn uncounted(path: &Path, n_releases: usize) -> Result<Vec<FoundRelea
             reason: format!("what this release spent is not known: {error}"),
         })?;
         let Spent { n_removed, distance_bound, noise_std, mu_total, certified } = spent;
+        let numbers = [distance_bound, noise_std, mu_total];
+        if let Some(number) = numbers.into_iter().find(|number| !(*number >= 0.0 && number.is_finite())) {
+            let reason = format!("what this release spent must be positive and finite, got `{number}`");
+            return Err(EngineError::BadPublished { path: certificate, reason });
+        }
         let entry = ReleaseEntry { release, time: None, n_removed, distance_bound, certified };
-        found.push(FoundRelease { entry, total_distance: mu_total * noise_std });
+        found.push(FoundRelease { entry, total_distance: UpperBound::new(mu_total) * UpperBound::new(noise_std) });
     }
     Ok(found)
 }
