@@ -1,14 +1,17 @@
 //! Whether the parts of a directory belong together, looked at without changing anything: what an old backup brought
 //! back is told before the next change mends it.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use efface_data::{StoredRows, hex};
+use zeroize::Zeroizing;
 
 use crate::database::{Database, Head};
 use crate::error::EngineError;
 use crate::files::{self, ROWS};
+use crate::mending::is_later;
 use crate::state_file::{DIGEST_BYTES, StateFile};
 use crate::witness::Memory;
 
@@ -40,20 +43,16 @@ fn look(path: &Path, database: &Database, head: &Head) -> Result<Vec<String>, En
 /// The state that the database names is the newest one there is. Its content is checked when it is opened.
 fn state(path: &Path, head: &Head) -> Option<String> {
     let generations = files::state_generations(path).unwrap_or_default();
-    let later = |generation: &&u64| {
-        let file = files::state_path(path, **generation);
-        let state = fs::read(&file).ok().and_then(|bytes| StateFile::decode(&file, &bytes).ok());
-        state.is_some_and(|state| state.stamp.model == head.model && state.stamp.sequence > head.sequence)
+    let later = |generation: &u64| {
+        let file = files::state_path(path, *generation);
+        let bytes = fs::read(&file).map(Zeroizing::new).ok();
+        let state = bytes.and_then(|bytes| StateFile::decode(&file, &bytes).ok());
+        state.is_some_and(|state| state.stamp.model == head.model && is_later(&state, head))
     };
-    if generations.iter().filter(|generation| **generation > head.generation).any(|generation| later(&generation)) {
+    if generations.iter().filter(|generation| **generation > head.generation).any(later) {
         return Some("the database is older than the state".into());
     }
-    let file = files::state_path(path, head.generation);
-    let is_named = |bytes: Vec<u8>| {
-        let digest = bytes.len().checked_sub(DIGEST_BYTES).map(|at| hex::encode(&bytes[at..]));
-        digest.as_ref() == Some(&head.state)
-    };
-    if fs::read(&file).is_ok_and(is_named) {
+    if digest_of(&files::state_path(path, head.generation)).is_ok_and(|digest| digest == head.state) {
         return None;
     }
     Some(
@@ -64,6 +63,16 @@ fn state(path: &Path, head: &Head) -> Option<String> {
         }
         .into(),
     )
+}
+
+/// The digest at the end of a state file.
+fn digest_of(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut digest = [0; DIGEST_BYTES];
+    let at = file.metadata()?.len().checked_sub(DIGEST_BYTES as u64).ok_or(io::ErrorKind::UnexpectedEof)?;
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(&mut digest)?;
+    Ok(hex::encode(&digest))
 }
 
 /// No segment is older than the database says. One that is newer is at the end of a checkpoint.

@@ -83,12 +83,7 @@ pub(crate) fn find_state(
             others.push(state);
         }
     }
-    // A checkpoint that was cut short leaves the next state, of changes that the database has as intents.
-    let is_later = |state: &StateFile| {
-        state.stamp.sequence > head.sequence
-            || state.stamp.generation > head.generation + 1 && state.account.n_releases > head.account.n_releases
-    };
-    let later = others.iter().any(is_later);
+    let later = others.iter().any(|state| is_later(state, head));
     // A state knows no more removals than the database that named it.
     let forgetful = match &current {
         Some((_, state)) => database.n_suppressed()? < state.suppressed.len(),
@@ -107,6 +102,13 @@ pub(crate) fn find_state(
             Ok(Found::Other(other))
         }
     }
+}
+
+/// Whether a state knows of changes or releases that the database does not. A checkpoint that was cut short leaves the
+/// next state, of changes that the database has as intents and of a release that was not published.
+pub(crate) fn is_later(state: &StateFile, head: &Head) -> bool {
+    state.stamp.sequence > head.sequence
+        || state.stamp.generation > head.generation + 1 && state.account.n_releases > head.account.n_releases
 }
 
 /// Looks whether rows have been overwritten that database and state have as present: then both are older than the rows,
