@@ -12,12 +12,17 @@ use crate::rounding::{LowerBound, UNIT_ROUNDOFF, UpperBound};
 ///
 /// Exact for every ε ≥ 0 (Balle and Wang 2018, Theorem 8); docs/theory.md. Increasing in μ, decreasing in ε.
 pub fn delta(epsilon: f64, mu: UpperBound) -> UpperBound {
+    delta_enclosure(epsilon, mu).1
+}
+
+/// The same δ(ε, μ), rounded down and rounded up. A claim below the first is wrong, whoever computed it and however.
+pub fn delta_enclosure(epsilon: f64, mu: UpperBound) -> (LowerBound, UpperBound) {
     let mu = mu.get();
     if mu == 0.0 {
-        return UpperBound::ZERO;
+        return (LowerBound::new(0.0), UpperBound::ZERO);
     }
     if !mu.is_finite() || epsilon.is_nan() || epsilon < 0.0 {
-        return UpperBound::new(1.0);
+        return (LowerBound::new(1.0), UpperBound::new(1.0));
     }
     let (a, b) = (mu / 2.0 - epsilon / mu, -mu / 2.0 - epsilon / mu);
     let near = normal_cdf(a);
@@ -27,7 +32,13 @@ pub fn delta(epsilon: f64, mu: UpperBound) -> UpperBound {
     let spread = mu / 2.0 + epsilon / mu;
     let units = |x: f64| 24.0 + 4.0 * spread * (x.abs() + 1.0) + 4.0 * epsilon;
     let slack = UNIT_ROUNDOFF * (units(a) * near + units(b) * far) + f64::MIN_POSITIVE;
-    UpperBound::new((near - far).max(0.0) + slack).min(UpperBound::new(1.0))
+    // The series beyond −30 leaves out up to 2e-10 of e^ε Φ(b), which only the lower end must count.
+    let left_out = if b > -30.0 { 0.0 } else { 2e-10 * far };
+    let difference = (near - far).max(0.0);
+    (
+        LowerBound::new((difference - 2.0 * slack - left_out).max(0.0)),
+        UpperBound::new(difference + slack).min(UpperBound::new(1.0)),
+    )
 }
 
 /// The largest μ that is (ε, δ)-indistinguishable, rounded down: μ(1, 1e-4) = 0.3139….

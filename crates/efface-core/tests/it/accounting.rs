@@ -2,7 +2,7 @@
 //! extremes.
 
 use efface_core::accounting::Guarantee;
-use efface_core::accounting::gaussian::{delta, epsilon_at, gaussian_tail_factor, mu_limit};
+use efface_core::accounting::gaussian::{delta, delta_enclosure, epsilon_at, gaussian_tail_factor, mu_limit};
 use efface_core::rounding::UpperBound;
 use efface_testkit::{DoubleDouble, golden};
 
@@ -20,6 +20,16 @@ fn delta_is_at_least_the_exact_value_and_close_to_it() {
         // Far out in the tail the slack for rounding grows with the square of the distance.
         assert!(computed <= point.delta * (1.0 + 1e-8), "{computed:e} for {point:?}");
     }
+}
+
+#[test]
+fn the_enclosure_of_delta_holds_the_exact_value_and_little_more() {
+    for point in golden::gaussian_dp().deltas {
+        let (below, above) = delta_enclosure(point.epsilon, UpperBound::new(point.mu));
+        assert!(below.get() <= point.delta && point.delta <= above.get(), "{below:?} to {above:?} for {point:?}");
+        assert!(below.get() >= point.delta * (1.0 - 2e-8), "{below:?} for {point:?}");
+    }
+    assert_eq!(delta_enclosure(f64::NAN, UpperBound::new(1.0)).0.get(), 1.0, "nothing may be claimed of no number");
 }
 
 #[test]
