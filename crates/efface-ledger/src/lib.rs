@@ -30,8 +30,10 @@
 //! re-serialization, a note has one signature line, Ed25519 signatures are verified strictly. A file in which any byte
 //! was changed is refused; a file with something in it that this version does not know is refused as unsupported.
 
+pub mod checkpoint;
 mod encoding;
 pub mod key;
 pub mod merkle;
+pub mod note;
 #[cfg(test)]
 mod testing;
