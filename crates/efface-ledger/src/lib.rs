@@ -30,10 +30,13 @@
 //! re-serialization, a note has one signature line, Ed25519 signatures are verified strictly. A file in which any byte
 //! was changed is refused; a file with something in it that this version does not know is refused as unsupported.
 
+pub mod canonical;
 pub mod checkpoint;
 mod encoding;
+pub mod envelope;
 pub mod key;
 pub mod merkle;
 pub mod note;
+pub mod statement;
 #[cfg(test)]
 mod testing;
