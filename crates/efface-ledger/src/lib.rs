@@ -32,6 +32,7 @@
 
 pub mod canonical;
 pub mod checkpoint;
+pub mod consistency;
 mod encoding;
 pub mod envelope;
 pub mod key;
