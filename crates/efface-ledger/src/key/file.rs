@@ -1,6 +1,6 @@
 //! The file of a private key: its owner's alone, and never overwritten.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -22,7 +22,12 @@ impl SigningKey {
             io::ErrorKind::AlreadyExists => KeyError::Exists { path: path.to_owned() },
             _ => KeyError::io(path)(source),
         })?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(KeyError::io(path))?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        if let Err(source) = written {
+            // Best effort: a key that is not whole is of no use, and would be in the way of the next one.
+            let _ = fs::remove_file(path);
+            return Err(KeyError::io(path)(source));
+        }
         sync_parent(path)
     }
 

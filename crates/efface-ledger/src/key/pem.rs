@@ -41,7 +41,13 @@ impl SigningKey {
             label = EncryptedPrivateKeyInfoRef::PEM_LABEL;
         }
         let pem = document.to_pem(label, LineEnding::LF).map_err(KeyError::unreadable)?;
-        Ok(Zeroizing::new(format!("{NAME}{}\n{}", self.name, pem.as_str())))
+        let parts = [NAME, &self.name, "\n", &pem];
+        // As large as it will get: growing would leave copies of the key behind.
+        let mut text = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
+        for part in parts {
+            text.push_str(part);
+        }
+        Ok(text)
     }
 
     /// Reads what [`SigningKey::to_pem`] wrote.

@@ -85,9 +85,8 @@ impl FromStr for PublicKey {
         };
         super::check_name(name).map_err(|_| form("the name is empty or has blanks in it"))?;
         let tagged: [u8; 33] = encoding::decode_array(key).ok_or(form("the key is not 33 bytes in standard base64"))?;
-        let (tag, bytes) = tagged.split_first_chunk().map_or((0, None), |([tag], bytes)| (*tag, bytes.try_into().ok()));
-        let bytes: &[u8; 32] = bytes.ok_or(PublicKeyError::Point)?;
-        if tag != ED25519 {
+        let [tag, bytes @ ..] = &tagged;
+        if *tag != ED25519 {
             return Err(form("the key is of another kind than Ed25519"));
         }
         let key = VerifyingKey::from_bytes(bytes).map_err(|_| PublicKeyError::Point)?;
