@@ -75,12 +75,12 @@ pub fn open<'a>(note: &'a str, key: &PublicKey) -> Result<&'a str, NoteError> {
     let parts = line.strip_prefix(DASH).and_then(|parts| parts.split_once(' '));
     let (name, encoded) = parts.ok_or(NoteError::NotSigned)?;
     let bytes: [u8; 68] = encoding::decode_array(encoded).ok_or(NoteError::NotSigned)?;
-    let (hash, signature) = bytes.split_first_chunk::<4>().ok_or(NoteError::NotSigned)?;
-    if name != key.name() || *hash != key.key_hash() {
+    let [a, b, c, d, signature @ ..] = &bytes;
+    let hash = [*a, *b, *c, *d];
+    if name != key.name() || hash != key.key_hash() {
         let expected = describe(key.name(), key.key_hash());
-        return Err(NoteError::OtherKey { found: describe(name, *hash), expected });
+        return Err(NoteError::OtherKey { found: describe(name, hash), expected });
     }
-    let signature: &[u8; 64] = signature.try_into().map_err(|_| NoteError::NotSigned)?;
     if key.verify(text.as_bytes(), signature) { Ok(text) } else { Err(NoteError::Signature { name: name.to_owned() }) }
 }
 
