@@ -11,6 +11,7 @@
 
 use std::fmt;
 
+use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -51,6 +52,34 @@ impl IdKey {
         let mut digest = [0; IdDigest::BYTES];
         digest.copy_from_slice(&hasher.finalize()[..IdDigest::BYTES]);
         IdDigest(digest)
+    }
+}
+
+impl IdKey {
+    /// A commitment to a row that left: nobody can tell from it which row that was, or that two of them are of the same
+    /// row; whoever holds the key can show it.
+    ///
+    /// ```text
+    /// HMAC-SHA-256(key, "efface row" ‖ change ‖ index ‖ id digest)      change, index: u64, big-endian
+    /// ```
+    pub fn row_commitment(&self, change: u64, index: u64, id: IdDigest) -> [u8; 32] {
+        self.keyed(&[b"efface row", &change.to_be_bytes(), &index.to_be_bytes(), &id.0])
+    }
+
+    /// A salt for the commitment to the id of the request that a change was.
+    ///
+    /// ```text
+    /// HMAC-SHA-256(key, "efface request" ‖ change)
+    /// ```
+    pub fn request_salt(&self, change: u64) -> [u8; 32] {
+        self.keyed(&[b"efface request", &change.to_be_bytes()])
+    }
+
+    #[expect(clippy::missing_panics_doc, reason = "a key of any length is taken")]
+    fn keyed(&self, parts: &[&[u8]]) -> [u8; 32] {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&*self.0).expect("a key of any length is taken");
+        parts.iter().for_each(|part| mac.update(part));
+        mac.finalize().into_bytes().into()
     }
 }
 
@@ -111,6 +140,24 @@ mod tests {
             IdKey::new([8; 32]).digest(IdKind::Row, &RowId::Integer(5)),
         ] {
             assert_ne!(five, other);
+        }
+    }
+
+    #[test]
+    fn commitments_to_the_same_row_have_nothing_in_common() {
+        let key = IdKey::new([7; 32]);
+        let id = key.digest(IdKind::Row, &RowId::Integer(5));
+        let commitments = [
+            key.row_commitment(1, 0, id),
+            key.row_commitment(1, 1, id),
+            key.row_commitment(2, 0, id),
+            key.row_commitment(1, 0, key.digest(IdKind::Row, &RowId::Integer(6))),
+            IdKey::new([8; 32]).row_commitment(1, 0, id),
+            key.request_salt(1),
+            key.request_salt(2),
+        ];
+        for (i, one) in commitments.iter().enumerate() {
+            assert!(commitments[..i].iter().all(|other| other != one));
         }
     }
 

@@ -82,12 +82,21 @@ impl Fit {
         self.gradient = measurement.gradient;
     }
 
-    /// Measures the gradient at the current weights, in one pass.
+    /// Measures the gradient at the current weights, in one pass, and takes it over.
     pub(crate) fn measure(&mut self, objective: &Objective<'_>, rows: &dyn RowStore) -> Result<(), StoreError> {
-        let point = Point { problem: &self.problem, weights: &self.weights };
-        let measurement = objective.measure(rows, &point, self.perturbation.as_deref())?;
+        let measurement = self.measurement(objective, rows)?;
         self.accept(measurement);
         Ok(())
+    }
+
+    /// The gradient at the current weights, in one pass.
+    pub(crate) fn measurement(
+        &self,
+        objective: &Objective<'_>,
+        rows: &dyn RowStore,
+    ) -> Result<Measurement, StoreError> {
+        let point = Point { problem: &self.problem, weights: &self.weights };
+        objective.measure(rows, &point, self.perturbation.as_deref())
     }
 
     /// Forms the Hessian at the current weights. `false` when it cannot be factorized.

@@ -9,7 +9,7 @@ mod training;
 pub use fit::{Curvature, Fit};
 pub use plan::{BudgetRule, Mechanism, PlanError, TrainingConfig, TrainingPlan};
 pub use release::{Release, ReleaseAccount, ReleaseClaim, ReleaseOutcome};
-pub use settle::Settled;
+pub use settle::{Measured, Settled};
 pub use training::{Phase, TrainError, Trained};
 
 use crate::linalg::{TrackedMatrix, largest_eigenvalue};

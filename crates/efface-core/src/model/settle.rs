@@ -3,6 +3,7 @@
 use super::{Claim, Fit, Model};
 use crate::objective::Objective;
 use crate::residual::Rung;
+use crate::rounding::{LowerBound, UpperBound, norm, operations};
 use crate::rows::{RowStore, StoreError};
 use crate::train::{Descent, polish};
 
@@ -14,6 +15,15 @@ pub struct Settled {
     /// Hessians that had to be formed because a step on the old one gained too little.
     pub hessians: usize,
     /// What is claimed now.
+    pub claim: Claim,
+}
+
+/// What one pass over the rows proves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The exact residual is no smaller than this.
+    pub residual_at_least: LowerBound,
+    /// What may be claimed.
     pub claim: Claim,
 }
 
@@ -29,6 +39,29 @@ const FAR: f64 = 1e-3;
 const DESCENT_PASSES: usize = 100;
 
 impl Model {
+    /// What one pass over the rows proves of the weights as they are, whatever is claimed of them. Nothing is changed.
+    ///
+    /// The exact residual lies between the two ends of the measured one: a claim below the lower end is wrong.
+    pub fn measure(&self, rows: &dyn RowStore) -> Result<Measured, StoreError> {
+        let objective = self.plan.objective();
+        let (mut least, mut residuals, mut distances) = (0.0, UpperBound::ZERO, UpperBound::ZERO);
+        for fit in &self.state.fits {
+            let measurement = fit.measurement(&objective, rows)?;
+            let computed = norm(&measurement.gradient);
+            // `computed` is rounded up by some n + 2 units at most: twice that is taken off.
+            let slack = computed * operations(2 * measurement.gradient.len() + 8) + measurement.error;
+            let lower = LowerBound::new(computed.get()).minus(slack);
+            least += lower.times(lower).get();
+            let residual = computed + measurement.error;
+            residuals += residual.squared();
+            distances += residual.over(objective.strong_convexity(measurement.n_rows)).squared();
+        }
+        let claim =
+            Claim { gradient_residual: residuals.sqrt(), distance_bound: distances.sqrt(), rung: Rung::Measured };
+        let rounding = operations(self.state.fits.len() + 2).get();
+        Ok(Measured { residual_at_least: LowerBound::new(f64::sqrt(least) * (1.0 - rounding)), claim })
+    }
+
     /// Measures the residual and steps until it is at most `tolerance` (`None`: the plan's), or as small as rounding
     /// allows.
     ///
