@@ -6,11 +6,11 @@
 //!   "payload": "eyJf…",
 //!   "payloadType": "application/vnd.in-toto+json",
 //!   "signatures": [ { "keyid": "3d5f…", "sig": "7nQk…" } ],
-//!   "log": { "position": 2, "inclusion": [ "qg4c…" ], "checkpoint": "example.org/churn\n3\n…" }
+//!   "log": { "checkpoint": "example.org/churn\n3\n…", "proofs": [ { "position": 2, "inclusion": [ "qg4c…" ] } ] }
 //! }
 //! ```
 //!
-//! The entry in the log is the file without `log`, so the signature is on record together with the payload.
+//! The first proof is that of the entry that belongs to the payload; others may follow. `verify` says which.
 
 mod error;
 #[cfg(test)]
@@ -18,12 +18,11 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::error::{EnvelopeError, LogError};
+pub use self::error::EnvelopeError;
 use crate::canonical;
-use crate::checkpoint::Checkpoint;
 use crate::encoding;
 use crate::key::{PublicKey, SigningKey};
-use crate::merkle::{self, Hash};
+use crate::merkle::Hash;
 
 /// The one type of payload that is verified: an in-toto statement.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -49,16 +48,23 @@ struct Signature {
     sig: [u8; 64],
 }
 
-/// Where in the log an envelope is, and the proof of it.
+/// Where in the log an envelope is, and the proofs of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogProof {
+    /// A signed checkpoint of the log.
+    pub checkpoint: String,
+    /// Proofs that lead to its root.
+    pub proofs: Vec<EntryProof>,
+}
+
+/// The proof that an entry is in the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryProof {
     /// Which entry of the log it is, from 0.
     pub position: u64,
     /// From the entry up to the root.
     #[serde(with = "encoding::hashes")]
     pub inclusion: Vec<Hash>,
-    /// The signed checkpoint with that root.
-    pub checkpoint: String,
 }
 
 impl Envelope {
@@ -85,8 +91,7 @@ impl Envelope {
         canonical::plain_to_text(self)
     }
 
-    /// The payload, if it is an in-toto statement and the signature is that of the key. The log is not looked at: see
-    /// [`Envelope::verify_log`].
+    /// The payload, if it is an in-toto statement and the signature is that of the key. The log is not looked at.
     pub fn verify(&self, key: &PublicKey) -> Result<&[u8], EnvelopeError> {
         if self.payload_type != PAYLOAD_TYPE {
             return Err(EnvelopeError::PayloadType { found: self.payload_type.clone() });
@@ -99,20 +104,6 @@ impl Envelope {
             return Err(EnvelopeError::Signature);
         }
         Ok(&self.payload)
-    }
-
-    /// The checkpoint of the log that this envelope is shown to be in: the proof leads to its root, it is signed by the
-    /// key, and it is of the log named `origin`.
-    pub fn verify_log(&self, key: &PublicKey, origin: &str) -> Result<Checkpoint, LogError> {
-        let log = self.log.as_ref().ok_or(LogError::NotLogged)?;
-        let checkpoint = Checkpoint::open(&log.checkpoint, key, origin)?;
-        merkle::verify_inclusion(&self.leaf_hash(), log.position, checkpoint.size, &log.inclusion, &checkpoint.root)?;
-        Ok(checkpoint)
-    }
-
-    /// The hash of the envelope's entry in the log: of its text without `log`.
-    pub fn leaf_hash(&self) -> Hash {
-        merkle::leaf_hash(Self { log: None, ..self.clone() }.to_text().as_bytes())
     }
 
     /// The type of the payload. Not verified.

@@ -4,6 +4,9 @@
 //! | part | what it is |
 //! |---|---|
 //! | [`key`] | Ed25519 keys: the private key as PKCS#8 PEM, with or without a passphrase; the public key as one line |
+//! | [`certificate`] | what certificates say, of a release, a request, a withdrawal |
+//! | [`entry`] | what the log says, without personal data |
+//! | [`verify`] | checking a certificate, offline |
 //! | [`statement`] | what is claimed about which file: an in-toto statement |
 //! | [`envelope`] | a signed statement with its place in the log: a DSSE envelope, the file that is handed over |
 //! | [`merkle`] | the log as a Merkle tree of RFC 6962: stored hashes, roots, proofs and their verification |
@@ -19,8 +22,8 @@
 //!                            ▲ signed                          ▲ signed                     ▲ signed
 //! ```
 //!
-//! A certificate is a statement in a signed envelope. The envelope without its proof is a leaf of the log; the proof is
-//! added to the same file, with the signed checkpoint that it leads to. So one file and one public key are enough to
+//! A certificate is a statement in a signed envelope. Its entry in the log names the digest of the payload; the proof
+//! that the entry is there is added to the same file, with the signed checkpoint that it leads to. So one file and one public key are enough to
 //! see that the certificate is genuine and that its issuer is bound to having issued it. Two checkpoints of one log and
 //! the file between them show that nothing was taken out or rewritten in the meantime.
 //!
@@ -31,9 +34,11 @@
 //! was changed is refused; a file with something in it that this version does not know is refused as unsupported.
 
 pub mod canonical;
+pub mod certificate;
 pub mod checkpoint;
 pub mod consistency;
 mod encoding;
+pub mod entry;
 pub mod envelope;
 pub mod key;
 pub mod merkle;
@@ -41,3 +46,4 @@ pub mod note;
 pub mod statement;
 #[cfg(test)]
 mod testing;
+pub mod verify;

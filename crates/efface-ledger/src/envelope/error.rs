@@ -4,8 +4,6 @@ use thiserror::Error;
 
 use super::PAYLOAD_TYPE;
 use crate::canonical::CanonicalError;
-use crate::checkpoint::CheckpointError;
-use crate::merkle::ProofError;
 
 /// Why an envelope was not read, or its signature not accepted.
 #[derive(Debug, Error)]
@@ -53,19 +51,4 @@ impl From<CanonicalError> for EnvelopeError {
             CanonicalError::NotCanonical { offset } => Self::NotCanonical { offset },
         }
     }
-}
-
-/// Why an envelope is not shown to be in the log.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum LogError {
-    /// The envelope does not say where in the log it is.
-    #[error("the envelope has no proof that it is in the log")]
-    NotLogged,
-    /// The checkpoint is not one, not signed by the key, or of another log.
-    #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
-    /// The proof does not lead from the envelope to the checkpoint.
-    #[error(transparent)]
-    Proof(#[from] ProofError),
 }

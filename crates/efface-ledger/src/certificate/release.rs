@@ -1,0 +1,234 @@
+//! The certificate of a release: enough for a stranger to recompute the claim, and what it does not cover.
+
+use efface_core::accounting::Guarantee;
+use serde::{Deserialize, Serialize};
+
+use super::Predicate;
+use crate::entry::{Entry, Event};
+
+/// Claims of one release. Every number of the guarantee is rounded the safe way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReleaseCertificate {
+    /// Tag of this form. Its meaning never changes.
+    pub schema: String,
+    /// Program and version that wrote it.
+    pub software: String,
+    /// A random name that tells this model from others.
+    pub model: String,
+    /// When, in UTC (RFC 3339).
+    pub issued: String,
+    /// SHA-256 of the public key that signs.
+    pub key_id: String,
+    /// Where it stands in the log.
+    pub log: LogPosition,
+    /// k.
+    pub release: usize,
+    /// Whether the randomness behind it was unpredictable. If not, nothing below is promised.
+    pub certified: bool,
+    /// Rows removed on request before this release, over the model's life.
+    pub n_removed: usize,
+    /// Requests since the previous release, which this one covers.
+    pub requests: Vec<CoveredRequest>,
+    /// What changed since the previous release, and what an observer of both could learn.
+    pub since_previous: SincePrevious,
+    /// When releases are made.
+    pub policy: ReleasePolicy,
+    /// Earlier releases that were withdrawn.
+    pub revoked: Vec<usize>,
+    /// `release` or `objective`.
+    pub mechanism: String,
+    /// Tag of the loss.
+    pub loss: String,
+    /// λ.
+    pub l2: f64,
+    /// How rows are scaled.
+    pub scale: String,
+    /// Whether a constant was appended to every row.
+    pub intercept: bool,
+    /// R: bound on the norm of every row.
+    pub row_norm_bound: f64,
+    /// Rows of each problem: `distance_bound` is a residual over λ times these.
+    pub n_rows: Vec<usize>,
+    /// Fraction of the negatives that each problem keeps, by a salted hash of the id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub negatives: Option<f64>,
+    /// Number of problems that are published jointly.
+    pub n_problems: usize,
+    /// Weights per problem, the intercept included.
+    pub dim: usize,
+    /// What the bounds rest on.
+    pub rung: String,
+    /// Which constants the bounds use.
+    pub gamma: String,
+    /// Upper bound of the gradient left behind, as claimed.
+    pub gradient_residual: f64,
+    /// r: upper bound of the distance to the retrained weights, as claimed: a step of a scale that does not depend on the
+    /// rows. Rounding to the lattice is counted.
+    pub distance_bound: f64,
+    /// How the removal budget follows from σ, ε and δ (mechanism `objective`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<String>,
+    /// Law of the noise.
+    pub law: String,
+    /// Its scale.
+    pub noise_std: f64,
+    /// Step of the lattice on which weights and noise lie, where the noise is exact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lattice_step: Option<f64>,
+    /// μ of this release (ε under the gamma law).
+    pub mu: f64,
+    /// What earlier releases of the model spent.
+    pub spent_before: SpentBefore,
+    /// μ of all releases together.
+    pub mu_total: f64,
+    /// The most that the promise allows.
+    pub mu_limit: f64,
+    /// Promised for the model's life by removal alone.
+    pub promise: Guarantee,
+    /// What a private feature extractor spent, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extractor: Option<Guarantee>,
+    /// ε promised for the model's life, the extractor's share included.
+    pub epsilon: f64,
+    /// δ likewise.
+    pub delta: f64,
+    /// The least ε that the releases so far prove at this δ, the extractor's share included.
+    pub epsilon_spent: f64,
+    /// δ(ε) at `mu_total`, without the extractor.
+    pub curve: Vec<CurvePoint>,
+    /// How numbers were computed.
+    pub arithmetic: Arithmetic,
+    /// Against whom the claim holds.
+    pub adversary: Adversary,
+    /// Limits of the proof that the claim rests on.
+    pub limits: Vec<String>,
+    /// What the claim does not cover.
+    pub outside_scope: Vec<String>,
+    /// Columns whose schema entries were proposed from the rows and are not marked public: outside the claim, too. Names
+    /// only; the values of an entry may be somebody's.
+    pub not_public: Vec<String>,
+}
+
+/// Where a certificate stands in the log. Its proof is beside the signed part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogPosition {
+    /// Name of the log.
+    pub origin: String,
+    /// Number of its entry, counted from 0.
+    pub position: u64,
+}
+
+/// A request that a release covers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoveredRequest {
+    /// Its id as it was given, or `change-N`.
+    pub id: String,
+    /// When it was carried out.
+    pub time: String,
+    /// Which change of the model it was.
+    pub change: u64,
+    /// Rows removed.
+    pub n_rows: usize,
+    /// The commitment to them.
+    pub rows: Option<String>,
+    /// Salt of the log's commitment to the id; none where no id was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub salt: Option<String>,
+    /// Its entry in the log.
+    pub position: u64,
+}
+
+/// What changed between two releases.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SincePrevious {
+    /// The release before; none for the first.
+    pub release: Option<usize>,
+    /// SHA-256 of the payload of its certificate.
+    pub certificate: Option<String>,
+    /// People (rows, where rows have no subject) whose rows left or changed.
+    pub n_people: usize,
+    /// Rows removed on request.
+    pub n_removed: usize,
+    /// Rows corrected.
+    pub n_corrected: usize,
+    /// Rows added.
+    pub n_added: usize,
+    /// What whoever has both releases could learn.
+    pub exposure: String,
+}
+
+/// When releases are made. Without either, whenever one is asked for; with both, when the first of them is reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReleasePolicy {
+    /// So many people's rows must have left or changed since the release before.
+    pub min_removals: Option<usize>,
+    /// So many seconds must have passed since the release before.
+    pub every_seconds: Option<u64>,
+}
+
+/// What earlier releases spent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpentBefore {
+    /// How many there were.
+    pub n_releases: usize,
+    /// Σ r_j² of their claimed distances.
+    pub distance_squares: f64,
+    /// Σ r_j.
+    pub distances: f64,
+}
+
+/// One point of δ(ε).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// ε.
+    pub epsilon: f64,
+    /// δ, rounded up.
+    pub delta: f64,
+}
+
+/// How numbers were computed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arithmetic {
+    /// Residuals and distances.
+    pub bounds: String,
+    /// The noise.
+    pub noise: String,
+}
+
+/// Against whom the claim holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Adversary {
+    /// Whether it may have kept a model from before the removal.
+    pub sees_prior_release: bool,
+    /// Whether it may have all releases after the removal.
+    pub sees_later_releases: bool,
+    /// Whether it may choose removals after seeing releases.
+    pub adaptive_requests: bool,
+    /// Whether the secret state must have stayed secret.
+    pub secret_state: bool,
+}
+
+impl Predicate for ReleaseCertificate {
+    const SCHEMA: &str = "efface-release-certificate-1";
+    const TYPE: &str = "urn:efface:certificate:release:1";
+
+    fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn key_id(&self) -> &str {
+        &self.key_id
+    }
+
+    fn log(&self) -> &LogPosition {
+        &self.log
+    }
+
+    fn entry(&self, certificate: String) -> Entry {
+        Entry::new(&self.issued, Event::Release { release: self.release, certificate })
+    }
+}

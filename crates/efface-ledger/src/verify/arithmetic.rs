@@ -1,0 +1,219 @@
+//! The numbers of a release certificate, computed again. A claim is refused when it is provably too good: below what the
+//! certificate's own numbers give when everything is rounded in its favour.
+#![doc = include_str!("arithmetic.md")]
+
+use efface_core::accounting::gaussian;
+use efface_core::rounding::{LowerBound, UpperBound};
+
+use super::check::Check;
+use crate::certificate::ReleaseCertificate;
+
+/// All checks of numbers.
+pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
+    let numbers = Check::of("numbers", numbers(certificate));
+    if !is_passed(&numbers) {
+        return vec![numbers];
+    }
+    let checks: [(&'static str, fn(&ReleaseCertificate) -> Result<String, String>); 7] = [
+        ("residual", residual),
+        ("mu", mu),
+        ("total", total),
+        ("limit", limit),
+        ("epsilon", epsilon),
+        ("curve", curve),
+        ("lattice", lattice),
+    ];
+    [numbers].into_iter().chain(checks.map(|(name, check)| Check::of(name, check(certificate)))).collect()
+}
+
+/// Every number is one, and the sizes fit each other.
+fn numbers(c: &ReleaseCertificate) -> Result<String, String> {
+    let extractor = c.extractor.unwrap_or(efface_core::accounting::Guarantee { epsilon: 0.0, delta: 0.0 });
+    let named = [
+        ("l2", c.l2),
+        ("row_norm_bound", c.row_norm_bound),
+        ("gradient_residual", c.gradient_residual),
+        ("distance_bound", c.distance_bound),
+        ("noise_std", c.noise_std),
+        ("mu", c.mu),
+        ("mu_total", c.mu_total),
+        ("mu_limit", c.mu_limit),
+        ("epsilon", c.epsilon),
+        ("delta", c.delta),
+        ("epsilon_spent", c.epsilon_spent),
+        ("spent_before.distance_squares", c.spent_before.distance_squares),
+        ("spent_before.distances", c.spent_before.distances),
+        ("promise.epsilon", c.promise.epsilon),
+        ("promise.delta", c.promise.delta),
+        ("extractor.epsilon", extractor.epsilon),
+        ("extractor.delta", extractor.delta),
+    ];
+    let curve = c.curve.iter().flat_map(|point| [("curve.epsilon", point.epsilon), ("curve.delta", point.delta)]);
+    if let Some((name, value)) = named.into_iter().chain(curve).find(|(_, value)| !(*value >= 0.0 && value.is_finite()))
+    {
+        return Err(format!("{name} must be a finite number of at least 0, got `{value}`"));
+    }
+    if c.l2 <= 0.0 || c.row_norm_bound <= 0.0 {
+        return Err(format!("l2 and row_norm_bound must be above 0, got `{}` and `{}`", c.l2, c.row_norm_bound));
+    }
+    if c.n_problems == 0 || c.dim == 0 || c.n_rows.len() != c.n_problems || c.n_rows.contains(&0) {
+        let rows = c.n_rows.len();
+        return Err(format!("{} problems of {} weights, and rows of {rows} problems", c.n_problems, c.dim));
+    }
+    if c.release == 0 || c.spent_before.n_releases + 1 != c.release {
+        let before = c.spent_before.n_releases;
+        return Err(format!("release {} cannot come after {before} releases", c.release));
+    }
+    Ok("every number is finite, and the sizes fit each other".into())
+}
+
+/// Residual and distance say the same: `r = ‖∇L‖/(λ n)`.
+fn residual(c: &ReleaseCertificate) -> Result<String, String> {
+    let (least, most) = (c.n_rows.iter().min(), c.n_rows.iter().max());
+    let rows = |n: Option<&usize>| n.map_or(0.0, |n| *n as f64);
+    let (shortest, longest) = (c.gradient_residual / (c.l2 * rows(most)), c.gradient_residual / (c.l2 * rows(least)));
+    // Under mechanism `release` the residual is what the claimed distance allows; under `objective` it is the other way round.
+    let fits = c.distance_bound >= shortest * (1.0 - AGREEMENT) && c.distance_bound <= longest * (1.0 + AGREEMENT);
+    if fits {
+        return Ok(format!("a residual of {:e} is a distance of at most {:e}", c.gradient_residual, c.distance_bound));
+    }
+    Err(format!(
+        "a residual of {:e} over λ·n is a distance of {shortest:e} to {longest:e}, claimed is {:e}",
+        c.gradient_residual, c.distance_bound
+    ))
+}
+
+/// `μ = r/s` under mechanism `release`, `‖∇L_b‖/σ` under `objective`.
+fn mu(c: &ReleaseCertificate) -> Result<String, String> {
+    if c.noise_std == 0.0 {
+        let nothing = c.mu == 0.0 && c.mu_total == 0.0 && c.mu_limit == 0.0;
+        return if nothing {
+            Ok("no noise, and nothing is claimed to be hidden by it".into())
+        } else {
+            Err(format!("without noise mu must be 0, claimed is {:e}", c.mu))
+        };
+    }
+    let moved = if c.mechanism == "objective" { c.gradient_residual } else { c.distance_bound };
+    let least = ratio(moved, c.noise_std);
+    if c.mu >= least {
+        return Ok(format!("{moved:e} over a noise of {:e} is {:e}", c.noise_std, c.mu));
+    }
+    Err(format!("{moved:e} over a noise of {:e} is {least:e}, claimed is {:e}", c.noise_std, c.mu))
+}
+
+/// `μ_total = √(Σ r_j²)/s` over all releases, this one included; `Σ r_j / scale` under the gamma law. Under mechanism
+/// `objective` one perturbation serves all releases, each taken alone.
+fn total(c: &ReleaseCertificate) -> Result<String, String> {
+    let (r, before) = (c.distance_bound, c.spent_before);
+    let least = match (&*c.mechanism, &*c.law) {
+        _ if c.noise_std == 0.0 => 0.0,
+        ("objective", _) => c.mu,
+        (_, "gamma") => ratio((before.distances + r).next_down(), c.noise_std),
+        _ => {
+            let squares = (before.distance_squares + (r * r).next_down()).next_down().max(0.0);
+            ratio(squares.sqrt().next_down(), c.noise_std)
+        }
+    };
+    if c.mu_total >= least && c.mu_total >= c.mu {
+        return Ok(format!("all {} releases together: {:e}", c.release, c.mu_total));
+    }
+    Err(format!("all {} releases together come to {least:e}, claimed is {:e}", c.release, c.mu_total))
+}
+
+/// What is spent is within what the promise allows, and that follows from the promise.
+fn limit(c: &ReleaseCertificate) -> Result<String, String> {
+    if c.mu_total > c.mu_limit {
+        return Err(format!("{:e} is spent where {:e} is allowed", c.mu_total, c.mu_limit));
+    }
+    let (epsilon, delta) = (c.promise.epsilon, c.promise.delta);
+    let follows = match &*c.law {
+        _ if c.noise_std == 0.0 => epsilon == 0.0 && delta == 0.0,
+        "gamma" => c.mu_limit <= epsilon && delta == 0.0,
+        _ => proves(epsilon, c.mu_limit, delta),
+    };
+    if follows {
+        return Ok(format!("{:e} of {:e} is spent", c.mu_total, c.mu_limit));
+    }
+    Err(format!("a limit of {:e} does not follow from the promise ({epsilon}, {delta})", c.mu_limit))
+}
+
+/// δ from μ and ε, and the shares of removal and extractor.
+fn epsilon(c: &ReleaseCertificate) -> Result<String, String> {
+    let extractor = c.extractor.unwrap_or(efface_core::accounting::Guarantee { epsilon: 0.0, delta: 0.0 });
+    let least = ((c.promise.epsilon + extractor.epsilon).next_down(), (c.promise.delta + extractor.delta).next_down());
+    if c.epsilon < least.0 || c.delta < least.1 {
+        return Err(format!(
+            "removal and extractor together promise ({}, {}), claimed is ({}, {})",
+            least.0, least.1, c.epsilon, c.delta
+        ));
+    }
+    // One step up: the share was added with one rounding.
+    let share = (c.epsilon_spent - extractor.epsilon).next_up().max(0.0);
+    let proved = match &*c.law {
+        _ if c.noise_std == 0.0 => true,
+        "gamma" => share >= c.mu_total,
+        _ => proves(share, c.mu_total, c.promise.delta),
+    };
+    if proved && c.epsilon_spent <= c.epsilon {
+        return Ok(format!("the releases so far prove ε = {:e} at δ = {:e}", c.epsilon_spent, c.delta));
+    }
+    Err(format!("mu_total {:e} does not prove ε = {:e} at δ = {:e}", c.mu_total, c.epsilon_spent, c.promise.delta))
+}
+
+/// Every point of δ(ε).
+fn curve(c: &ReleaseCertificate) -> Result<String, String> {
+    let holds = |point: &&crate::certificate::CurvePoint| match &*c.law {
+        _ if c.noise_std == 0.0 => true,
+        "gamma" => point.epsilon >= c.mu_total || point.delta >= 1.0,
+        _ => proves(point.epsilon, c.mu_total, point.delta),
+    };
+    match c.curve.iter().find(|point| !holds(point)) {
+        None => Ok(format!("{} points of δ(ε) hold", c.curve.len())),
+        Some(point) => {
+            Err(format!("mu_total {:e} does not prove δ = {:e} at ε = {}", c.mu_total, point.delta, point.epsilon))
+        }
+    }
+}
+
+/// Noise that is called exact lies on a lattice whose rounding is part of the distance.
+fn lattice(c: &ReleaseCertificate) -> Result<String, String> {
+    let Some(step) = c.lattice_step else {
+        return if c.arithmetic.noise == "exact" {
+            Err("the noise is called exact, and no lattice is named".into())
+        } else {
+            Ok("no lattice: the noise is not claimed to be exact".into())
+        };
+    };
+    let power_of_two =
+        step > 0.0 && step.is_finite() && (step / 2f64.powi(step.log2().round() as i32) - 1.0).abs() == 0.0;
+    if !power_of_two {
+        return Err(format!("lattice_step must be a power of two, got `{step}`"));
+    }
+    let charge = ((c.dim as f64) * (c.n_problems as f64)).sqrt() * step;
+    if charge <= c.distance_bound {
+        return Ok(format!(
+            "rounding to steps of {step:e} moves the weights by {charge:e}, which is within the distance"
+        ));
+    }
+    Err(format!(
+        "rounding to steps of {step:e} moves the weights by {charge:e}, beyond the distance {:e}",
+        c.distance_bound
+    ))
+}
+
+/// Whether μ is not provably more than (ε, δ) allows.
+fn proves(epsilon: f64, mu: f64, delta: f64) -> bool {
+    gaussian::delta_enclosure(epsilon, UpperBound::new(mu)).0.get() <= delta
+}
+
+/// A quotient, rounded down.
+fn ratio(numerator: f64, denominator: f64) -> f64 {
+    LowerBound::new(numerator).over(UpperBound::new(denominator)).get()
+}
+
+fn is_passed(check: &Check) -> bool {
+    check.outcome == super::CheckOutcome::Passed
+}
+
+/// Residual and distance are the same claim in two units: they agree to rounding.
+const AGREEMENT: f64 = 1e-9;

@@ -1,0 +1,259 @@
+//! Checking a certificate, offline, with nothing but its file, a public key, and what else is at hand: the model file, a
+//! checkpoint of the log, a revocation.
+//!
+//! ```text
+//! form ─▶ signature ─▶ tags ─▶ model ─▶ log ─▶ checkpoint ─▶ arithmetic ─▶ labels ─▶ revocation
+//! ```
+//!
+//! Each check has its own outcome and message. What is not known is "unsupported", never valid.
+
+mod arithmetic;
+mod check;
+mod labels;
+mod log;
+
+pub use check::{Check, CheckOutcome, Verdict, Verification};
+pub use labels::exposure;
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use self::log::Expected;
+use crate::certificate::{Predicate, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate};
+use crate::entry::{Change, Entry, Event, request_commitment};
+use crate::envelope::{Envelope, EnvelopeError, PAYLOAD_TYPE};
+use crate::key::PublicKey;
+use crate::statement::{Statement, StatementError, Subject};
+
+/// What a verifier has besides the certificate.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Evidence<'a> {
+    /// The issuer's public key, from a source that the verifier trusts.
+    pub key: Option<&'a PublicKey>,
+    /// The model file.
+    pub model: Option<&'a [u8]>,
+    /// A signed checkpoint of the log, from elsewhere.
+    pub checkpoint: Option<&'a str>,
+    /// A file that links that checkpoint and the certificate's.
+    pub consistency: Option<&'a [u8]>,
+    /// A signed revocation.
+    pub revocation: Option<&'a [u8]>,
+}
+
+/// A certificate that could be read. Nothing of it is verified.
+#[derive(Clone, Debug)]
+pub enum Document {
+    /// Of a release.
+    Release(Box<ReleaseCertificate>),
+    /// Of a request.
+    Request(Box<RequestCertificate>),
+    /// A withdrawal.
+    Revocation(Box<RevocationCertificate>),
+}
+
+/// Reads a certificate without verifying it; the check that fails where it cannot be read.
+pub fn read(certificate: &[u8]) -> Result<Document, Check> {
+    Ok(open(certificate)?.document)
+}
+
+/// Checks a certificate with what evidence there is.
+pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
+    let Opened { envelope, payload_digest, subject, document } = match open(certificate) {
+        Ok(opened) => opened,
+        Err(check) => return Verification::of(vec![check]),
+    };
+    let mut checks = vec![Check::passed("form", "the file is whole and in its one accepted spelling")];
+    checks.push(signature(&envelope, evidence.key));
+    let digest = hex::encode(payload_digest);
+    match &document {
+        Document::Release(certificate) => {
+            checks.extend([labels::known(certificate), labels::certified(certificate)]);
+            checks.push(issuer(&envelope, &**certificate));
+            checks.push(model_file(&subject, evidence.model));
+            checks.extend(in_log(&envelope, &**certificate, digest, Vec::new(), evidence));
+            checks.extend(arithmetic::checks(certificate));
+            checks.extend([labels::labels(certificate), labels::requests(certificate)]);
+            checks.extend(revocation(&envelope, certificate, evidence));
+        }
+        Document::Request(certificate) => {
+            checks.push(issuer(&envelope, &**certificate));
+            let (check, shown) = request(&subject, certificate);
+            checks.push(check);
+            checks.extend(in_log(&envelope, &**certificate, digest, shown, evidence));
+        }
+        Document::Revocation(certificate) => {
+            checks.push(issuer(&envelope, &**certificate));
+            checks.push(model_file(&subject, evidence.model));
+            checks.extend(in_log(&envelope, &**certificate, digest, Vec::new(), evidence));
+        }
+    }
+    Verification::of(checks)
+}
+
+struct Opened {
+    envelope: Envelope,
+    payload_digest: [u8; 32],
+    subject: Vec<Subject>,
+    document: Document,
+}
+
+fn open(certificate: &[u8]) -> Result<Opened, Check> {
+    let envelope = Envelope::parse(certificate).map_err(|error| match error {
+        EnvelopeError::Unsupported { .. } => Check::unsupported("form", error.to_string()),
+        error => Check::failed("form", format!("not a certificate: {error}")),
+    })?;
+    if envelope.payload_type() != PAYLOAD_TYPE {
+        return Err(Check::unsupported("form", format!("payload type `{}` is not known", envelope.payload_type())));
+    }
+    let payload = envelope.unverified_payload();
+    let (subject, document) = document(payload)?;
+    let payload_digest = Sha256::digest(payload).into();
+    Ok(Opened { payload_digest, subject, document, envelope })
+}
+
+/// What the payload says, by the type of its predicate.
+fn document(payload: &[u8]) -> Result<(Vec<Subject>, Document), Check> {
+    #[derive(Deserialize)]
+    struct Kind {
+        #[serde(rename = "predicateType")]
+        predicate_type: String,
+    }
+
+    let kind: Kind = serde_json::from_slice(payload)
+        .map_err(|error| Check::failed("form", format!("its payload is not a statement: {error}")))?;
+    match &*kind.predicate_type {
+        ReleaseCertificate::TYPE => typed(payload, Document::Release),
+        RequestCertificate::TYPE => typed(payload, Document::Request),
+        RevocationCertificate::TYPE => typed(payload, Document::Revocation),
+        other => Err(Check::unsupported("form", format!("certificates of type `{other}` are not known"))),
+    }
+}
+
+fn typed<P: Predicate>(
+    payload: &[u8],
+    document: impl FnOnce(Box<P>) -> Document,
+) -> Result<(Vec<Subject>, Document), Check> {
+    let statement: Statement<P> = Statement::from_payload(payload).map_err(|error| match error {
+        StatementError::Unsupported { .. } | StatementError::Type { .. } => {
+            Check::unsupported("form", error.to_string())
+        }
+        error => Check::failed("form", error.to_string()),
+    })?;
+    if statement.predicate.schema() != P::SCHEMA {
+        let message = format!("schema `{}` is not known; expected `{}`", statement.predicate.schema(), P::SCHEMA);
+        return Err(Check::unsupported("form", message));
+    }
+    Ok((statement.subject, document(Box::new(statement.predicate))))
+}
+
+fn signature(envelope: &Envelope, key: Option<&PublicKey>) -> Check {
+    let Some(key) = key else {
+        return Check::not_checked(check::SIGNATURE, "no public key was given: anybody may have written this");
+    };
+    match envelope.verify(key) {
+        Ok(_) => Check::passed(check::SIGNATURE, format!("signed by {} ({})", key.name(), key.id())),
+        Err(error) => Check::failed(check::SIGNATURE, error.to_string()),
+    }
+}
+
+/// The certificate names the key that signed it.
+fn issuer(envelope: &Envelope, predicate: &impl Predicate) -> Check {
+    let (named, signed) = (predicate.key_id(), envelope.key_id());
+    Check::of(
+        "issuer",
+        if named == signed {
+            Ok(format!("model {}", predicate.model()))
+        } else {
+            Err(format!("it names key {named}, and is signed by {signed}"))
+        },
+    )
+}
+
+/// The model file is the one that was certified.
+fn model_file(subject: &[Subject], model: Option<&[u8]>) -> Check {
+    let Some(model) = model else {
+        return Check::not_checked("model", "no model file was given: that it is the certified one was not checked");
+    };
+    let found: [u8; 32] = Sha256::digest(model).into();
+    let certified = subject.iter().find(|subject| subject.digest.sha256 == found);
+    Check::of(
+        "model",
+        match certified {
+            Some(subject) => Ok(format!("the file is {}, as certified", subject.name)),
+            None => Err(format!("the model file is not the certified one: its SHA-256 is {}", hex::encode(found))),
+        },
+    )
+}
+
+/// The certificate's own entry, and those `shown` with it, are in the log.
+fn in_log(
+    envelope: &Envelope,
+    predicate: &impl Predicate,
+    digest: String,
+    shown: Vec<Expected>,
+    evidence: &Evidence<'_>,
+) -> Vec<Check> {
+    let Some(key) = evidence.key else {
+        return vec![Check::not_checked("log", "no public key was given to check the log's checkpoint with")];
+    };
+    let own = Expected { position: predicate.log().position, entry: predicate.entry(digest) };
+    let expected: Vec<Expected> = std::iter::once(own).chain(shown).collect();
+    match log::included(envelope, predicate.log(), &expected, key) {
+        Err(check) => vec![check],
+        Ok(checkpoint) => {
+            let message =
+                format!("entry {} of {} in the log {}", expected[0].position, checkpoint.size, checkpoint.origin);
+            let passed = Check::passed("log", message);
+            std::iter::once(passed).chain(log::continues(&checkpoint, evidence, key)).collect()
+        }
+    }
+}
+
+/// What a request certificate says fits together; the entry of the request, if the log still has it.
+fn request(subject: &[Subject], c: &RequestCertificate) -> (Check, Vec<Expected>) {
+    let commitment = c.request.salt.as_ref().map(|salt| request_commitment(salt, &c.request.id));
+    let change = Change {
+        change: c.request.change,
+        n_rows: c.request.n_rows,
+        rows: c.request.rows.clone(),
+        request: commitment,
+    };
+    let entry = Entry::new(&c.request.time, Event::Removal(change));
+    let leaf: [u8; 32] = Sha256::digest(entry.to_leaf()).into();
+    let names_itself = subject.iter().any(|subject| subject.digest.sha256 == leaf);
+    let check = match RequestState::by_tag(&c.state) {
+        None => Check::unsupported("request", format!("state `{}` is not known to this version", c.state)),
+        Some(_) if !names_itself => {
+            Check::failed("request", "what it says of the request is not what it is issued for")
+        }
+        Some(state) if (state == RequestState::Covered) != c.release.is_some() => {
+            Check::failed("request", format!("`{}` and release {:?} contradict each other", c.state, c.release))
+        }
+        Some(state) => Check::passed("request", format!("request {}: {}", c.request.id, state.in_words())),
+    };
+    let in_this_log = c.request_origin == c.log.origin;
+    let shown = if in_this_log { vec![Expected { position: c.request.position, entry }] } else { Vec::new() };
+    (check, shown)
+}
+
+/// A revocation that the verifier has is of another release, or this one must not be used.
+fn revocation(envelope: &Envelope, c: &ReleaseCertificate, evidence: &Evidence<'_>) -> Option<Check> {
+    let (text, key) = (evidence.revocation?, evidence.key);
+    let own = Evidence { key, ..Evidence::default() };
+    let valid = verify(text, &own).is_valid();
+    let withdrawn = match read(text) {
+        Ok(Document::Revocation(revocation)) if valid => revocation,
+        _ => return Some(Check::failed("revocation", "the revocation is not one that this key signed")),
+    };
+    let digest = hex::encode(Sha256::digest(envelope.unverified_payload()));
+    let same_release = withdrawn.model == c.model && withdrawn.release == c.release;
+    let same = same_release && withdrawn.release_certificate.as_ref().is_none_or(|certificate| *certificate == digest);
+    Some(Check::of(
+        "revocation",
+        if same {
+            Err(format!("release {} was revoked on {}", c.release, withdrawn.issued))
+        } else {
+            Ok(format!("the revocation is of release {} of model {}", withdrawn.release, withdrawn.model))
+        },
+    ))
+}
