@@ -13,7 +13,7 @@ use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
-use efface_engine::{ModelDirectory, OpenOptions, Selection, TrainRequest};
+use efface_engine::{ModelDirectory, OpenOptions, ReleasePolicy, Selection, TrainRequest};
 
 use crate::measure::{median, peak_memory, quantile, timed};
 
@@ -129,6 +129,8 @@ fn train(folder: &Path, name: &str, memory: u64) -> anyhow::Result<()> {
         config: TrainingConfig::new(&loss::Logistic, 1e-3, None),
         out: folder.join(name),
         memory_bytes: Some(memory),
+        policy: ReleasePolicy::default(),
+        key: None,
         witness: None,
     };
     let report = ModelDirectory::train(request, &mut NoiseSource::from_system()?, &mut |_| {})?;

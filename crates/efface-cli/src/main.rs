@@ -1,6 +1,6 @@
 //! The command line of Efface: parse, call the engine, show.
 //!
-//! Exit codes: 0 done, 1 a negative answer (retraining required, budget exhausted), 2 an error.
+//! Exit codes: 0 done, 1 a negative answer (retraining required, certificate not valid), 2 an error.
 
 mod args;
 mod commands;
@@ -50,6 +50,12 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {
         Command::Settle(args) => commands::settle::settle(&args, output),
         Command::Retrain(args) => commands::settle::retrain(&args, output),
         Command::Release(args) => commands::release::run(&args, output),
+        Command::Verify(args) => commands::verify::run(&args, output),
+        Command::Certificate(args) => commands::certificate::run(&args, output),
+        Command::Key(args) => commands::key::run(&args, output),
+        Command::Ledger(args) => commands::ledger::run(&args, output),
+        Command::Policy(args) => commands::ledger::policy(&args, output),
+        Command::Revoke(args) => commands::ledger::revoke(&args, output),
         Command::Status(args) => commands::status::run(&args, output),
         Command::Predict(args) => commands::predict::predict(&args, output),
         Command::Evaluate(args) => commands::predict::evaluate(args, output),

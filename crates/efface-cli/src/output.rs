@@ -12,7 +12,7 @@ use serde::Serialize;
 pub(crate) enum Answer {
     /// It is done.
     Done,
-    /// Retraining is required, or a budget is exhausted.
+    /// Retraining is required, a budget is exhausted, a certificate is not valid, a release is held back.
     Negative,
 }
 

@@ -11,7 +11,7 @@ use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
 use crate::row_source::{NewRows, RowSource};
 use crate::selection::Selection;
-use crate::step::{Arrivals, Counts, Departure, Step};
+use crate::step::{Arrivals, Counts, Step, StepKind};
 
 /// What happens to rows of a request that are not there.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl ModelDirectory {
             this.head.n_suppressed += n_suppressed;
             let n_added = rows.n_rows();
             let added = (n_added > 0).then_some(Arrivals { rows, keys });
-            let step = Step { removed: Vec::new(), departure: Departure::Removed, added };
+            let step = Step { removed: Vec::new(), kind: StepKind::Addition, added };
             this.take_step(step, Counts { changed: n_added, missing: 0 }, None)
         })?;
         self.checkpoint_if_due()?;
@@ -118,7 +118,7 @@ impl ModelDirectory {
         self.check_enough_remain(&self.rows.batch(&removed)?, Some(&rows))?;
         let report = self.transaction(|this| {
             let n_changed = removed.len();
-            let step = Step { removed, departure: Departure::Replaced, added: Some(Arrivals { rows, keys }) };
+            let step = Step { removed, kind: StepKind::Correction, added: Some(Arrivals { rows, keys }) };
             this.take_step(step, Counts { changed: n_changed, missing: 0 }, None)
         })?;
         self.checkpoint_if_due()?;

@@ -10,7 +10,7 @@
 
 use std::fs;
 
-use crate::database::{Intent, Tables, index};
+use crate::database::{Intent, LedgerHead, Tables, index};
 use crate::error::EngineError;
 use crate::files;
 use crate::model_directory::ModelDirectory;
@@ -27,7 +27,7 @@ impl ModelDirectory {
             return Err(EngineError::Damaged);
         }
         if self.n_intents > 0 {
-            self.transaction(|this| this.commit_state(|_| Ok(()))).map_err(pending)?;
+            self.transaction(|this| this.commit_state(|_, _| Ok(()))).map_err(pending)?;
         }
         self.purge()
     }
@@ -35,7 +35,7 @@ impl ModelDirectory {
     /// Makes the state in memory the one on disk, together with what `also` writes.
     pub(crate) fn commit_state(
         &mut self,
-        also: impl FnOnce(&Tables<'_>) -> rusqlite::Result<()>,
+        also: impl FnOnce(&Tables<'_>, &mut LedgerHead) -> rusqlite::Result<()>,
     ) -> Result<(), EngineError> {
         let mut head = self.head.clone();
         head.generation += 1;
@@ -50,11 +50,11 @@ impl ModelDirectory {
         head.state = digest;
         let path = files::state_path(&self.path, head.generation);
         files::replace(&path, &bytes)?;
-        let status = Status::of(&self.settings, &self.model, &head);
-        let committed = self.database.commit(|tables| {
-            also(tables)?;
+        let Self { settings, model, database, .. } = self;
+        let committed = database.commit(|tables| {
+            also(tables, &mut head.ledger)?;
             Intent::clear(tables)?;
-            status.write(tables)?;
+            Status::of(settings, model, &head).write(tables)?;
             head.write(tables)
         });
         if let Err(error) = committed {

@@ -10,6 +10,7 @@ use efface_data::{
     AppendError, CellError, EncodeError, IdKind, LabelError, LookupError, ReadError, RowsFileError, SchemaError,
     StoredRowsError,
 };
+use efface_ledger::key::{KeyError, PublicKeyError};
 
 use crate::database::now;
 use crate::files::STATES;
@@ -252,6 +253,75 @@ pub enum EngineError {
         /// Features.
         dim: usize,
     },
+    /// A private key cannot be used.
+    #[error("{}: {source}", path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Box<KeyError>,
+    },
+    /// A public key cannot be used.
+    #[error("{}: {source}", path.display())]
+    PublicKey {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Box<PublicKeyError>,
+    },
+    /// A key is not the one that signs for this model.
+    #[error("{} is key {found}, but this model is signed by key {expected}", path.display())]
+    OtherKey {
+        /// The file.
+        path: PathBuf,
+        /// Its id.
+        found: String,
+        /// The id of the key that signs.
+        expected: String,
+    },
+    /// A certificate could not be made, or would be refused by whoever checks it.
+    #[error("no certificate can be issued: {reason}")]
+    NotSigned {
+        /// Why.
+        reason: String,
+    },
+    /// The log does not continue a checkpoint that somebody has.
+    #[error("the log does not continue that checkpoint: {reason}")]
+    NotConsistent {
+        /// Why.
+        reason: String,
+    },
+    /// A policy asks for nothing.
+    #[error("a policy of 0 removals or 0 seconds asks for nothing")]
+    Policy,
+    /// A request is not known.
+    #[error("there is no removal request `{request_id}` in the log")]
+    NoSuchRequest {
+        /// The request.
+        request_id: String,
+    },
+    /// A release is not there.
+    #[error("there is no release {release}: the model has {n_releases}")]
+    NoSuchRelease {
+        /// k.
+        release: usize,
+        /// How many there are.
+        n_releases: usize,
+    },
+    /// A release was withdrawn before.
+    #[error("release {release} is revoked already")]
+    AlreadyRevoked {
+        /// k.
+        release: usize,
+    },
+    /// A release must not be used any more.
+    #[error("release {release} of {} is revoked", path.display())]
+    Revoked {
+        /// The model directory or file.
+        path: PathBuf,
+        /// k.
+        release: usize,
+    },
     /// A tolerance is not a positive number.
     #[error("tolerance must be positive and finite, got `{value}`")]
     Tolerance {
@@ -329,6 +399,17 @@ impl EngineError {
             Self::NotCopied { .. } => Some("copy the model and its certificate from there"),
             Self::Unfinished { .. } => Some("put right what the message names, and try again"),
             Self::NotSettled { .. } => Some("`efface settle DIR` tries again"),
+            Self::Key { source, .. } => match **source {
+                KeyError::NeedsPassphrase => Some("give it with --passphrase-file FILE, or in EFFACE_PASSPHRASE"),
+                KeyError::NotPrivate { .. } => Some("`chmod 600` makes it its owner's alone"),
+                _ => None,
+            },
+            Self::PublicKey { .. } => Some("`efface key show KEY|DIR` prints a public key"),
+            Self::OtherKey { .. } => Some("sign with another key from now on by naming it with --key FILE"),
+            Self::NoSuchRequest { .. } => Some(
+                "requests are named by the --request-id they were made with, or `change-N`; those from before the log are not in it",
+            ),
+            Self::Revoked { .. } => Some("`efface release DIR` publishes a new one"),
             _ if self.is_disk_full() => Some("free some space; the model is as it was before"),
             _ => None,
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::EngineError;
 use crate::lock::{LOCK, WriterLock};
+use crate::signing::OWN_KEY;
 
 pub(crate) const DATABASE: &str = "efface.db";
 pub(crate) const ROWS: &str = "rows";
@@ -77,6 +78,20 @@ pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), EngineError>
     file.sync_all().map_err(failed())
 }
 
+/// Writes a new file with the usual permissions, whole or not at all: what is published is meant to be read.
+pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
+    let aside = aside(path);
+    let written = fs::write(&aside, bytes)
+        .and_then(|()| File::open(&aside)?.sync_all())
+        .and_then(|()| fs::rename(&aside, path))
+        .map_err(EngineError::io(path));
+    if written.is_err() {
+        // Best effort: it is nothing without its name.
+        let _ = fs::remove_file(&aside);
+    }
+    written.and_then(|()| sync_parent(path))
+}
+
 /// Returns once the directory that holds `path` is on the disk.
 pub(crate) fn sync_parent(path: &Path) -> Result<(), EngineError> {
     sync_directory(parent(path))
@@ -124,7 +139,11 @@ fn is_left_by_training(folder: &Path) -> bool {
         let suffix = name.strip_prefix(DATABASE);
         suffix.is_some_and(|suffix| ["", "-wal", "-shm", "-journal"].contains(&suffix))
     };
-    all(folder, &|name| [LOCK, ROWS, STATES, RELEASES].contains(&name) || is_database(name))
+    let is_key = |name: &str| {
+        let name = name.strip_suffix(PARTIAL).unwrap_or(name);
+        name.strip_suffix(".pub").unwrap_or(name) == OWN_KEY
+    };
+    all(folder, &|name| [LOCK, ROWS, STATES, RELEASES].contains(&name) || is_database(name) || is_key(name))
         && holds(ROWS, &|name| name.strip_suffix(".rows").is_some_and(is_number))
         && holds(STATES, &|name| is_number(name.strip_suffix(PARTIAL).unwrap_or(name)))
         && holds(RELEASES, &|_| false)

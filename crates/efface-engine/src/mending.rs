@@ -20,11 +20,13 @@ use efface_core::noise::NoiseSource;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::RowStore;
 use efface_data::{IdDigest, StoredRows};
+use efface_ledger::entry::{Entry, Event};
 use zeroize::Zeroizing;
 
-use crate::database::{Database, Head, Intent, Mending, index, now};
+use crate::database::{Database, Head, Intent, Mending, RowKeys, index, ledger, now, timestamp};
 use crate::error::EngineError;
 use crate::files;
+use crate::ledger::{random_name, restart};
 use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
 use crate::releases::{self, FoundRelease};
 use crate::settings::Settings;
@@ -166,10 +168,19 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
     // A generation that no state file has had yet.
     let latest = files::state_generations(&path)?.last().copied().unwrap_or(0);
     head.generation = head.generation.max(latest);
+    let removed_keys = database.keys_at(&leaving)?;
     let mut this = Parts { path, settings, rows, database, head, witness, lock }.with_model(model);
+    let change = this.logged_change(this.head.sequence, leaving.len(), &removed_keys, None);
+    let (log, name) = (random_name()?, this.head.model.clone());
     this.transaction(|this| {
-        this.commit_state(|tables| {
+        this.commit_state(|tables, head| {
             leaving.iter().try_for_each(|position| index::forget(tables, *position))?;
+            // Entries may have been lost with what was restored: no checkpoint that anybody has is contradicted.
+            restart(&name, head, tables, &log)?;
+            if !leaving.is_empty() {
+                ledger::append(tables, head, &Entry::new(timestamp(now()), Event::Removal(change)))?;
+            }
+            head.n_people = ledger::touch(tables, removed_keys.iter().map(RowKeys::person))?;
             Mending::write_all(&mended, tables)
         })
     })?;
@@ -221,10 +232,15 @@ impl ModelDirectory {
             account.certified &= entry.certified;
         }
         let mended = note(&self.database, "releases were newer than the database", 0, 0)?;
+        let (log, name) = (random_name()?, self.head.model.clone());
         self.transaction(|this| {
             this.model = this.model.clone().with_account(account);
-            this.commit_state(|tables| {
+            this.commit_state(|tables, head| {
                 found.iter().try_for_each(|found| found.entry.insert(tables))?;
+                restart(&name, head, tables, &log)?;
+                // Who left before these releases and who after is not known: nobody counts.
+                ledger::untouch(tables)?;
+                head.n_people = 0;
                 Mending::write_all(&mended, tables)
             })
         })
@@ -263,9 +279,13 @@ impl ModelDirectory {
         let again = positions_of_removed(&self.database, unknown)?;
         let mended = note(&self.database, "the directory was older than its witness", again.len(), 0)?;
         self.head.sequence = self.head.sequence.max(sequence);
+        let (log, name) = (random_name()?, self.head.model.clone());
         self.transaction(|this| {
             this.model = this.model.clone().with_account(account);
-            this.commit_state(|tables| Mending::write_all(&mended, tables))?;
+            this.commit_state(|tables, head| {
+                restart(&name, head, tables, &log)?;
+                Mending::write_all(&mended, tables)
+            })?;
             if !again.is_empty() {
                 this.remove_positions(&again, 0, None)?;
             }

@@ -13,11 +13,14 @@ use efface_data::StoredRows;
 use crate::database::{Database, Head, Intent, Mending};
 use crate::error::EngineError;
 use crate::files::{self, DATABASE, RELEASES, ROWS, STATES};
+use crate::ledger;
 use crate::lock::WriterLock;
 use crate::memory;
 use crate::mending::{self, Found};
 use crate::releases;
+use crate::revocation;
 use crate::settings::Settings;
+use crate::signing::Passphrase;
 use crate::status::Status;
 use crate::upgrade;
 use crate::witness::{self, Witness};
@@ -35,6 +38,8 @@ pub struct ModelDirectory {
     pub(crate) database: Database,
     pub(crate) head: Head,
     pub(crate) witness: Option<Witness>,
+    /// What the key that signs is protected with.
+    pub(crate) passphrase: Option<Passphrase>,
     /// Changes since the latest checkpoint.
     pub(crate) n_intents: usize,
     /// What was mended when it was opened.
@@ -66,6 +71,7 @@ impl Parts {
             database,
             head,
             witness,
+            passphrase: None,
             n_intents: 0,
             mended: Vec::new(),
             damaged: false,
@@ -81,6 +87,10 @@ pub struct OpenOptions {
     pub memory_bytes: Option<u64>,
     /// A file elsewhere that remembers what was removed; `None`: the one that the model was opened with before, if any.
     pub witness: Option<PathBuf>,
+    /// The key that signs from now on; `None`: the one that signed before, at first the directory's own.
+    pub key: Option<PathBuf>,
+    /// What that key is protected with.
+    pub passphrase: Option<Passphrase>,
     /// How long to wait for another process that has the directory open.
     pub wait: Duration,
 }
@@ -114,7 +124,8 @@ impl ModelDirectory {
         }
         let mut database = Database::open(path)?;
         let n_mended = database.mended()?.len();
-        let (settings, head) = (database.settings()?, database.head()?);
+        let (settings, mut head) = (database.settings()?, database.head()?);
+        ledger::prepare(path, &mut database, &mut head, options.key.as_deref())?;
         let witness = open_witness(path, &mut database, &settings, &head, options.witness.as_deref())?;
         let intents = database.intents()?;
         check_intents(path, &head, &intents)?;
@@ -139,7 +150,9 @@ impl ModelDirectory {
         };
         this.overwrite_restored_segments()?;
         this.check_counts()?;
+        this.passphrase.clone_from(&options.passphrase);
         releases::finish_publication(&this.path, this.head.account.n_releases)?;
+        revocation::finish(&this.path, this.head.account.n_releases, &this.head.ledger.revoked)?;
         this.count_found_releases()?;
         this.catch_up_with_witness()?;
         this.checkpoint()?;

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
 use crate::files::RELEASES;
-use crate::releases::MODEL_FILE;
+use crate::releases::{CERTIFICATE_FILE, MODEL_FILE};
+use crate::revocation::REVOCATION_FILE;
 use crate::settings::Settings;
 
 /// What is published. `score = weights · scaled row + intercept`; the class is `classes[score > 0]` for two classes and
@@ -234,9 +235,19 @@ fn find(path: &Path) -> Result<PathBuf, EngineError> {
         return Err(EngineError::NotAModel { path: path.into() });
     }
     let entries = fs::read_dir(&releases).map_err(EngineError::io(&releases))?;
-    let latest = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<usize>().ok()).max();
-    match latest {
-        Some(latest) => Ok(releases.join(latest.to_string()).join(MODEL_FILE)),
-        None => Err(EngineError::NoRelease { path: path.into() }),
+    let mut numbers: Vec<usize> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    numbers.sort_unstable();
+    let folder = |release: &usize| releases.join(release.to_string());
+    // A release that was withdrawn is not used; whoever means it names its file.
+    let in_use = numbers.iter().rev().map(folder).find(|folder| !folder.join(REVOCATION_FILE).exists());
+    match (in_use, numbers.last()) {
+        (Some(folder), _) => Ok(folder.join(MODEL_FILE)),
+        (None, Some(release)) => Err(EngineError::Revoked { path: path.into(), release: *release }),
+        (None, None) => Err(EngineError::NoRelease { path: path.into() }),
     }
+}
+
+/// The certificate of the latest release of a model directory that is in use.
+pub fn latest_certificate(directory: &Path) -> Result<PathBuf, EngineError> {
+    Ok(find(directory)?.with_file_name(CERTIFICATE_FILE))
 }

@@ -8,14 +8,20 @@ use std::time::Instant;
 use efface_core::model::{Release, ReleaseOutcome};
 use efface_core::noise::NoiseSource;
 use efface_core::rounding::UpperBound;
+use efface_ledger::certificate::ReleaseCertificate;
+use efface_ledger::envelope::Envelope;
+use efface_ledger::key::{PublicKey, SigningKey};
+use efface_ledger::statement::Subject;
+use efface_ledger::verify::{CheckOutcome, Evidence, verify};
 use serde::{Deserialize, Serialize};
 
-use crate::certificate::Certificate;
-use crate::database::{ReleaseEntry, now};
+use crate::database::{ReleaseEntry, ledger, now, timestamp};
 use crate::error::EngineError;
 use crate::files::{self, RELEASES};
 use crate::model_directory::ModelDirectory;
+use crate::policy::HeldBack;
 use crate::published::PublishedModel;
+use crate::requests::sha256;
 
 /// Whether a release was published.
 #[derive(Clone, Debug, Serialize)]
@@ -23,6 +29,8 @@ use crate::published::PublishedModel;
 pub enum ReleaseAnswer {
     /// It was.
     Published(ReleaseReport),
+    /// The policy asks to wait.
+    HeldBack(HeldBack),
     /// The promise does not allow it.
     Refused {
         /// `retrain-required`, `budget-exhausted` or `not-exact`.
@@ -71,6 +79,10 @@ pub struct ReleaseReport {
     pub verified_distance_bound: f64,
     /// Whether the randomness was unpredictable.
     pub certified: bool,
+    /// Requests that this release is the first to cover.
+    pub n_requests: usize,
+    /// What whoever has this release and the one before could learn.
+    pub exposure: String,
     /// Passes over the rows made to settle first.
     pub settle_passes: usize,
     /// The published model.
@@ -82,7 +94,7 @@ pub struct ReleaseReport {
 }
 
 pub(crate) const MODEL_FILE: &str = "model.json";
-const CERTIFICATE_FILE: &str = "certificate.json";
+pub(crate) const CERTIFICATE_FILE: &str = "certificate.json";
 
 impl ModelDirectory {
     /// Publishes the model: settles first where the promise asks for it, adds noise, writes model and certificate. With
@@ -90,6 +102,11 @@ impl ModelDirectory {
     pub fn release(&mut self, noise: &mut NoiseSource, out: Option<&Path>) -> Result<ReleaseAnswer, EngineError> {
         let start = Instant::now();
         let copies = out.map(Copies::beside).transpose()?;
+        if let Some(held_back) = self.held_back()? {
+            return Ok(ReleaseAnswer::HeldBack(held_back));
+        }
+        // Whatever is wrong with the key is said before anything is spent.
+        let key = self.signing_key()?;
         let answer = self.transaction(|this| {
             let settle_passes = this.model.settle_before_release(&this.rows)?;
             let release = match this.model.release(noise) {
@@ -97,12 +114,13 @@ impl ModelDirectory {
                 refused => {
                     if settle_passes > 0 {
                         // The weights have moved: what the status says must be what the state holds.
-                        this.commit_state(|_| Ok(()))?;
+                        this.commit_state(|_, _| Ok(()))?;
                     }
                     return Ok(ReleaseAnswer::refused(&refused));
                 }
             };
-            let folder = this.publish(&release, copies.as_ref())?;
+            let (folder, certificate) = this.publish(&release, &key, copies.as_ref())?;
+            let (n_requests, exposure) = (certificate.requests.len(), certificate.since_previous.exposure);
             let claim = &release.claim;
             let (model, certificate) = match &copies {
                 Some(copies) => (copies.model.clone(), copies.certificate.clone()),
@@ -119,6 +137,8 @@ impl ModelDirectory {
                 distance_bound: claim.distance_bound.get(),
                 verified_distance_bound: claim.verified_distance.get(),
                 certified: claim.certified,
+                n_requests,
+                exposure,
                 settle_passes,
                 model,
                 certificate,
@@ -128,26 +148,44 @@ impl ModelDirectory {
         match answer {
             ReleaseAnswer::Published(_) => self.purge()?,
             // What was removed before is still in the journal.
-            ReleaseAnswer::Refused { .. } => self.checkpoint()?,
+            ReleaseAnswer::HeldBack(_) | ReleaseAnswer::Refused { .. } => self.checkpoint()?,
         }
         Ok(answer)
     }
 
-    fn publish(&mut self, release: &Release, copies: Option<&Copies>) -> Result<PathBuf, EngineError> {
+    fn publish(
+        &mut self,
+        release: &Release,
+        key: &SigningKey,
+        copies: Option<&Copies>,
+    ) -> Result<(PathBuf, ReleaseCertificate), EngineError> {
         let model = pretty(&PublishedModel::new(&self.settings, release));
-        let certificate = pretty(&Certificate::new(self, &release.claim));
+        let time = now();
+        let certificate = self.release_certificate(&release.claim, &timestamp(time))?;
+        let subject = vec![Subject::new(MODEL_FILE, sha256(&model))];
+        let certified = self.certify(subject, certificate.clone(), key, &[])?;
+        check_own_certificate(certified.text.as_bytes(), &model, &key.public())?;
         let (aside, folder) = release_folders(&self.path, release.claim.release);
         let entry = ReleaseEntry {
             release: release.claim.release,
-            time: Some(now()),
+            time: Some(time),
             n_removed: self.head.n_removed,
             distance_bound: release.claim.distance_bound.get(),
             certified: release.claim.certified,
+            certificate: Some(certified.digest),
+            sequence: Some(self.head.sequence),
         };
+        let text = certified.text.as_bytes();
         // After the commit the account counts this release, whether or not it ever appears under its name.
-        let counted = write_aside(&aside, &model, &certificate)
-            .and_then(|()| copies.map_or(Ok(()), Copies::reserve))
-            .and_then(|()| self.commit_state(|tables| entry.insert(tables)));
+        let counted =
+            write_aside(&aside, &model, text).and_then(|()| copies.map_or(Ok(()), Copies::reserve)).and_then(|()| {
+                self.commit_state(|tables, head| {
+                    entry.insert(tables)?;
+                    ledger::untouch(tables)?;
+                    head.n_people = 0;
+                    ledger::append(tables, head, &certified.entry)
+                })
+            });
         if let Err(error) = counted {
             // Best effort: what is not counted must not be found.
             let _ = fs::remove_dir_all(&aside);
@@ -156,10 +194,23 @@ impl ModelDirectory {
         fs::rename(&aside, &folder).map_err(EngineError::io(&folder))?;
         files::sync_parent(&folder)?;
         if let Some(copies) = copies {
-            let copied = copies.publish(&model, &certificate);
+            let copied = copies.publish(&model, text);
             copied.map_err(|error| EngineError::NotCopied { folder: folder.clone(), source: Box::new(error) })?;
         }
-        Ok(folder)
+        Ok((folder, certificate))
+    }
+}
+
+/// Fails closed: a certificate that a stranger would refuse is not published. Only `certified` may be missing, and the
+/// certificate says so.
+fn check_own_certificate(text: &[u8], model: &[u8], key: &PublicKey) -> Result<(), EngineError> {
+    let evidence = Evidence { key: Some(key), model: Some(model), ..Evidence::default() };
+    let wrong = verify(text, &evidence).checks.into_iter().find(|check| {
+        !matches!(check.outcome, CheckOutcome::Passed | CheckOutcome::NotChecked) && check.check != "certified"
+    });
+    match wrong {
+        None => Ok(()),
+        Some(check) => Err(EngineError::NotSigned { reason: format!("{}: {}", check.check, check.message) }),
     }
 }
 
@@ -242,18 +293,31 @@ pub(crate) struct FoundRelease {
     pub(crate) total_distance: UpperBound,
 }
 
-/// All releases beyond the first `n_releases`.
-pub(crate) fn uncounted(path: &Path, n_releases: usize) -> Result<Vec<FoundRelease>, EngineError> {
-    /// The part of a certificate that the account is made of.
+/// The part of a certificate that the account is made of.
+#[derive(Deserialize)]
+struct Spent {
+    n_removed: usize,
+    distance_bound: f64,
+    noise_std: f64,
+    mu_total: f64,
+    certified: bool,
+}
+
+/// What a certificate says was spent. Certificates were not signed once, and were the predicate alone.
+fn spent_of(text: &[u8]) -> Result<Spent, serde_json::Error> {
     #[derive(Deserialize)]
-    struct Spent {
-        n_removed: usize,
-        distance_bound: f64,
-        noise_std: f64,
-        mu_total: f64,
-        certified: bool,
+    struct Signed {
+        predicate: Spent,
     }
 
+    match Envelope::parse(text) {
+        Ok(envelope) => serde_json::from_slice::<Signed>(envelope.unverified_payload()).map(|signed| signed.predicate),
+        Err(_) => serde_json::from_slice(text),
+    }
+}
+
+/// All releases beyond the first `n_releases`.
+pub(crate) fn uncounted(path: &Path, n_releases: usize) -> Result<Vec<FoundRelease>, EngineError> {
     let releases = path.join(RELEASES);
     let entries = fs::read_dir(&releases).map_err(EngineError::io(&releases))?;
     let mut numbers: Vec<usize> = entries
@@ -269,7 +333,7 @@ pub(crate) fn uncounted(path: &Path, n_releases: usize) -> Result<Vec<FoundRelea
             continue;
         }
         let text = fs::read(&certificate).map_err(EngineError::io(&certificate))?;
-        let spent: Spent = serde_json::from_slice(&text).map_err(|error| EngineError::BadPublished {
+        let spent = spent_of(&text).map_err(|error| EngineError::BadPublished {
             path: certificate.clone(),
             reason: format!("what this release spent is not known: {error}"),
         })?;
@@ -279,7 +343,8 @@ pub(crate) fn uncounted(path: &Path, n_releases: usize) -> Result<Vec<FoundRelea
             let reason = format!("what this release spent must be positive and finite, got `{number}`");
             return Err(EngineError::BadPublished { path: certificate, reason });
         }
-        let entry = ReleaseEntry { release, time: None, n_removed, distance_bound, certified };
+        let (time, sequence) = (None, None);
+        let entry = ReleaseEntry { release, time, n_removed, distance_bound, certified, certificate: None, sequence };
         found.push(FoundRelease { entry, total_distance: UpperBound::new(mu_total) * UpperBound::new(noise_std) });
     }
     Ok(found)

@@ -51,7 +51,7 @@ impl ModelDirectory {
         let start = Instant::now();
         let report = self.transaction(|this| {
             let settled = this.model.settle(&this.rows, tolerance)?;
-            this.commit_state(|_| Ok(()))?;
+            this.commit_state(|_, _| Ok(()))?;
             Ok(SettleReport {
                 passes: settled.passes,
                 hessians: settled.hessians,
@@ -78,7 +78,7 @@ impl ModelDirectory {
             let trained = this.model.plan().train(&this.rows, noise, report)?;
             check_is_bounded(&trained.model)?;
             this.model = trained.model.with_account(account);
-            this.commit_state(|_| Ok(()))?;
+            this.commit_state(|_, _| Ok(()))?;
             let claim = this.model.claim();
             Ok(RetrainReport {
                 n_rows: this.model.state().n_rows,

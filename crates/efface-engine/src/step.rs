@@ -6,9 +6,10 @@ use std::time::Instant;
 use efface_core::removal::Change;
 use efface_core::rows::RowStore;
 use efface_data::{EncodedRows, MemoryRows};
+use efface_ledger::entry::{Change as LoggedChange, Entry, Event};
 
 use crate::change_report::ChangeReport;
-use crate::database::{Intent, NewRow, PastRequest, RowKeys, index};
+use crate::database::{Intent, NewRow, PastRequest, RowKeys, index, ledger, now, timestamp};
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
 use crate::status::Status;
@@ -17,8 +18,8 @@ use crate::status::Status;
 pub(crate) struct Step {
     /// Positions of rows that leave.
     pub(crate) removed: Vec<usize>,
-    /// Whether the ids of the rows that leave must not come back.
-    pub(crate) departure: Departure,
+    /// What kind of change it is.
+    pub(crate) kind: StepKind,
     pub(crate) added: Option<Arrivals>,
 }
 
@@ -31,13 +32,25 @@ pub(crate) struct Counts {
     pub(crate) missing: usize,
 }
 
-/// Why rows leave.
+/// What kind of change a step is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Departure {
-    /// They are removed: their ids are remembered as such.
-    Removed,
-    /// They are replaced by rows with the same ids.
-    Replaced,
+pub(crate) enum StepKind {
+    /// Rows are removed on request: their ids are remembered as such.
+    Removal,
+    /// Rows come.
+    Addition,
+    /// Rows are replaced by rows with the same ids.
+    Correction,
+}
+
+impl StepKind {
+    fn event(self, change: LoggedChange) -> Event {
+        match self {
+            Self::Removal => Event::Removal(change),
+            Self::Addition => Event::Addition(change),
+            Self::Correction => Event::Correction(change),
+        }
+    }
 }
 
 /// Rows that come.
@@ -54,7 +67,7 @@ impl ModelDirectory {
         n_missing: usize,
         request: Option<(&str, String)>,
     ) -> Result<ChangeReport, EngineError> {
-        let step = Step { removed: positions.to_vec(), departure: Departure::Removed, added: None };
+        let step = Step { removed: positions.to_vec(), kind: StepKind::Removal, added: None };
         self.take_step(step, Counts { changed: positions.len(), missing: n_missing }, request)
     }
 
@@ -69,7 +82,7 @@ impl ModelDirectory {
         request: Option<(&str, String)>,
     ) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        let Step { removed, departure, added } = step;
+        let Step { removed, kind, added } = step;
         let leaving = self.rows.batch(&removed)?;
         let removed_keys = self.database.keys_at(&removed)?;
         self.rows.remove(&removed)?;
@@ -93,12 +106,15 @@ impl ModelDirectory {
         head.chain = head.chain.after(&intent, &removed_keys, &added_keys);
         head.n_positions = self.rows.len();
         count_classes(&mut head.class_counts, &leaving, &arriving);
-        if departure == Departure::Removed {
+        if kind == StepKind::Removal {
             head.n_removed += intent.removed.len();
         }
-        let status = Status::of(&self.settings, &self.model, &head);
+        let change =
+            self.logged_change(head.sequence, counts.changed, &removed_keys, request.as_ref().map(|(id, _)| *id));
+        let entry = Entry::new(timestamp(now()), kind.event(change));
         let request = request.map(|(id, fingerprint)| (id, PastRequest { fingerprint, report: report.clone() }));
-        let suppressed = self.database.commit(|tables| {
+        let Self { settings, model, database, .. } = self;
+        let suppressed = database.commit(|tables| {
             for position in &intent.removed {
                 index::forget(tables, *position)?;
             }
@@ -106,7 +122,7 @@ impl ModelDirectory {
                 NewRow { position, keys: *keys }.insert(tables)?;
             }
             let mut suppressed = Vec::new();
-            if departure == Departure::Removed {
+            if kind == StepKind::Removal {
                 for keys in &removed_keys {
                     suppressed.push(keys.id);
                     if let Some(subject) = keys.subject
@@ -118,10 +134,12 @@ impl ModelDirectory {
             }
             suppressed.iter().try_for_each(|digest| index::suppress(tables, *digest))?;
             if let Some((id, past)) = &request {
-                past.insert(tables, id)?;
+                past.insert(tables, id, Some(intent.sequence))?;
             }
             intent.insert(tables)?;
-            status.write(tables)?;
+            ledger::append(tables, &mut head.ledger, &entry)?;
+            head.ledger.n_people = ledger::touch(tables, removed_keys.iter().map(RowKeys::person))?;
+            Status::of(settings, model, &head).write(tables)?;
             head.write(tables)?;
             Ok(suppressed)
         })?;

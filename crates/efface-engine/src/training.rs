@@ -8,12 +8,14 @@ use efface_core::model::{Phase, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::RowStore;
 use efface_data::{Columns, ReadProgress, Remark, RowTransform, Schema, TableReader, hex};
+use efface_ledger::certificate::ReleasePolicy;
 use serde::Serialize;
 
-use crate::database::{Chain, Head};
+use crate::database::{Chain, Head, LedgerHead};
 use crate::error::EngineError;
 use crate::files::{self, RELEASES, STATES};
 use crate::import::{Import, Imported};
+use crate::ledger;
 use crate::lock::WriterLock;
 use crate::memory;
 use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
@@ -36,6 +38,10 @@ pub struct TrainRequest {
     pub out: PathBuf,
     /// Rows are held in memory up to so many bytes; `None`: a quarter of the machine's memory.
     pub memory_bytes: Option<u64>,
+    /// When releases are made.
+    pub policy: ReleasePolicy,
+    /// The key that signs certificates; `None`: one of the directory's own.
+    pub key: Option<PathBuf>,
     /// A file elsewhere that remembers what was removed. If it exists, rows that it knows were removed are left out.
     pub witness: Option<PathBuf>,
 }
@@ -138,7 +144,7 @@ fn make(
     noise: &mut NoiseSource,
     report: &mut dyn FnMut(TrainProgress),
 ) -> Result<(ModelDirectory, TrainReport), EngineError> {
-    let TrainRequest { rows: reader, columns, schema, transform, config, memory_bytes, .. } = request;
+    let TrainRequest { rows: reader, columns, schema, transform, config, memory_bytes, policy, key, .. } = request;
     // Whatever is wrong with the parameters is said before the rows are read.
     let plan = |config: &TrainingConfig| TrainingPlan::new(config.clone());
     plan(&TrainingConfig { n_classes: config.loss.is_classification().then_some(2), ..config.clone() })?;
@@ -179,6 +185,7 @@ fn make(
         n_removed: 0,
         n_suppressed,
         account: ReleaseAccount::default(),
+        ledger: LedgerHead::default(),
     };
     let claim = model.claim();
     let report = TrainReport {
@@ -198,6 +205,12 @@ fn make(
     let parts = Parts { path: aside.into(), settings, rows, database, head, witness: None, lock };
     let mut directory = parts.with_model(model);
     directory.start()?;
+    let ModelDirectory { path, database, head, .. } = &mut directory;
+    ledger::prepare(path, database, head, key.as_deref())?;
+    if policy != ReleasePolicy::default() {
+        directory.set_policy(policy)?;
+    }
+    directory.purge()?;
     Ok((directory, report))
 }
 
@@ -206,7 +219,7 @@ impl ModelDirectory {
     pub(crate) fn start(&mut self) -> Result<(), EngineError> {
         let settings = self.settings.clone();
         self.rows.sync()?;
-        self.transaction(|this| this.commit_state(|tables| settings.write(tables)))?;
+        self.transaction(|this| this.commit_state(|tables, _| settings.write(tables)))?;
         self.purge()
     }
 }

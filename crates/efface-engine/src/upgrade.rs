@@ -13,7 +13,7 @@ use efface_core::noise::NoiseSource;
 use efface_data::{IdKind, RowLayout, RowsFile, StoredRows, hex};
 use zeroize::Zeroizing;
 
-use crate::database::{Chain, Database, Head, NewRow, ReleaseEntry, RowKeys, index};
+use crate::database::{Chain, Database, Head, LedgerHead, NewRow, ReleaseEntry, RowKeys, index};
 use crate::error::EngineError;
 use crate::files::{self, DATABASE, ROWS, STATES};
 use crate::lock::WriterLock;
@@ -38,8 +38,15 @@ pub(crate) fn status(path: &Path) -> Result<Status, EngineError> {
     let n_positions = index.ids.len();
     let status = Status::of(&settings, &model, &head(&index, &model, n_positions, Vec::new(), String::new()));
     let n_removed = index.n_removed_at_release;
-    let latest =
-        ReleaseEntry { release: status.n_releases, time: None, n_removed, distance_bound: 0.0, certified: true };
+    let latest = ReleaseEntry {
+        release: status.n_releases,
+        time: None,
+        n_removed,
+        distance_bound: 0.0,
+        certified: true,
+        certificate: None,
+        sequence: None,
+    };
     Ok(if status.n_releases > 0 { status.since(Some(&latest)) } else { status })
 }
 
@@ -127,6 +134,7 @@ fn head(index: &RowIndex, model: &Model, n_positions: usize, class_counts: Vec<u
         n_removed: index.n_removed,
         n_suppressed: 0,
         account: model.state().account,
+        ledger: LedgerHead::default(),
     }
 }
 
@@ -145,7 +153,7 @@ fn index_rows(path: &Path, settings: &Settings, index: &RowIndex) -> Result<Data
             }
         }
         index.removed.digests.iter().try_for_each(|digest| index::suppress(tables, *digest))?;
-        index.requests.iter().try_for_each(|(id, past)| past.insert(tables, id))
+        index.requests.iter().try_for_each(|(id, past)| past.insert(tables, id, None))
     })?;
     database.finish_import()
 }

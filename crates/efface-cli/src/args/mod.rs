@@ -1,6 +1,7 @@
 //! What can be typed. Help texts live with the flags.
 
 mod choices;
+mod ledger;
 mod store;
 mod train;
 
@@ -8,6 +9,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use ledger::{
+    CertificateArgs, CertificateCommand, KeyArgs, KeyCommand, LedgerArgs, LedgerCommand, PassphraseArgs,
+    PolicyCommandArgs, RequestCertificateArgs, RevokeArgs, ShowCertificateArgs, SigningArgs, VerifyArgs,
+};
 pub(crate) use store::StoreArgs;
 pub(crate) use train::{PromiseArgs, RowArgs, TrainArgs};
 
@@ -45,6 +50,18 @@ pub(crate) enum Command {
     Retrain(RetrainArgs),
     /// Publish the model with fresh noise and a certificate.
     Release(ReleaseArgs),
+    /// Check a certificate, or a whole model directory.
+    Verify(VerifyArgs),
+    /// Show a certificate, or certify what became of a request.
+    Certificate(CertificateArgs),
+    /// Make a key pair that signs certificates, or show a public key.
+    Key(KeyArgs),
+    /// Sign how the log stands, or prove that it continues what it was.
+    Ledger(LedgerArgs),
+    /// Decide when releases are made.
+    Policy(PolicyCommandArgs),
+    /// Withdraw a release.
+    Revoke(RevokeArgs),
     /// Show what a model is and what it claims.
     Status(StatusArgs),
     /// Predict with a published model.
@@ -86,7 +103,8 @@ pub(crate) struct RemoveArgs {
     /// Leave out ids and subjects that are not there (any more) instead of refusing the request, and count them.
     #[arg(long)]
     pub(crate) skip_missing: bool,
-    /// Name of this request: asked again, it gets the same answer and removes nothing more. Kept as it is typed.
+    /// Name of this request: asked again, it gets the same answer and removes nothing more. Kept as it is typed, and
+    /// listed in certificates: nothing that names a person.
     #[arg(long, value_name = "R")]
     pub(crate) request_id: Option<String>,
     /// Settle afterwards.
@@ -170,6 +188,8 @@ pub(crate) struct ReleaseArgs {
     /// Copy the published model here, and its certificate beside it.
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) signing: SigningArgs,
     #[command(flatten)]
     pub(crate) seed: SeedArgs,
     #[command(flatten)]

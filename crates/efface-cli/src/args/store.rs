@@ -26,6 +26,7 @@ impl StoreArgs {
             memory_bytes: self.memory,
             witness: self.witness.clone(),
             wait: Duration::from_secs(self.wait.into()),
+            ..OpenOptions::default()
         }
     }
 }

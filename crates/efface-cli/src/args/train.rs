@@ -11,6 +11,7 @@ use efface_core::residual::Constants;
 use efface_data::{Columns, RowTransform, Scale};
 
 use super::choices::{BoundArg, BudgetArg, GammaArg, LawArg, LossArg, MechanismArg};
+use super::ledger::{NewKeyArgs, PolicyArgs};
 use super::{SeedArgs, StoreArgs};
 
 #[derive(Args)]
@@ -19,6 +20,7 @@ use super::{SeedArgs, StoreArgs};
   efface train people.csv --schema schema.toml --label churned --scale clip:4 --intercept --out churn.efface
   efface train x.npy --label y.npy --scale clip:10 --l2 1e-4 --out model.efface
   efface train rows.parquet --label y --id id --memory 512MB --witness /elsewhere/churn.witness --out churn.efface
+  efface train people.csv --label churned --id customer --key operator.key --min-removals 10 --release-every 30d --out churn.efface
   efface train people.csv --label churned --id customer --mechanism objective --noise-std 10 --gamma paper --budget paper --out paper.efface")]
 pub(crate) struct TrainArgs {
     /// Rows: `.csv`, `.parquet`, `.npy`, `.npz`, `.svm` (libsvm) or IDX; all but Parquet and NPZ may be gzipped.
@@ -62,6 +64,10 @@ pub(crate) struct TrainArgs {
     /// Keep no d × d matrix beyond this many features: L-BFGS, and removals without a step.
     #[arg(long, value_name = "D", default_value_t = 4096)]
     pub(crate) max_matrix_dim: usize,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    #[command(flatten)]
+    pub(crate) signing: NewKeyArgs,
     #[command(flatten)]
     pub(crate) seed: SeedArgs,
     #[command(flatten)]

@@ -1,6 +1,9 @@
 //! One file per user action: typed arguments, one call of the engine, one answer.
 
+pub(crate) mod certificate;
 pub(crate) mod change;
+pub(crate) mod key;
+pub(crate) mod ledger;
 pub(crate) mod plan;
 pub(crate) mod predict;
 pub(crate) mod release;
@@ -8,14 +11,15 @@ pub(crate) mod schema;
 pub(crate) mod settle;
 pub(crate) mod status;
 pub(crate) mod train;
+pub(crate) mod verify;
 
 use std::path::Path;
 
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, Schema, Table, carries_labels, read_table_with};
-use efface_engine::{EngineError, Mending, ModelDirectory};
+use efface_engine::{EngineError, Mending, ModelDirectory, OpenOptions};
 
-use crate::args::{SeedArgs, StoreArgs};
+use crate::args::{SeedArgs, SigningArgs, StoreArgs};
 use crate::output::{Output, quoted};
 
 /// Reads rows whose labels are needed.
@@ -43,7 +47,22 @@ fn check_label_is_named(data: &Path, columns: &Columns) -> anyhow::Result<()> {
 
 /// Opens a model for changing, and says what had to be put right.
 fn open(model: &Path, store: &StoreArgs, output: &Output) -> anyhow::Result<ModelDirectory> {
-    let directory = ModelDirectory::open_with(model, &store.options())?;
+    open_with(model, &store.options(), output)
+}
+
+/// Opens a model for signing certificates.
+fn open_to_sign(
+    model: &Path,
+    store: &StoreArgs,
+    signing: &SigningArgs,
+    output: &Output,
+) -> anyhow::Result<ModelDirectory> {
+    let passphrase = key::passphrase(&signing.passphrase)?;
+    open_with(model, &OpenOptions { key: signing.new.key.clone(), passphrase, ..store.options() }, output)
+}
+
+fn open_with(model: &Path, options: &OpenOptions, output: &Output) -> anyhow::Result<ModelDirectory> {
+    let directory = ModelDirectory::open_with(model, options)?;
     for mending in directory.mended_at_opening() {
         output.warn(&format!("mended: {}", mended(mending)));
     }

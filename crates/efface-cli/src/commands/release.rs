@@ -2,17 +2,19 @@
 
 use efface_engine::ReleaseAnswer;
 
-use super::{noise, open, over_budget};
+use super::ledger::in_words;
+use super::{noise, open_to_sign, over_budget};
 use crate::args::ReleaseArgs;
 use crate::output::{Answer, Output, bound, duration, number, parameter};
 use crate::progress::Working;
 
 pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = open(&args.model, &args.store, output)?;
+    let mut model = open_to_sign(&args.model, &args.store, &args.signing, output)?;
     let mut noise = noise(&args.seed, output)?;
     let working = Working::new(output.is_text(), "releasing");
     let answer = model.release(&mut noise, args.out.as_deref())?;
     drop(working);
+    let policy = model.policy();
     model.close()?;
     match &answer {
         ReleaseAnswer::Published(report) => {
@@ -38,6 +40,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                     ("the same as claimed in the certificate", format!("at most {}", bound(report.distance_bound))),
                     ("scale of the noise", parameter(report.noise_std)),
                     ("settled first", settled),
+                    ("requests that it is the first to cover", report.n_requests.to_string()),
                     ("model", report.model.display().to_string()),
                     ("certificate", report.certificate.display().to_string()),
                 ],
@@ -45,7 +48,20 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
             if !report.certified {
                 output.warn("this release is NOT certified: its noise came from a fixed seed");
             }
+            if report.exposure == "one-person" {
+                output.warn(&format!(
+                    "{} (see efface policy --help)",
+                    efface_ledger::certificate::tags::in_words(&report.exposure)
+                ));
+            }
             Ok(Answer::Done)
+        }
+        ReleaseAnswer::HeldBack(held_back) => {
+            let lines =
+                [("people whose rows left or changed since the release before", held_back.n_people.to_string())];
+            output.show(&answer, &format!("not published: releases are made {}", in_words(policy)), &lines)?;
+            output.say("next: wait, or change the policy with efface policy");
+            Ok(Answer::Negative)
         }
         ReleaseAnswer::Refused { outcome, spent, budget } => {
             let sentence = format!("not published: {outcome}");

@@ -25,6 +25,8 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
         config,
         out: args.out,
         memory_bytes: args.store.memory,
+        policy: args.policy.policy(),
+        key: args.signing.key,
         witness: args.store.witness,
     };
     let mut progress = Progress::new(output.is_text());

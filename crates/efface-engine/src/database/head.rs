@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Database, Intent, RowKeys, Tables};
+use super::{Database, Intent, LedgerHead, RowKeys, Tables};
 use crate::error::EngineError;
 use crate::settings::Settings;
 use crate::status::Status;
@@ -35,6 +35,9 @@ pub(crate) struct Head {
     pub(crate) n_suppressed: usize,
     /// What releases have spent.
     pub(crate) account: ReleaseAccount,
+    /// Where the log stands.
+    #[serde(default)]
+    pub(crate) ledger: LedgerHead,
 }
 
 /// A hash over all changes of the rows so far: two histories with equal chains are the same.
@@ -139,6 +142,11 @@ impl Database {
         self.commit(|tables| put(tables, "witness", &path))
     }
 
+    /// Where the key that signs is; `None`: in the directory itself.
+    pub(crate) fn key(&self) -> Result<Option<std::path::PathBuf>, EngineError> {
+        self.value("key")
+    }
+
     fn required<T: DeserializeOwned>(&self, key: &str) -> Result<T, EngineError> {
         self.value(key)?.ok_or_else(|| self.bad(format!("the database has no `{key}`")))
     }
@@ -154,7 +162,7 @@ impl Database {
     }
 }
 
-fn put(tables: &Connection, key: &str, value: &impl Serialize) -> rusqlite::Result<()> {
+pub(crate) fn put(tables: &Connection, key: &str, value: &impl Serialize) -> rusqlite::Result<()> {
     let text = serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
     let insert = "INSERT INTO settings (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2";
     tables.prepare_cached(insert)?.execute(params![key, text])?;

@@ -15,6 +15,13 @@ pub(crate) struct RowKeys {
     pub(crate) subject: Option<IdDigest>,
 }
 
+impl RowKeys {
+    /// Whose row it is: its subject, or itself where rows belong to nobody.
+    pub(crate) fn person(&self) -> IdDigest {
+        self.subject.unwrap_or(self.id)
+    }
+}
+
 /// A row that arrives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewRow {

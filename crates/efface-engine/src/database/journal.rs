@@ -42,11 +42,12 @@ impl Intent {
 }
 
 impl PastRequest {
-    pub(crate) fn insert(&self, tables: &Connection, request_id: &str) -> rusqlite::Result<()> {
+    /// `change`: which change of the model it was, where that is known.
+    pub(crate) fn insert(&self, tables: &Connection, request_id: &str, change: Option<u64>) -> rusqlite::Result<()> {
         let answer = serde_json::to_string(&self.report)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
-        let insert = "INSERT INTO requests (request, fingerprint, answer) VALUES (?1, ?2, ?3)";
-        tables.prepare_cached(insert)?.execute(params![request_id, self.fingerprint, answer])?;
+        let insert = "INSERT INTO requests (request, fingerprint, answer, change) VALUES (?1, ?2, ?3, ?4)";
+        tables.prepare_cached(insert)?.execute(params![request_id, self.fingerprint, answer, change])?;
         Ok(())
     }
 }
@@ -68,6 +69,19 @@ impl Database {
             })?;
             intents.collect()
         })
+    }
+
+    /// Which change a request was; `None`: there is no such request, or it is from before the log.
+    pub(crate) fn change_of_request(&self, request_id: &str) -> Result<Option<u64>, EngineError> {
+        let select = "SELECT change FROM requests WHERE request = ?1";
+        let found = self.ask(|c| c.prepare_cached(select)?.query_row([request_id], |row| row.get(0)).optional())?;
+        Ok(found.flatten())
+    }
+
+    /// The id of the request that a change was, where it has one.
+    pub(crate) fn request_of_change(&self, change: u64) -> Result<Option<String>, EngineError> {
+        let select = "SELECT request FROM requests WHERE change = ?1";
+        self.ask(|c| c.prepare_cached(select)?.query_row([change], |row| row.get(0)).optional())
     }
 
     /// The answer that a request got.

@@ -10,17 +10,22 @@
 //! | `releases` | what was published, when, and what it spent |
 //! | `suppressed` | keyed hashes of the ids and subjects that were removed |
 //! | `segments` | the epoch that the header of each row segment must show |
+//! | `ledger` | the entries of the log |
+//! | `ledger_hashes` | the hashes of its perfect subtrees |
+//! | `touched` | keyed hashes of the people whose rows left or changed since the latest release |
 
 mod head;
 pub(crate) mod index;
 mod journal;
+pub(crate) mod ledger;
 mod releases;
 
 pub use head::Mending;
-pub(crate) use head::{Chain, Head};
+pub(crate) use head::{Chain, Head, put};
 pub(crate) use index::{NewRow, RowKeys};
 pub(crate) use journal::{Intent, PastRequest};
-pub(crate) use releases::{ReleaseEntry, now};
+pub(crate) use ledger::LedgerHead;
+pub(crate) use releases::{ReleaseEntry, now, timestamp};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,7 +45,10 @@ pub(crate) struct Database {
 pub(crate) type Tables<'a> = rusqlite::Transaction<'a>;
 
 /// What the tables look like. Written into the file's `user_version`.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
+
+/// Tables of this version can be read, and get what is new when they are opened for changing.
+const VERSION_WITHOUT_LEDGER: i64 = 2;
 
 const TABLES: &str = "
     CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -54,6 +62,21 @@ const TABLES: &str = "
     CREATE TABLE suppressed (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
     CREATE TABLE segments (segment INTEGER PRIMARY KEY, epoch INTEGER NOT NULL) STRICT;
     CREATE INDEX gone_unpurged ON gone (position) WHERE purged = 0;
+";
+
+/// What version 3 adds.
+const LEDGER_TABLES: &str = "
+    CREATE TABLE ledger (log TEXT NOT NULL, position INTEGER NOT NULL, change INTEGER, leaf TEXT NOT NULL,
+                         PRIMARY KEY (log, position)) STRICT, WITHOUT ROWID;
+    CREATE TABLE ledger_hashes (log TEXT NOT NULL, position INTEGER NOT NULL, hash BLOB NOT NULL,
+                                PRIMARY KEY (log, position)) STRICT, WITHOUT ROWID;
+    CREATE TABLE touched (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+    CREATE INDEX ledger_by_change ON ledger (change) WHERE change IS NOT NULL;
+    ALTER TABLE requests ADD COLUMN change INTEGER;
+    CREATE INDEX requests_by_change ON requests (change) WHERE change IS NOT NULL;
+    ALTER TABLE releases ADD COLUMN certificate TEXT;
+    ALTER TABLE releases ADD COLUMN sequence INTEGER;
+    PRAGMA user_version = 3;
 ";
 
 /// Indexes of the rows, made once all rows are there: sorting them is faster than finding a place for each.
@@ -78,7 +101,8 @@ impl Database {
         let database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         database.run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;")?;
         database.run(TABLES)?;
-        database.run(&format!("PRAGMA user_version = {VERSION}; BEGIN"))?;
+        database.run(LEDGER_TABLES)?;
+        database.run("BEGIN")?;
         Ok(database)
     }
 
@@ -105,7 +129,9 @@ impl Database {
     fn open_at(path: PathBuf) -> Result<Self, EngineError> {
         let database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         database.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
-        database.check_version()?;
+        if database.check_version()? == VERSION_WITHOUT_LEDGER {
+            database.run(&format!("BEGIN IMMEDIATE; {LEDGER_TABLES} COMMIT"))?;
+        }
         Ok(database)
     }
 
@@ -136,10 +162,10 @@ impl Database {
         Ok(database)
     }
 
-    fn check_version(&self) -> Result<(), EngineError> {
+    fn check_version(&self) -> Result<i64, EngineError> {
         let version: i64 = self.ask(|c| c.query_row("PRAGMA user_version", [], |row| row.get(0)))?;
-        if version == VERSION {
-            return Ok(());
+        if [VERSION, VERSION_WITHOUT_LEDGER].contains(&version) {
+            return Ok(version);
         }
         let reason = format!("database version {version} is unknown; this program reads version {VERSION}");
         Err(EngineError::BadState { path: self.path.clone(), reason })

@@ -1,14 +1,14 @@
 //! Releases that were published.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::Database;
 use crate::error::EngineError;
 
 /// One release.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReleaseEntry {
     /// k.
     pub(crate) release: usize,
@@ -20,14 +20,20 @@ pub(crate) struct ReleaseEntry {
     pub(crate) distance_bound: f64,
     /// Whether its randomness was unpredictable.
     pub(crate) certified: bool,
+    /// SHA-256 of the payload of its certificate; none for releases from before certificates were signed.
+    pub(crate) certificate: Option<String>,
+    /// Changes of the rows before it; none where that is not known.
+    pub(crate) sequence: Option<u64>,
 }
 
 impl ReleaseEntry {
     pub(crate) fn insert(&self, tables: &Connection) -> rusqlite::Result<()> {
-        let Self { release, time, n_removed, distance_bound, certified } = self;
-        let insert = "INSERT OR REPLACE INTO releases (release, time, n_removed, distance_bound, certified)
-                      VALUES (?1, ?2, ?3, ?4, ?5)";
-        tables.prepare_cached(insert)?.execute(params![release, time, n_removed, distance_bound, certified])?;
+        let Self { release, time, n_removed, distance_bound, certified, certificate, sequence } = self;
+        let insert = "INSERT OR REPLACE INTO releases
+                      (release, time, n_removed, distance_bound, certified, certificate, sequence)
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let values = params![release, time, n_removed, distance_bound, certified, certificate, sequence];
+        tables.prepare_cached(insert)?.execute(values)?;
         Ok(())
     }
 }
@@ -35,8 +41,28 @@ impl ReleaseEntry {
 impl Database {
     /// The latest release that is known.
     pub(crate) fn latest_release(&self) -> Result<Option<ReleaseEntry>, EngineError> {
-        let select = "SELECT release, time, n_removed, distance_bound, certified FROM releases
-                      ORDER BY release DESC LIMIT 1";
+        Ok(self.releases("ORDER BY release DESC LIMIT 1", None)?.pop())
+    }
+
+    /// The first release that knows nothing of the rows that a change took out.
+    pub(crate) fn first_release_after(&self, change: u64) -> Result<Option<ReleaseEntry>, EngineError> {
+        Ok(self.releases("WHERE sequence >= ?1 ORDER BY release LIMIT 1", Some(change))?.pop())
+    }
+
+    /// Release k.
+    pub(crate) fn release(&self, release: usize) -> Result<Option<ReleaseEntry>, EngineError> {
+        Ok(self.releases("WHERE release = ?1", Some(release as u64))?.pop())
+    }
+
+    /// Whether the tables are of a version that knows of certificates and the log.
+    fn has_ledger(&self) -> Result<bool, EngineError> {
+        self.ask(|c| c.prepare("SELECT 1 FROM pragma_table_info('releases') WHERE name = 'sequence'")?.exists([]))
+    }
+
+    fn releases(&self, which: &str, parameter: Option<u64>) -> Result<Vec<ReleaseEntry>, EngineError> {
+        // Tables of version 2 are read as well, without being changed.
+        let new = if self.has_ledger()? { "certificate, sequence" } else { "NULL, NULL" };
+        let select = format!("SELECT release, time, n_removed, distance_bound, certified, {new} FROM releases {which}");
         self.ask(|c| {
             let entry = |row: &rusqlite::Row<'_>| {
                 Ok(ReleaseEntry {
@@ -45,9 +71,11 @@ impl Database {
                     n_removed: row.get(2)?,
                     distance_bound: row.get(3)?,
                     certified: row.get(4)?,
+                    certificate: row.get(5)?,
+                    sequence: row.get(6)?,
                 })
             };
-            c.query_row(select, [], entry).optional()
+            c.prepare(&select)?.query_map(rusqlite::params_from_iter(parameter), entry)?.collect()
         })
     }
 }
@@ -55,4 +83,11 @@ impl Database {
 /// Now, in seconds since 1970.
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// A time in seconds since 1970, as certificates write it: RFC 3339 in UTC.
+pub(crate) fn timestamp(seconds: u64) -> String {
+    // Beyond the year 9999 there is no such form; no clock is there yet.
+    const LATEST: u64 = 253_402_300_799;
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(LATEST))).to_string()
 }

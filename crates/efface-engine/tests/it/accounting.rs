@@ -56,7 +56,7 @@ fn a_release_beyond_the_promise_is_refused_and_spends_nothing() {
             assert_eq!(outcome, "budget-exhausted");
             assert!(spent > budget);
         }
-        ReleaseAnswer::Published(report) => panic!("{report:?}"),
+        answer => panic!("{answer:?}"),
     }
     let status = Status::read(folder.model()).expect("readable");
     assert_eq!((status.n_releases, status.mu_total.get()), (0, 0.0));

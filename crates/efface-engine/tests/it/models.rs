@@ -9,7 +9,9 @@ use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
-use efface_engine::{EngineError, ModelDirectory, ReleaseAnswer, ReleaseReport, Selection, TrainReport, TrainRequest};
+use efface_engine::{
+    EngineError, ModelDirectory, ReleaseAnswer, ReleasePolicy, ReleaseReport, Selection, TrainReport, TrainRequest,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -63,6 +65,8 @@ impl Folder {
             config,
             out: self.path(name),
             memory_bytes: None,
+            policy: ReleasePolicy::default(),
+            key: None,
             witness: witness.map(|name| self.path(name)),
         };
         ModelDirectory::train(request, &mut randomness(), &mut |_| {})
@@ -196,7 +200,7 @@ pub(crate) fn squared() -> TrainingConfig {
 pub(crate) fn published(answer: ReleaseAnswer) -> ReleaseReport {
     match answer {
         ReleaseAnswer::Published(report) => report,
-        ReleaseAnswer::Refused { .. } => panic!("refused: {answer:?}"),
+        _ => panic!("refused: {answer:?}"),
     }
 }
 

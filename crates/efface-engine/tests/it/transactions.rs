@@ -141,7 +141,7 @@ fn a_spent_budget_is_an_outcome_until_the_model_is_retrained() {
             assert_eq!(outcome, "retrain-required");
             assert!(spent > budget);
         }
-        ReleaseAnswer::Published(report) => panic!("{report:?}"),
+        answer => panic!("{answer:?}"),
     }
     model.retrain(&mut randomness(), &mut |_| {}).expect("rows");
     assert_eq!(Status::read(folder.model()).expect("readable").outcome, OutcomeTag::Done);

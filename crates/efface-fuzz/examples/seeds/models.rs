@@ -8,7 +8,7 @@ use efface_core::loss;
 use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, Precision, RowId, RowLayout, RowTransform, Scale, StoredRows, open_table};
-use efface_engine::{ModelDirectory, Selection, TrainRequest, fuzzing};
+use efface_engine::{ModelDirectory, ReleasePolicy, Selection, TrainRequest, fuzzing};
 
 use super::{root, seed, seed_with_damage};
 
@@ -68,6 +68,8 @@ fn train(folder: &Path, name: &str, config: TrainingConfig, n_classes: usize, wi
         config,
         out: folder.join(name),
         memory_bytes: None,
+        policy: ReleasePolicy::default(),
+        key: None,
         witness: witness.cloned(),
     };
     let mut randomness = NoiseSource::from_system().expect("randomness");

@@ -1,0 +1,64 @@
+//! `efface key`
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use efface_engine::{Passphrase, make_key, public_key_of, public_key_path};
+use efface_ledger::key::PublicKey;
+use serde::Serialize;
+
+use crate::args::{KeyArgs, KeyCommand, PassphraseArgs};
+use crate::output::{Answer, Output};
+
+/// A public key, for machines.
+#[derive(Serialize)]
+struct KeyReport {
+    name: String,
+    key_id: String,
+    public_key: String,
+}
+
+impl KeyReport {
+    fn new(key: &PublicKey) -> Self {
+        Self { name: key.name().into(), key_id: key.id(), public_key: key.to_string() }
+    }
+}
+
+pub(crate) fn run(args: &KeyArgs, output: &Output) -> anyhow::Result<Answer> {
+    match &args.command {
+        KeyCommand::New(args) => {
+            let passphrase = passphrase(&args.passphrase)?;
+            let key = make_key(&args.file, &args.name, passphrase.as_ref())?;
+            let lines = [
+                ("private key, for its owner alone", args.file.display().to_string()),
+                ("protected by a passphrase", if passphrase.is_some() { "yes" } else { "no" }.into()),
+                ("public key, for everybody", public_key_path(&args.file).display().to_string()),
+                ("key id", key.id()),
+            ];
+            output.show(&KeyReport::new(&key), &format!("made a key pair of {}", key.name()), &lines)?;
+            output.say("next: efface train … --key, or efface release … --key; hand the public key to whoever checks");
+        }
+        KeyCommand::Show(args) => show(&args.path, output)?,
+    }
+    Ok(Answer::Done)
+}
+
+/// The public key itself goes to stdout, so that it can be written to a file.
+fn show(path: &Path, output: &Output) -> anyhow::Result<()> {
+    let key = public_key_of(path)?;
+    if output.is_text() {
+        writeln!(std::io::stdout().lock(), "{key}")?;
+    }
+    output.show(&KeyReport::new(&key), &format!("public key of {}", key.name()), &[("key id", key.id())])
+}
+
+/// The passphrase in a file, or in the environment, if there is one.
+pub(super) fn passphrase(args: &PassphraseArgs) -> anyhow::Result<Option<Passphrase>> {
+    let text = match &args.passphrase_file {
+        Some(file) => Some(std::fs::read_to_string(file).with_context(|| file.display().to_string())?),
+        None => std::env::var("EFFACE_PASSPHRASE").ok(),
+    };
+    let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    Ok(text.map(first_line).filter(|text| !text.is_empty()).map(Passphrase::new))
+}

@@ -1,0 +1,87 @@
+//! `efface ledger`, `efface policy`, `efface revoke`
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use efface_engine::{ModelDirectory, ReleasePolicy};
+use serde::Serialize;
+
+use super::{open, open_to_sign};
+use crate::args::{LedgerArgs, LedgerCommand, PolicyCommandArgs, RevokeArgs};
+use crate::output::{Answer, Output, quoted};
+
+/// What the log was asked for.
+#[derive(Serialize)]
+struct LedgerReport<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out: Option<&'a Path>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+}
+
+pub(crate) fn run(args: &LedgerArgs, output: &Output) -> anyhow::Result<Answer> {
+    let (model, text, out, what) = match &args.command {
+        LedgerCommand::Checkpoint(args) => {
+            let model = open_to_sign(&args.model, &args.store, &args.signing, output)?;
+            let text = model.ledger_checkpoint()?;
+            (model, text, args.out.as_deref(), "checkpoint")
+        }
+        LedgerCommand::Consistency(args) => {
+            let earlier = std::fs::read_to_string(&args.since).with_context(|| args.since.display().to_string())?;
+            let model = open_to_sign(&args.model, &args.store, &args.signing, output)?;
+            let text = model.ledger_consistency(&earlier)?;
+            (model, text, args.out.as_deref(), "proof of consistency")
+        }
+    };
+    finish(model, &text, out, what, output)?;
+    Ok(Answer::Done)
+}
+
+/// Writes a text to a file, or to stdout.
+fn finish(model: ModelDirectory, text: &str, out: Option<&Path>, what: &str, output: &Output) -> anyhow::Result<()> {
+    model.close()?;
+    let Some(path) = out else {
+        if output.is_text() {
+            write!(std::io::stdout().lock(), "{text}")?;
+            return Ok(());
+        }
+        return output.show(&LedgerReport { out, text: Some(text) }, "", &[]);
+    };
+    std::fs::write(path, text).with_context(|| path.display().to_string())?;
+    output.show(&LedgerReport { out, text: None }, &format!("wrote the {what} to {}", path.display()), &[])
+}
+
+pub(crate) fn policy(args: &PolicyCommandArgs, output: &Output) -> anyhow::Result<Answer> {
+    let mut model = open(&args.model, &args.store, output)?;
+    let policy = args.policy.policy();
+    model.set_policy(policy)?;
+    model.close()?;
+    output.show(&policy, &format!("releases of {} are made {}", args.model.display(), in_words(policy)), &[])?;
+    Ok(Answer::Done)
+}
+
+/// When releases are made, for people.
+pub(super) fn in_words(policy: ReleasePolicy) -> String {
+    let people = policy
+        .min_removals
+        .map(|least| if least == 1 { "after 1 removal".into() } else { format!("after {least} removals") });
+    let time = policy.every_seconds.map(|every| {
+        format!("{} after the one before", humantime::format_duration(std::time::Duration::from_secs(every)))
+    });
+    match (people, time) {
+        (None, None) => "whenever one is asked for".into(),
+        (Some(one), None) | (None, Some(one)) => one,
+        (Some(people), Some(time)) => format!("{people} or {time}, whichever comes first"),
+    }
+}
+
+pub(crate) fn revoke(args: &RevokeArgs, output: &Output) -> anyhow::Result<Answer> {
+    let mut model = open_to_sign(&args.model, &args.store, &args.signing, output)?;
+    let report = model.revoke(args.release, args.reason.clone())?;
+    model.close()?;
+    let lines = [("signed withdrawal, for whoever uses the model", report.revocation.display().to_string())];
+    output.show(&report, &format!("release {} is revoked", report.release), &lines)?;
+    output.say(&format!("next: efface release {}, and hand the withdrawal out", quoted(&args.model)));
+    Ok(Answer::Done)
+}

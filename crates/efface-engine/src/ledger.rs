@@ -1,0 +1,217 @@
+//! The log of a model in use: it begins with the model, every change adds an entry in the change's own commit, and every
+//! certificate is signed together with the checkpoint that it is part of.
+
+use std::path::{Path, PathBuf};
+
+use efface_core::noise::NoiseSource;
+use efface_data::hex;
+use efface_ledger::certificate::{LogPosition, Predicate};
+use efface_ledger::checkpoint::Checkpoint;
+use efface_ledger::consistency::ConsistencyFile;
+use efface_ledger::entry::{self, Change, Entry, Event};
+use efface_ledger::envelope::{EntryProof, Envelope, LogProof, PAYLOAD_TYPE};
+use efface_ledger::key::SigningKey;
+use efface_ledger::merkle::{self, Hash, HashStore};
+use efface_ledger::statement::{Statement, Subject};
+use sha2::{Digest, Sha256};
+
+use crate::database::ledger::StoredHashes;
+use crate::database::{Database, Head, LedgerHead, RowKeys, Tables, ledger, now, put, timestamp};
+use crate::error::EngineError;
+use crate::model_directory::ModelDirectory;
+use crate::signing;
+
+/// A certificate that is signed and has its place in the log, which it takes with its entry.
+pub(crate) struct Certified {
+    /// The file.
+    pub(crate) text: String,
+    /// SHA-256 of its payload.
+    pub(crate) digest: String,
+    pub(crate) entry: Entry,
+}
+
+/// Begins the log of a directory that has none, and notes a change of the key that signs to one that is named.
+pub(crate) fn prepare(
+    path: &Path,
+    database: &mut Database,
+    head: &mut Head,
+    named: Option<&Path>,
+) -> Result<(), EngineError> {
+    signing::make_own_key_private(path)?;
+    let named = named.map(|key| std::fs::canonicalize(key).map_err(EngineError::io(key))).transpose()?;
+    if !head.ledger.log.is_empty() && (named.is_none() || named == database.key()?) {
+        return Ok(());
+    }
+    let public = match &named {
+        Some(key) => signing::public_key_of(key)?,
+        None => signing::own_key(path, &head.model)?,
+    };
+    let mut changed = head.clone();
+    changed.ledger.key_id = public.id();
+    let event = if head.ledger.log.is_empty() {
+        changed.ledger.log = random_name()?;
+        let n_rows = database.ask(|c| c.query_row("SELECT count(*) FROM rows", [], |row| row.get(0)))?;
+        Event::Start { model: head.model.clone(), key_id: public.id(), n_rows }
+    } else {
+        Event::Key { key_id: public.id() }
+    };
+    let entry = Entry::new(timestamp(now()), event);
+    database.commit(|tables| {
+        named.as_ref().map_or(Ok(()), |key: &PathBuf| put(tables, "key", key))?;
+        ledger::append(tables, &mut changed.ledger, &entry)?;
+        changed.write(tables)
+    })?;
+    *head = changed;
+    Ok(())
+}
+
+/// Begins another log, because entries of this one were lost: somebody may have a checkpoint with them.
+pub(crate) fn restart(model: &str, head: &mut LedgerHead, tables: &Tables<'_>, log: &str) -> rusqlite::Result<()> {
+    let store = StoredHashes { tables, log: &head.log };
+    let root = merkle::root(&store, head.size).map_err(|error| match error {
+        merkle::TreeError::Store(error) => error,
+        other => rusqlite::Error::ToSqlConversionFailure(other.to_string().into()),
+    })?;
+    let event = Event::Restart {
+        model: model.into(),
+        key_id: head.key_id.clone(),
+        previous_origin: head.origin(model),
+        previous_size: head.size,
+        previous_root: hex::encode(&root),
+    };
+    (head.log, head.size) = (log.into(), 0);
+    ledger::append(tables, head, &Entry::new(timestamp(now()), event))
+}
+
+/// A name that no other log has.
+pub(crate) fn random_name() -> Result<String, EngineError> {
+    let mut name = [0; 8];
+    NoiseSource::from_system()?.fill(&mut name);
+    Ok(hex::encode(&name))
+}
+
+impl ModelDirectory {
+    /// The next place in the log.
+    pub(crate) fn next_position(&self) -> LogPosition {
+        LogPosition { origin: self.origin(), position: self.head.ledger.size }
+    }
+
+    /// Name of the log in its checkpoints.
+    pub(crate) fn origin(&self) -> String {
+        self.head.ledger.origin(&self.head.model)
+    }
+
+    /// What the log says of a change: counts and commitments.
+    pub(crate) fn logged_change(
+        &self,
+        change: u64,
+        n_rows: usize,
+        removed: &[RowKeys],
+        request_id: Option<&str>,
+    ) -> Change {
+        let key = &self.settings.id_key;
+        let leaves = (0..).zip(removed).map(|(index, keys)| key.row_commitment(change, index, keys.id));
+        let rows = (!removed.is_empty()).then(|| hex::encode(&commitment_root(leaves)));
+        let request = request_id.map(|id| entry::request_commitment(&self.request_salt(change), id));
+        Change { change, n_rows, rows, request }
+    }
+
+    /// The salt of the commitment to a request's id.
+    pub(crate) fn request_salt(&self, change: u64) -> String {
+        hex::encode(&self.settings.id_key.request_salt(change))
+    }
+
+    /// Signs a certificate and gives it the next place in the log. It counts once its entry is in the log. `shown` are
+    /// earlier entries whose proofs go with it.
+    pub(crate) fn certify<P: Predicate>(
+        &self,
+        subject: Vec<Subject>,
+        predicate: P,
+        key: &SigningKey,
+        shown: &[u64],
+    ) -> Result<Certified, EngineError> {
+        let unsigned = |error: &dyn std::error::Error| EngineError::NotSigned { reason: error.to_string() };
+        let statement = Statement::new(subject, P::TYPE, predicate);
+        let payload = statement.to_payload().map_err(|error| unsigned(&error))?;
+        let predicate = statement.predicate;
+        let digest = hex::encode(&Sha256::digest(&payload));
+        let entry = predicate.entry(digest.clone());
+        let leaf = merkle::leaf_hash(entry.to_leaf().as_bytes());
+        let position = self.head.ledger.size;
+        let (root, proofs) = self.database.ask_hashes(&self.head.ledger.log, |stored| {
+            let new = merkle::append(stored, position, leaf)?;
+            let grown = Grown { stored, first: merkle::first_hash_index(position), new };
+            let size = position + 1;
+            let proofs = std::iter::once(position).chain(shown.iter().copied()).map(|position| {
+                let inclusion = merkle::inclusion_proof(&grown, size, position)?;
+                Ok(EntryProof { position, inclusion })
+            });
+            Ok((merkle::root(&grown, size)?, proofs.collect::<Result<Vec<_>, _>>()?))
+        })?;
+        let checkpoint = Checkpoint { origin: self.origin(), size: position + 1, root };
+        let checkpoint = checkpoint.sign(key).map_err(|error| unsigned(&error))?;
+        let envelope = Envelope::sign(PAYLOAD_TYPE, payload, key).with_log(LogProof { checkpoint, proofs });
+        Ok(Certified { text: envelope.to_text(), digest, entry })
+    }
+
+    /// The signed checkpoint of the log as it is now.
+    pub fn ledger_checkpoint(&self) -> Result<String, EngineError> {
+        self.checkpoint_at(self.head.ledger.size, &self.signing_key()?)
+    }
+
+    /// A file that shows that the log as it is now continues the one of an earlier checkpoint.
+    pub fn ledger_consistency(&self, earlier: &str) -> Result<String, EngineError> {
+        let key = self.signing_key()?;
+        let refused = |reason: String| EngineError::NotConsistent { reason };
+        let from =
+            Checkpoint::open(earlier, &key.public(), &self.origin()).map_err(|error| refused(error.to_string()))?;
+        let (size, log) = (self.head.ledger.size, &self.head.ledger.log);
+        if from.size > size {
+            return Err(refused(format!("the checkpoint has {} entries, and the log {size}: it was cut", from.size)));
+        }
+        let (root, proof) = self.database.ask_hashes(log, |stored| {
+            Ok((merkle::root(stored, from.size)?, merkle::consistency_proof(stored, from.size, size)?))
+        })?;
+        if root != from.root {
+            return Err(refused(format!("the first {} entries are not those of the checkpoint", from.size)));
+        }
+        let consistency = ConsistencyFile::new(earlier.into(), self.checkpoint_at(size, &key)?, proof);
+        Ok(consistency.to_text())
+    }
+
+    fn checkpoint_at(&self, size: u64, key: &SigningKey) -> Result<String, EngineError> {
+        let root = self.database.ask_hashes(&self.head.ledger.log, |stored| merkle::root(stored, size))?;
+        let checkpoint = Checkpoint { origin: self.origin(), size, root };
+        checkpoint.sign(key).map_err(|error| EngineError::NotSigned { reason: error.to_string() })
+    }
+}
+
+/// The root of a tree over the commitments to single rows.
+fn commitment_root(leaves: impl Iterator<Item = [u8; 32]>) -> Hash {
+    let mut hashes: Vec<Hash> = Vec::new();
+    let mut size = 0;
+    for leaf in leaves {
+        let new = merkle::append(&hashes, size, merkle::leaf_hash(&leaf)).unwrap_or_default();
+        hashes.extend(new);
+        size += 1;
+    }
+    merkle::root(&hashes, size).unwrap_or(merkle::EMPTY_ROOT)
+}
+
+/// A log with one more entry than the database has.
+struct Grown<'a> {
+    stored: &'a StoredHashes<'a>,
+    first: u64,
+    new: Vec<Hash>,
+}
+
+impl HashStore for Grown<'_> {
+    type Error = rusqlite::Error;
+
+    fn hash(&self, index: u64) -> rusqlite::Result<Hash> {
+        match index.checked_sub(self.first).and_then(|index| self.new.get(index as usize)) {
+            Some(hash) => Ok(*hash),
+            None => self.stored.hash(index),
+        }
+    }
+}

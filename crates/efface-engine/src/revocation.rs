@@ -1,0 +1,95 @@
+//! Withdrawing a release: whoever uses models can be told, and the log remembers.
+
+use std::path::{Path, PathBuf};
+
+use efface_ledger::certificate::{Predicate, RevocationCertificate};
+use efface_ledger::statement::Subject;
+use serde::Serialize;
+
+use crate::certificate::SOFTWARE;
+use crate::database::{ledger, now, timestamp};
+use crate::error::EngineError;
+use crate::files::{self, RELEASES};
+use crate::model_directory::ModelDirectory;
+use crate::releases::MODEL_FILE;
+use crate::requests::sha256;
+
+/// Gives withdrawals their names that a crash kept from getting them, and removes what was never committed.
+pub(crate) fn finish(path: &Path, n_releases: usize, revoked: &[usize]) -> Result<(), EngineError> {
+    for release in 1..=n_releases {
+        let file = path.join(RELEASES).join(release.to_string()).join(REVOCATION_FILE);
+        let aside = files::with_suffix(&file, ".partial");
+        if !aside.exists() {
+            continue;
+        }
+        if revoked.contains(&release) && !file.exists() {
+            std::fs::rename(&aside, &file).map_err(EngineError::io(&file))?;
+        } else {
+            std::fs::remove_file(&aside).map_err(EngineError::io(&aside))?;
+        }
+        files::sync_parent(&file)?;
+    }
+    Ok(())
+}
+
+/// The signed withdrawal, in the folder of its release.
+pub(crate) const REVOCATION_FILE: &str = "revocation.json";
+
+/// What a revocation led to.
+#[derive(Clone, Debug, Serialize)]
+pub struct RevocationReport {
+    /// k.
+    pub release: usize,
+    /// Releases that are withdrawn by now.
+    pub revoked: Vec<usize>,
+    /// The signed withdrawal.
+    pub revocation: PathBuf,
+}
+
+impl ModelDirectory {
+    /// Withdraws release k. Its files stay; `predict` does not use it any more.
+    pub fn revoke(&mut self, release: usize, reason: Option<String>) -> Result<RevocationReport, EngineError> {
+        let n_releases = self.head.account.n_releases;
+        if release == 0 || release > n_releases {
+            return Err(EngineError::NoSuchRelease { release, n_releases });
+        }
+        if self.head.ledger.revoked.contains(&release) {
+            return Err(EngineError::AlreadyRevoked { release });
+        }
+        let folder = self.path.join(RELEASES).join(release.to_string());
+        files::make_private_directory(&folder)?;
+        let model = folder.join(MODEL_FILE);
+        let subject = match std::fs::read(&model) {
+            Ok(bytes) => Subject::new(MODEL_FILE, sha256(&bytes)),
+            // The file is gone already: the release is named instead.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let name = format!("efface/{}/release/{release}", self.head.model);
+                Subject::new(&name, sha256(name.as_bytes()))
+            }
+            Err(source) => return Err(EngineError::Io { path: model, source }),
+        };
+        let certificate = RevocationCertificate {
+            schema: RevocationCertificate::SCHEMA.into(),
+            software: SOFTWARE.into(),
+            model: self.head.model.clone(),
+            issued: timestamp(now()),
+            key_id: self.head.ledger.key_id.clone(),
+            log: self.next_position(),
+            release,
+            release_certificate: self.database.release(release)?.and_then(|entry| entry.certificate),
+            reason,
+        };
+        let certified = self.certify(vec![subject], certificate, &self.signing_key()?, &[])?;
+        let path = folder.join(REVOCATION_FILE);
+        let aside = files::with_suffix(&path, ".partial");
+        files::write_synced(&aside, certified.text.as_bytes())?;
+        self.commit_head(|tables, head| {
+            head.ledger.revoked.push(release);
+            head.ledger.revoked.sort_unstable();
+            ledger::append(tables, &mut head.ledger, &certified.entry)
+        })?;
+        std::fs::rename(&aside, &path).map_err(EngineError::io(&path))?;
+        files::sync_parent(&path)?;
+        Ok(RevocationReport { release, revoked: self.head.ledger.revoked.clone(), revocation: path })
+    }
+}
