@@ -7,6 +7,7 @@
 //! cargo run --release -p efface-bench -- growth               instant removal against the number of rows
 //! cargo run --release -p efface-bench -- gram                 the weighted Gram matrix against a matrix product
 //! cargo run --release -p efface-bench -- scale                a million rows under a limit on memory, durable removals
+//! cargo run --release -p efface-bench -- ledger               issuing and verifying certificates, proofs from a long log
 //! ```
 
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
@@ -14,6 +15,7 @@
 mod gram;
 mod growth;
 mod ladder;
+mod ledger;
 mod measure;
 mod mnist;
 mod rows;
@@ -56,6 +58,8 @@ enum Command {
     Gram,
     /// 1,000,000 × 256 from Parquet under a limit on memory: training, durable removals, settling, opening.
     Scale(scale::ScaleArgs),
+    /// Certificates of a model of 784 features, and a log of 1,000,000 entries.
+    Ledger,
     /// One step of `scale`, in a process of its own.
     #[command(subcommand, hide = true)]
     ScaleStep(scale::Step),
@@ -72,6 +76,7 @@ fn main() -> anyhow::Result<()> {
         Command::Ladder { data } => ladder::run(&data),
         Command::Growth => growth::run(),
         Command::Gram => gram::run(),
+        Command::Ledger => ledger::run(),
         Command::Scale(args) => scale::run(&args),
         Command::ScaleStep(step) => scale::run_step(&step),
     }

@@ -300,6 +300,14 @@ pub enum EngineError {
         /// The request.
         request_id: String,
     },
+    /// The log has no such entry.
+    #[error("the log has {size} entries, so there is none at position {position}")]
+    NoSuchEntry {
+        /// Its position.
+        position: u64,
+        /// How many there are.
+        size: u64,
+    },
     /// A release is not there.
     #[error("there is no release {release}: the model has {n_releases}")]
     NoSuchRelease {

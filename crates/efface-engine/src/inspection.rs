@@ -96,10 +96,11 @@ fn memory(witness: &Path, database: &Database, head: &Head) -> Result<Option<Str
     if memory.model != head.model {
         return Ok(Some(format!("the witness {} is that of another model", witness.display())));
     }
-    if memory.chain == head.chain && memory.account == head.account {
+    let forgot = memory.knows_more_of(&head.ledger);
+    if memory.chain == head.chain && memory.account == head.account && !forgot {
         return Ok(None);
     }
-    let mut behind = memory.sequence > head.sequence || memory.account.n_releases > head.account.n_releases;
+    let mut behind = forgot || memory.sequence > head.sequence || memory.account.n_releases > head.account.n_releases;
     for digest in &memory.suppressed {
         behind = behind || !database.is_suppressed(*digest)?;
     }

@@ -159,6 +159,20 @@ impl ModelDirectory {
         self.checkpoint_at(self.head.ledger.size, &self.signing_key()?)
     }
 
+    /// The proof that an entry is in the log as it is now.
+    pub fn inclusion_proof(&self, position: u64) -> Result<Vec<Hash>, EngineError> {
+        let LedgerHead { log, size, .. } = &self.head.ledger;
+        if position >= *size {
+            return Err(EngineError::NoSuchEntry { position, size: *size });
+        }
+        self.database.ask_hashes(log, |stored| merkle::inclusion_proof(stored, *size, position))
+    }
+
+    /// Calls `visit` with every entry of the log as it is hashed, in order.
+    pub fn visit_log(&self, visit: impl FnMut(u64, &str)) -> Result<(), EngineError> {
+        self.database.visit_leaves(&self.head.ledger.log, visit)
+    }
+
     /// A file that shows that the log as it is now continues the one of an earlier checkpoint.
     pub fn ledger_consistency(&self, earlier: &str) -> Result<String, EngineError> {
         let key = self.signing_key()?;

@@ -251,7 +251,10 @@ impl ModelDirectory {
     /// The witness is told nothing before all of it is on the disk: cut short, it is done again from the beginning.
     pub(crate) fn catch_up_with_witness(&mut self) -> Result<(), EngineError> {
         let Some(witness) = &self.witness else { return Ok(()) };
-        let same_history = witness.memory.chain == self.head.chain && witness.memory.account == self.head.account;
+        let memory = &witness.memory;
+        let ledger = Some((self.head.ledger.log.clone(), self.head.ledger.size));
+        let same_history =
+            memory.chain == self.head.chain && memory.account == self.head.account && memory.ledger == ledger;
         if same_history && witness.memory.suppressed.len() == self.database.n_suppressed()? {
             return Ok(());
         }
@@ -259,7 +262,8 @@ impl ModelDirectory {
         let known: BTreeSet<IdDigest> = self.database.suppressed()?.into_iter().collect();
         let unknown: Vec<IdDigest> = memory.suppressed.difference(&known).copied().collect();
         let account = most_spent(self.head.account, memory.account);
-        if memory.sequence > self.head.sequence || !unknown.is_empty() || account != self.head.account {
+        let forgot = memory.sequence > self.head.sequence || memory.knows_more_of(&self.head.ledger);
+        if forgot || !unknown.is_empty() || account != self.head.account {
             let witness = self.witness.take();
             let done = self.follow_witness(memory.sequence, account, &unknown);
             self.witness = witness;

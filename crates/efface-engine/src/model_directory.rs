@@ -219,7 +219,7 @@ impl ModelDirectory {
 
     /// The status is read without the state that it is taken from. Written again if it does not say what that says: it was
     /// damaged, or written by another version.
-    fn correct_status(&mut self) -> Result<(), EngineError> {
+    pub(crate) fn correct_status(&mut self) -> Result<(), EngineError> {
         // The other half of what a status is made of: a database that cannot tell it is damaged.
         self.database.latest_release()?;
         let status = Status::of(&self.settings, &self.model, &self.head);

@@ -73,6 +73,7 @@ impl ModelDirectory {
                 Ok(done)
             })?;
             this.head = head;
+            this.tell_witness([])?;
             Ok(done)
         })
     }

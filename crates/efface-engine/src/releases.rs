@@ -89,6 +89,8 @@ pub struct ReleaseReport {
     pub model: PathBuf,
     /// Its certificate.
     pub certificate: PathBuf,
+    /// Time of the certificate: putting it together, signing, its place in the log, and checking it as a stranger would.
+    pub certificate_seconds: f64,
     /// Time of the whole call.
     pub seconds: f64,
 }
@@ -119,7 +121,8 @@ impl ModelDirectory {
                     return Ok(ReleaseAnswer::refused(&refused));
                 }
             };
-            let (folder, certificate) = this.publish(&release, &key, copies.as_ref())?;
+            let Publication { folder, certificate, certificate_seconds } =
+                this.publish(&release, &key, copies.as_ref())?;
             let (n_requests, exposure) = (certificate.requests.len(), certificate.since_previous.exposure);
             let claim = &release.claim;
             let (model, certificate) = match &copies {
@@ -142,6 +145,7 @@ impl ModelDirectory {
                 settle_passes,
                 model,
                 certificate,
+                certificate_seconds,
                 seconds: start.elapsed().as_secs_f64(),
             }))
         })?;
@@ -158,13 +162,14 @@ impl ModelDirectory {
         release: &Release,
         key: &SigningKey,
         copies: Option<&Copies>,
-    ) -> Result<(PathBuf, ReleaseCertificate), EngineError> {
+    ) -> Result<Publication, EngineError> {
         let model = pretty(&PublishedModel::new(&self.settings, release));
-        let time = now();
+        let (start, time) = (Instant::now(), now());
         let certificate = self.release_certificate(&release.claim, &timestamp(time))?;
         let subject = vec![Subject::new(MODEL_FILE, sha256(&model))];
         let certified = self.certify(subject, certificate.clone(), key, &[])?;
         check_own_certificate(certified.text.as_bytes(), &model, &key.public())?;
+        let certificate_seconds = start.elapsed().as_secs_f64();
         let (aside, folder) = release_folders(&self.path, release.claim.release);
         let entry = ReleaseEntry {
             release: release.claim.release,
@@ -197,8 +202,15 @@ impl ModelDirectory {
             let copied = copies.publish(&model, text);
             copied.map_err(|error| EngineError::NotCopied { folder: folder.clone(), source: Box::new(error) })?;
         }
-        Ok((folder, certificate))
+        Ok(Publication { folder, certificate, certificate_seconds })
     }
+}
+
+/// What was published, and where.
+struct Publication {
+    folder: PathBuf,
+    certificate: ReleaseCertificate,
+    certificate_seconds: f64,
 }
 
 /// Fails closed: a certificate that a stranger would refuse is not published. Only `certified` may be missing, and the

@@ -6,6 +6,7 @@ use efface_core::model::Model;
 use efface_core::noise::NoiseLaw;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_data::Scale;
+use efface_ledger::certificate::ReleasePolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::change_report::OutcomeTag;
@@ -67,6 +68,21 @@ pub struct Status {
     pub n_removed_since_release: usize,
     /// When the latest release was published, in seconds since 1970.
     pub released: Option<u64>,
+    /// People (rows, where rows have no subject) whose rows left or changed since the latest release.
+    #[serde(default)]
+    pub n_people_since_release: usize,
+    /// When releases are made.
+    #[serde(default)]
+    pub policy: ReleasePolicy,
+    /// Releases that were withdrawn.
+    #[serde(default)]
+    pub revoked: Vec<usize>,
+    /// Id of the key that signs.
+    #[serde(default)]
+    pub key_id: String,
+    /// Entries of the log.
+    #[serde(default)]
+    pub log_size: u64,
     /// What they spent together (mechanism `release`, Gaussian law).
     pub mu_total: UpperBound,
     /// What the promise allows.
@@ -138,6 +154,11 @@ impl Status {
             n_releases: head.account.n_releases,
             n_removed_since_release: 0,
             released: None,
+            n_people_since_release: head.ledger.n_people,
+            policy: head.ledger.policy,
+            revoked: head.ledger.revoked.clone(),
+            key_id: head.ledger.key_id.clone(),
+            log_size: head.ledger.size,
             mu_total,
             mu_limit: mu_limit.get(),
             certified: state.certified && state.account.certified,

@@ -210,6 +210,7 @@ fn make(
     if policy != ReleasePolicy::default() {
         directory.set_policy(policy)?;
     }
+    directory.correct_status()?;
     directory.purge()?;
     Ok((directory, report))
 }

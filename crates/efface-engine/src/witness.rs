@@ -5,10 +5,11 @@
 //! efface-witness 1 <model> <key> <checksum>
 //! change <sequence> <chain> <digest>… <checksum>
 //! release <n_releases> <account> <checksum>
+//! ledger <log> <size> <checksum>
 //! ```
 //!
-//! A line per change of the rows (with the keyed hashes of the ids and subjects that it removed) and per release (with
-//! what all releases have spent), each ended by its CRC-32. Lines are appended and synced; half a line at the end is the
+//! A line per change of the rows (with the keyed hashes of the ids and subjects that it removed), per release (with
+//! what all releases have spent) and per growth of the log, each ended by its CRC-32. Lines are appended and synced; half a line at the end is the
 //! trace of a crash and does not count. The file holds the key of the hashes: it is a secret as the directory is one.
 
 use std::collections::BTreeSet;
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 use efface_core::model::ReleaseAccount;
 use efface_data::{IdDigest, IdKey};
 
-use crate::database::{Chain, Head};
+use crate::database::{Chain, Head, LedgerHead};
 use crate::error::EngineError;
 use crate::files;
 use crate::mending::most_spent;
@@ -54,6 +55,8 @@ pub(crate) struct Memory {
     pub(crate) chain: Chain,
     pub(crate) suppressed: BTreeSet<IdDigest>,
     pub(crate) account: ReleaseAccount,
+    /// The log and the number of its entries; `None`: not told yet.
+    pub(crate) ledger: Option<(String, u64)>,
 }
 
 const MAGIC: &str = "efface-witness";
@@ -84,11 +87,13 @@ impl Witness {
             chain: head.chain.clone(),
             suppressed: suppressed.into_iter().collect(),
             account: head.account,
+            ledger: Some((head.ledger.log.clone(), head.ledger.size)),
         };
         let key = String::from(memory.key.clone());
         let mut text = line(&format!("{MAGIC} {VERSION} {} {key}", memory.model));
         text += &change_line(memory.sequence, &memory.chain, memory.suppressed.iter());
         text += &release_line(&memory.account);
+        text += &ledger_line(&head.ledger);
         files::replace(path, text.as_bytes())?;
         match Self::open(path)? {
             Some(witness) => Ok(witness),
@@ -114,6 +119,10 @@ impl Witness {
         if self.memory.account != account {
             text += &release_line(&account);
         }
+        let ledger = Some((head.ledger.log.clone(), head.ledger.size));
+        if self.memory.ledger != ledger {
+            text += &ledger_line(&head.ledger);
+        }
         if text.is_empty() {
             return Ok(());
         }
@@ -123,6 +132,7 @@ impl Witness {
         self.memory.sequence = head.sequence;
         self.memory.chain = head.chain.clone();
         self.memory.account = account;
+        self.memory.ledger = ledger;
         Ok(())
     }
 
@@ -171,6 +181,7 @@ impl Memory {
                 chain: Chain::start(model),
                 suppressed: BTreeSet::new(),
                 account: ReleaseAccount::default(),
+                ledger: None,
             },
             [MAGIC, version, ..] => {
                 return Err((1, format!("version `{version}` is unknown; this program reads version {VERSION}")));
@@ -184,6 +195,11 @@ impl Memory {
         Ok(memory)
     }
 
+    /// Whether it knows of entries of the log that a directory does not have.
+    pub(crate) fn knows_more_of(&self, ledger: &LedgerHead) -> bool {
+        self.ledger.as_ref().is_some_and(|(log, size)| *log != ledger.log || *size > ledger.size)
+    }
+
     fn learn(&mut self, fields: &[&str]) -> Option<()> {
         match fields {
             ["change", sequence, chain, digests @ ..] => {
@@ -194,6 +210,7 @@ impl Memory {
                 }
             }
             ["release", _, account] => self.account = serde_json::from_str(account).ok()?,
+            ["ledger", log, size] => self.ledger = Some(((*log).to_owned(), size.parse().ok()?)),
             _ => return None,
         }
         Some(())
@@ -211,6 +228,10 @@ fn change_line<'a>(sequence: u64, chain: &Chain, digests: impl Iterator<Item = &
 fn release_line(account: &ReleaseAccount) -> String {
     let text = serde_json::to_string(account).expect("numbers are finite or null");
     line(&format!("release {} {text}", account.n_releases))
+}
+
+fn ledger_line(ledger: &LedgerHead) -> String {
+    line(&format!("ledger {} {}", ledger.log, ledger.size))
 }
 
 /// A line with its checksum.

@@ -133,6 +133,7 @@ pub(crate) struct RequestCertificateArgs {
 #[command(after_help = "Examples:
   efface ledger checkpoint churn.efface --out checkpoint.txt
   efface ledger consistency churn.efface --since checkpoint.txt --out consistency.json
+  efface ledger list churn.efface
 
 Keep a checkpoint, or hand it to somebody: whoever has one notices when entries are later changed, taken out, or put
 on another branch.")]
@@ -147,6 +148,16 @@ pub(crate) enum LedgerCommand {
     Checkpoint(CheckpointArgs),
     /// Prove that the log as it is now continues an earlier checkpoint.
     Consistency(ConsistencyArgs),
+    /// Print the entries of the log, one line of JSON each.
+    List(ListArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    /// The model directory.
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]

@@ -1,5 +1,6 @@
 //! `efface ledger`, `efface policy`, `efface revoke`
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use efface_engine::{ModelDirectory, ReleasePolicy};
 use serde::Serialize;
 
 use super::{open, open_to_sign};
-use crate::args::{LedgerArgs, LedgerCommand, PolicyCommandArgs, RevokeArgs};
+use crate::args::{LedgerArgs, LedgerCommand, ListArgs, PolicyCommandArgs, RevokeArgs};
 use crate::output::{Answer, Output, quoted};
 
 /// What the log was asked for.
@@ -33,8 +34,21 @@ pub(crate) fn run(args: &LedgerArgs, output: &Output) -> anyhow::Result<Answer> 
             let text = model.ledger_consistency(&earlier)?;
             (model, text, args.out.as_deref(), "proof of consistency")
         }
+        LedgerCommand::List(args) => return list(args, output),
     };
     finish(model, &text, out, what, output)?;
+    Ok(Answer::Done)
+}
+
+/// The entries themselves go to stdout, as JSON in any case.
+fn list(args: &ListArgs, output: &Output) -> anyhow::Result<Answer> {
+    let model = open(&args.model, &args.store, output)?;
+    let mut lines = String::new();
+    model.visit_log(|position, leaf| {
+        let _ = writeln!(lines, "{{\"position\":{position},\"leaf\":{leaf}}}");
+    })?;
+    model.close()?;
+    write!(std::io::stdout().lock(), "{lines}")?;
     Ok(Answer::Done)
 }
 

@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use efface_engine::{OutcomeTag, Status};
 
+use super::ledger::in_words;
 use super::{mended, over_budget, rows};
 use crate::args::StatusArgs;
 use crate::output::{Answer, Output, bound, features, number, parameter, quoted, rung, shortened};
@@ -35,6 +36,12 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     let latest: Vec<String> = latest.into_iter().flatten().collect();
     let latest = if latest.is_empty() { String::new() } else { format!(" ({})", latest.join(", ")) };
     lines.push(("releases", format!("{}{latest}", status.n_releases)));
+    if !status.revoked.is_empty() {
+        let revoked: Vec<String> = status.revoked.iter().map(ToString::to_string).collect();
+        lines.push(("revoked releases", revoked.join(", ")));
+    }
+    lines.push(("releases are made", in_words(status.policy)));
+    lines.push(("entries of the log", status.log_size.to_string()));
     if status.mechanism == "release" && status.noise_std > 0.0 {
         lines.push((
             "spent by releases (μ)",

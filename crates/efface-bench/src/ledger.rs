@@ -1,0 +1,107 @@
+//! Certificates and the log: issuing, verifying, and proofs from a log of a million entries.
+
+use std::fs;
+
+use efface_core::loss;
+use efface_core::model::TrainingConfig;
+use efface_core::noise::NoiseSource;
+use efface_data::{Columns, RowTransform, Scale, open_table_with};
+use efface_engine::{ModelDirectory, ReleaseAnswer, ReleasePolicy, Selection, TrainRequest, fuzzing};
+use efface_ledger::verify::{Evidence, verify};
+
+use crate::measure::{median, quantile, timed};
+
+const DIM: usize = 784;
+const ROWS: usize = 4_000;
+const RELEASES: usize = 21;
+const ENTRIES: u64 = 1_000_000;
+
+pub(crate) fn run() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut noise = NoiseSource::from_system()?;
+    let data = folder.path().join("rows.csv");
+    fs::write(&data, rows(&mut noise))?;
+    let columns = Columns { label: Some("label".into()), ..Columns::default() };
+    let request = TrainRequest {
+        rows: open_table_with(&data, &columns, None)?,
+        columns,
+        schema: None,
+        transform: RowTransform { scale: Scale::Unit, intercept: false },
+        config: TrainingConfig::new(&loss::Logistic, 1e-3, Some(2)),
+        out: folder.path().join("model.efface"),
+        memory_bytes: None,
+        policy: ReleasePolicy::default(),
+        key: None,
+        witness: None,
+    };
+    let path = request.out.clone();
+    ModelDirectory::train(request, &mut noise, &mut |_| {})?;
+    let mut model = ModelDirectory::open(&path)?;
+    println!("certificates of a model of {DIM} features, medians of {RELEASES}");
+
+    let (mut releases, mut certificates, mut latest) = (Vec::new(), Vec::new(), None);
+    for id in 0..RELEASES {
+        let ids = Selection::Ids(vec![efface_data::RowId::Integer(id as i64)]);
+        model.remove(&ids, Some(&format!("request-{id}")))?;
+        let ReleaseAnswer::Published(report) = model.release(&mut noise, None)? else { anyhow::bail!("refused") };
+        releases.push(report.seconds);
+        certificates.push(report.certificate_seconds);
+        latest = Some(report);
+    }
+    let Some(latest) = latest else { return Ok(()) };
+    println!(
+        "  issuing          {:8.3} ms   95 % below {:.3} ms; the whole release {:.1} ms",
+        1e3 * median(certificates.clone()),
+        1e3 * quantile(certificates, 0.95),
+        1e3 * median(releases)
+    );
+
+    let (text, file, key) = (fs::read(&latest.certificate)?, fs::read(&latest.model)?, model.public_key()?);
+    let evidence = Evidence { key: Some(&key), model: Some(&file), ..Evidence::default() };
+    let verified: Vec<f64> = (0..RELEASES)
+        .map(|_| {
+            let (verification, seconds) = timed(|| verify(&text, &evidence));
+            assert!(verification.is_valid(), "{verification:?}");
+            seconds
+        })
+        .collect();
+    println!("  verifying        {:8.3} ms   in a process that has read the files", 1e3 * median(verified));
+
+    let (grown, seconds) = timed(|| fuzzing::grow_log(&mut model, ENTRIES));
+    grown?;
+    println!("a log of {ENTRIES} entries and more, made in {seconds:.1} s");
+    let times = |positions: &mut dyn Iterator<Item = u64>| -> anyhow::Result<Vec<f64>> {
+        positions
+            .map(|position| {
+                let (proof, seconds) = timed(|| model.inclusion_proof(position));
+                anyhow::ensure!(proof?.len() >= 19, "too short for a log of this size");
+                Ok(seconds)
+            })
+            .collect()
+    };
+    let proofs = times(&mut (0..1000).map(|i| i * 997))?;
+    println!(
+        "  inclusion proof  {:8.3} ms   95 % below {:.3} ms",
+        1e3 * median(proofs.clone()),
+        1e3 * quantile(proofs, 0.95)
+    );
+    let (certified, seconds) = timed(|| model.certify_request("request-3", &folder.path().join("request.json")));
+    certified?;
+    println!("  certificate of a request, durable {:8.3} ms", 1e3 * seconds);
+    let (report, seconds) = timed(|| model.verify(false));
+    println!("  the whole log checked from its entries {:.2} s ({:?})", seconds, report?.verdict);
+    Ok(())
+}
+
+/// Rows of random bytes with a label that half depends on them.
+fn rows(noise: &mut NoiseSource) -> String {
+    let mut text: String = (0..DIM).map(|feature| format!("f{feature},")).collect();
+    text += "label\n";
+    let mut bytes = [0; DIM];
+    for _ in 0..ROWS {
+        noise.fill(&mut bytes);
+        bytes.iter().for_each(|byte| text += &format!("{},", f64::from(*byte) / 255.0 - 0.5));
+        text += if u32::from(bytes[0]) + u32::from(bytes[1]) > 255 { "yes\n" } else { "no\n" };
+    }
+    text
+}
