@@ -6,19 +6,24 @@
 //! - [`reference`](mod@reference): the objective, its gradient, Hessian and minimizer to about 1e-26.
 //! - [`problems`]: seeded random problems of several shapes.
 //! - [`one_dimension`]: the published removal algorithm in one dimension, with its true δ.
-//! - [`statistics`] and [`special`]: Kolmogorov–Smirnov tests and the distribution functions they need.
+//! - [`statistics`], [`counts`] and [`special`]: Kolmogorov–Smirnov and χ² tests, and the distribution functions they need.
+//! - [`rounded_normal`]: the law of a rounded normal deviate.
 //! - [`hockey_stick`](mod@hockey_stick): the true δ between two laws on the line, and the Gaussian trade-off.
+//! - [`dyadic`]: integers times powers of two, of any length, exactly.
 //! - [`golden`]: tables made with 60-digit arithmetic.
 
+pub mod counts;
 pub mod dense;
 pub mod double;
 mod double_functions;
+pub mod dyadic;
 pub mod golden;
 pub mod hockey_stick;
 pub mod one_dimension;
 pub mod problems;
 pub mod reference;
 pub mod reference_loss;
+pub mod rounded_normal;
 pub mod special;
 pub mod statistics;
 

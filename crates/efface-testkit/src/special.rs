@@ -50,10 +50,19 @@ pub fn gamma_p(shape: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
-    // x^a e^(−x) / Γ(a), whose logarithm loses digits in doubles when a is large.
-    let exponent = DoubleDouble::from(x).ln() * shape - x - ln_gamma(shape);
-    let front = exponent.exp().to_f64();
+    let front = gamma_front(shape, x);
     if x < shape + 1.0 { front * gamma_series(shape, x) } else { 1.0 - front * gamma_fraction(shape, x) }
+}
+
+/// Q(a, x) = 1 − P(a, x), with small relative error in the tail.
+pub fn gamma_q(shape: f64, x: f64) -> f64 {
+    if x < shape + 1.0 { 1.0 - gamma_p(shape, x) } else { gamma_front(shape, x) * gamma_fraction(shape, x) }
+}
+
+/// x^a e^(−x) / Γ(a), whose logarithm loses digits in doubles when a is large.
+fn gamma_front(shape: f64, x: f64) -> f64 {
+    let exponent = DoubleDouble::from(x).ln() * shape - x - ln_gamma(shape);
+    exponent.exp().to_f64()
 }
 
 /// e^(−factor·x²) without the rounding error of x²: x is a multiple of 2⁻⁶, whose square is exact, and a rest.
