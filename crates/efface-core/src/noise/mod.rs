@@ -1,4 +1,13 @@
-//! Randomness: the operating system's entropy through ChaCha20, and the two laws that noise is drawn from.
+//! Randomness: the operating system's entropy through ChaCha20, and the laws that noise is drawn from.
+//!
+//! Gaussian noise of a release is exact: a normal deviate rounded to a lattice, sampled with integers ([`normal`]),
+//! added to weights on the same lattice ([`lattice`]). [`NoiseLaw::sample`] draws in double precision and is idealized:
+//! the gamma law, and the perturbation of mechanism `objective`.
+
+mod digits;
+pub mod lattice;
+pub mod normal;
+mod scaling;
 
 use rand::rngs::SysRng;
 use rand::{Rng, SeedableRng, TryRng};
@@ -40,6 +49,11 @@ impl NoiseSource {
     pub fn fill(&mut self, bytes: &mut [u8]) {
         self.generator.fill_bytes(bytes);
     }
+
+    #[inline]
+    fn next_word(&mut self) -> u64 {
+        self.generator.next_u64()
+    }
 }
 
 /// The operating system gave no entropy.
@@ -57,8 +71,30 @@ pub enum NoiseLaw {
     Gamma,
 }
 
+/// How the noise of a plan is drawn, as certificates name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoiseArithmetic {
+    /// From the very law of the claim, by integer arithmetic on random bits.
+    Exact,
+    /// In double precision, taken for the ideal law.
+    Idealized,
+    /// There is no noise.
+    None,
+}
+
+impl NoiseArithmetic {
+    /// Stable name, as in certificates.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Idealized => "idealized",
+            Self::None => "none",
+        }
+    }
+}
+
 impl NoiseLaw {
-    /// One vector of `dim` numbers.
+    /// One vector of `dim` numbers, drawn in double precision: idealized.
     #[expect(clippy::missing_panics_doc, reason = "a shape of at least 1 is always valid")]
     pub fn sample(self, dim: usize, scale: f64, source: &mut NoiseSource) -> SecretVector {
         let mut noise: Vec<f64> = StandardNormal.sample_iter(&mut source.generator).take(dim).collect();
