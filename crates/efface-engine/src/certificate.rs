@@ -74,7 +74,7 @@ impl ModelDirectory {
             }
             .into(),
             noise_std: claim.noise_std,
-            lattice_step: None,
+            lattice_step: claim.lattice_step,
             mu: claim.mu.get(),
             spent_before: SpentBefore {
                 n_releases: before.n_releases,
@@ -91,7 +91,7 @@ impl ModelDirectory {
             curve: curve(plan.guarantee(), config.law, claim.mu_total),
             arithmetic: Arithmetic {
                 bounds: tags::BOUNDS[0].into(),
-                noise: if plan.is_exact() { "none" } else { "idealized" }.into(),
+                noise: plan.noise_arithmetic().tag().into(),
             },
             adversary: Adversary {
                 sees_prior_release: false,

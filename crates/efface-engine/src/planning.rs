@@ -156,7 +156,7 @@ fn is_held_out(i: usize) -> bool {
 
 /// What fits at one noise level, given the distance bound after 1, 2, … removals.
 fn plan_row(plan: &TrainingPlan, n_rows: usize, distances: &[f64]) -> PlanRow {
-    let limit = plan.settle_above();
+    let limit = plan.verified_limit();
     let fitting = distances.iter().take_while(|distance| **distance <= limit).count();
     PlanRow {
         noise_std: plan.noise_std(),
@@ -172,7 +172,7 @@ fn plan_row(plan: &TrainingPlan, n_rows: usize, distances: &[f64]) -> PlanRow {
 
 /// The noise at which so many removals just fit. `unit` is a plan with noise 1: what may be left grows with the noise.
 fn needed(unit: &TrainingPlan, n_rows: usize, distances: &[f64]) -> Vec<NeededNoise> {
-    let per_noise = unit.settle_above();
+    let per_noise = unit.verified_limit();
     let fitting = REMOVAL_COUNTS.into_iter().filter(|k| *k <= distances.len());
     fitting
         .map(|k| NeededNoise {

@@ -33,9 +33,10 @@ pub enum ReleaseAnswer {
     HeldBack(HeldBack),
     /// The promise does not allow it.
     Refused {
-        /// `retrain-required`, `budget-exhausted` or `not-exact`.
+        /// `retrain-required`, `budget-exhausted`, `not-exact` or `off-lattice`.
         outcome: &'static str,
-        /// What is spent: a residual (mechanism `objective`), a distance (`not-exact`), or μ.
+        /// What is spent: a residual (mechanism `objective`), a distance (`not-exact`), a weight that is too large
+        /// (`off-lattice`), or μ.
         spent: f64,
         /// What the promise allows.
         budget: f64,
@@ -50,6 +51,7 @@ impl ReleaseAnswer {
             ReleaseOutcome::BudgetExhausted { mu_total, mu_limit } => {
                 ("budget-exhausted", mu_total.get(), mu_limit.get())
             }
+            ReleaseOutcome::OffLattice { value, limit } => ("off-lattice", value.abs(), *limit),
             ReleaseOutcome::Published(_) => ("published", 0.0, 0.0),
         };
         Self::Refused { outcome, spent, budget }

@@ -72,6 +72,10 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                 "not-exact" => {
                     "without noise only exact weights may leave: train again with --noise-std, or a larger --l2".into()
                 }
+                "off-lattice" => {
+                    "a weight is too large beside the noise: train again with a larger --l2, or a larger --noise-std"
+                        .into()
+                }
                 _ => "the noise is too small for this promise: train again with a larger --noise-std".into(),
             };
             output.say(&next);

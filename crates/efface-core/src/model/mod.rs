@@ -3,6 +3,7 @@
 mod fit;
 mod plan;
 mod release;
+mod scale;
 mod settle;
 mod training;
 

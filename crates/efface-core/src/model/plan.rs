@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounting::{Guarantee, gaussian};
 use crate::loss::{self, Loss};
-use crate::noise::NoiseLaw;
+use crate::noise::normal::RoundedNormal;
+use crate::noise::{NoiseArithmetic, NoiseLaw};
 use crate::objective::Objective;
 use crate::residual::{Constants, CurvatureChange, Rung};
 use crate::rounding::{LowerBound, UpperBound};
@@ -104,6 +105,7 @@ impl TrainingConfig {
 pub struct TrainingPlan {
     config: TrainingConfig,
     noise_std: f64,
+    mu_limit: LowerBound,
 }
 
 /// Noise of mechanism `release` when none is given: a margin moves by a thousandth, which no accuracy notices, and a
@@ -115,6 +117,9 @@ const DEFAULT_PERTURBATION_STD: f64 = 1.0;
 
 /// More noise than this leaves no room for sums of squares in double precision.
 const MOST_NOISE: f64 = 1e100;
+
+/// Lattices are asked for that hold the releases of so many weights. More do not fit any memory.
+const MOST_WEIGHTS: usize = 1 << 40;
 
 impl TrainingPlan {
     /// Checks every value.
@@ -159,9 +164,15 @@ impl TrainingPlan {
         if config.bound == Some(Rung::WorstCase) && unbounded || config.bound == Some(Rung::NoStep) {
             return Err(PlanError::Bound { bound: config.bound.map_or("", Rung::tag) });
         }
-        let plan = Self { config, noise_std };
+        let mu_limit = gaussian::mu_limit(config.epsilon, config.delta);
+        let plan = Self { config, noise_std, mu_limit };
         if !plan.is_exact() && plan.config.law == NoiseLaw::Gaussian && plan.mu_limit().get() <= 0.0 {
             return Err(PlanError::Unreachable { epsilon: plan.config.epsilon, delta: plan.config.delta });
+        }
+        if plan.noise_arithmetic() == NoiseArithmetic::Exact {
+            let lattice = plan.lattice(MOST_WEIGHTS).and_then(|lattice| RoundedNormal::new(noise_std, lattice));
+            let TrainingConfig { epsilon, delta, .. } = plan.config;
+            lattice.ok_or(PlanError::Lattice { noise_std, epsilon, delta })?;
         }
         Ok(plan)
     }
@@ -207,7 +218,7 @@ impl TrainingPlan {
 
     /// μ(ε, δ): the most that all releases together may spend under the Gaussian law.
     pub fn mu_limit(&self) -> LowerBound {
-        gaussian::mu_limit(self.config.epsilon, self.config.delta)
+        self.mu_limit
     }
 
     /// Largest gradient residual that mechanism `objective` covers; `None` under mechanism `release`, or when removal
@@ -287,6 +298,20 @@ pub enum PlanError {
     /// ε and δ are so small that no distance at all is allowed.
     #[error("epsilon `{epsilon}` and delta `{delta}` together allow no difference at all; raise one of them")]
     Unreachable {
+        /// ε.
+        epsilon: f64,
+        /// δ.
+        delta: f64,
+    },
+    /// The noise, or what the promise allows of it, is so small that no double can hold a step of the lattice that
+    /// releases are rounded to.
+    #[error(
+        "noise-std `{noise_std}` is too small to be drawn exactly at epsilon `{epsilon}` and delta `{delta}`; \
+         raise one of them"
+    )]
+    Lattice {
+        /// s.
+        noise_std: f64,
         /// ε.
         epsilon: f64,
         /// δ.

@@ -7,11 +7,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Model, Outcome, TrainingPlan};
+use super::scale::coarse;
+use super::{Model, Outcome};
 use crate::accounting::{Guarantee, gaussian};
-use crate::noise::{NoiseLaw, NoiseSource};
+use crate::noise::lattice::{Lattice, OffLattice};
+use crate::noise::{NoiseArithmetic, NoiseLaw, NoiseSource};
 use crate::rounding::{LowerBound, UpperBound, norm};
 use crate::rows::{RowStore, StoreError};
+use crate::secret::SecretVector;
 
 /// What the releases of a model have spent so far.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,10 +49,15 @@ pub struct Release {
 pub struct ReleaseClaim {
     /// k: releases so far, this one included.
     pub release: usize,
-    /// r: distance of the secret weights from the exactly retrained ones, as claimed.
+    /// r: distance of the secret weights from the exactly retrained ones, as claimed; where weights are rounded to a
+    /// lattice, the distance of the lattice points.
     pub distance_bound: UpperBound,
-    /// The same as verified. Not to be published.
+    /// The distance as verified, before rounding. Not to be published.
     pub verified_distance: UpperBound,
+    /// h: weights and noise are multiples of it. `None` where noise is not exact, or absent.
+    pub lattice_step: Option<f64>,
+    /// √n·h for n weights: what rounding to the lattice adds to the distance. Zero without a lattice.
+    pub rounding_charge: UpperBound,
     /// Gradient residual that the claimed distance allows.
     pub gradient_residual: UpperBound,
     /// Scale of the noise.
@@ -88,6 +96,13 @@ pub enum ReleaseOutcome {
         /// What still counts as rounding.
         limit: LowerBound,
     },
+    /// A weight is too large for the lattice that the noise lives on, or there is no such lattice.
+    OffLattice {
+        /// The weight, or the scale of the noise.
+        value: f64,
+        /// The least magnitude that does not fit.
+        limit: f64,
+    },
     /// Mechanism `objective`: the residual exceeds the budget.
     RetrainRequired {
         /// The residual.
@@ -97,27 +112,11 @@ pub enum ReleaseOutcome {
     },
 }
 
-/// Every release claims at least this fraction of the whole promise, and is settled first where that is not enough:
-/// 65,536 releases then fit. A little below 2⁻⁸, so that eight doublings stay within the promise after rounding.
-const SHARE_PER_RELEASE: f64 = 0.999_999 / 256.0;
-
 /// Under mechanism `objective` claims are this fraction of the budget, or a power of two times it.
 const SHARE_OF_BUDGET: f64 = 1.0 / 1024.0;
 
 /// A model without noise counts as exact within this distance, relative to its weights (or to 1, if they are smaller).
 const EXACT_DISTANCE: f64 = 1e-8;
-
-impl TrainingPlan {
-    /// Under mechanism `release`, the distance bound above which a model is settled before it is released.
-    pub fn settle_above(&self) -> f64 {
-        match self.config().law {
-            _ if self.is_exact() => 0.0,
-            NoiseLaw::Gaussian => SHARE_PER_RELEASE * self.noise_std() * self.mu_limit().get(),
-            // Under the gamma law distances add up, not their squares.
-            NoiseLaw::Gamma => SHARE_PER_RELEASE.powi(2) * self.noise_std() * self.config().epsilon,
-        }
-    }
-}
 
 impl Model {
     /// Whether the current claim is so loose that a release should be settled first. Looks at the secret weights' claim
@@ -143,9 +142,10 @@ impl Model {
 
     /// Publishes the model, if the promise allows.
     ///
-    /// Mechanism `release`: `w̃ = ŵ + s·ξ` with fresh ξ over all problems jointly. Given the requests so far, ŵ and the
-    /// exactly retrained weights are fixed vectors at most r apart, so this release is r/s-Gaussian-DP
-    /// indistinguishable from one by retraining, and k of them `√(Σ r_j²)/s`. Under the gamma law ε = Σ r_j / scale.
+    /// Mechanism `release`: `w̃ = ŵ + s·ξ` with fresh ξ over all problems jointly, both rounded to a lattice. Given the
+    /// requests so far, the lattice points of ŵ and of the exactly retrained weights are fixed vectors at most r apart, so
+    /// this release is r/s-Gaussian-DP indistinguishable from one by retraining, and k of them `√(Σ r_j²)/s`. Under the
+    /// gamma law there is no lattice, and ε = Σ r_j / scale.
     pub fn release(&mut self, noise: &mut NoiseSource) -> ReleaseOutcome {
         if let Some((distance, limit)) = self.inexact() {
             return ReleaseOutcome::NotExact { distance, limit };
@@ -182,9 +182,23 @@ impl Model {
         }
     }
 
-    /// r as it is claimed under mechanism `release`.
+    /// r as it is claimed under mechanism `release`: what rounding to the lattice costs is charged before the claim is
+    /// made coarse.
     fn claimed_distance(&self) -> UpperBound {
-        coarse(self.claim().distance_bound, self.plan.settle_above())
+        coarse(self.claim().distance_bound + self.rounding_charge(), self.plan.settle_above())
+    }
+
+    /// Weights over all problems: they are published jointly.
+    fn n_weights(&self) -> usize {
+        self.dim() * self.state.fits.len()
+    }
+
+    fn lattice(&self) -> Option<Lattice> {
+        self.plan.lattice(self.n_weights())
+    }
+
+    fn rounding_charge(&self) -> UpperBound {
+        self.lattice().map_or(UpperBound::ZERO, |lattice| lattice.rounding_charge(self.n_weights()))
     }
 
     /// β as it is claimed under mechanism `objective`. Where β is within the budget, so is the claim.
@@ -220,19 +234,36 @@ impl Model {
         }
         let std = self.plan.noise_std();
         let mu = if exact { UpperBound::ZERO } else { r.over(LowerBound::new(std)) };
-        let dim = self.dim();
-        let mut weights: Vec<Vec<f64>> = self.state.fits.iter().map(|fit| fit.weights.to_vec()).collect();
-        if !exact {
-            let deviates = self.plan.config().law.sample(dim * weights.len(), std, noise);
-            for (weights, deviates) in weights.iter_mut().zip(deviates.chunks_exact(dim)) {
-                weights.iter_mut().zip(deviates).for_each(|(w, noise)| *w += noise);
-            }
-        }
+        let weights = match self.noisy_weights(noise) {
+            Ok(weights) => weights,
+            Err(OffLattice { value, limit, .. }) => return ReleaseOutcome::OffLattice { value, limit },
+        };
         self.state.account = account;
         // √(Σ_k (λ n_k r_k)²) ≤ λ · max n_k · r.
         let n_most = self.state.fits.iter().map(|fit| fit.n_rows).max().unwrap_or(0);
         let residual = r * UpperBound::new(self.plan.config().l2_per_row) * UpperBound::count(n_most);
         ReleaseOutcome::Published(self.published(weights, (r, residual), (mu, mu_total, mu_limit)))
+    }
+
+    /// The secret weights with fresh noise over all problems jointly, where noise is asked for.
+    fn noisy_weights(&self, noise: &mut NoiseSource) -> Result<Vec<Vec<f64>>, OffLattice> {
+        let std = self.plan.noise_std();
+        let mut joint = SecretVector::zeros(self.n_weights());
+        let secret = self.state.fits.iter().flat_map(|fit| fit.weights.iter());
+        joint.iter_mut().zip(secret).for_each(|(place, weight)| *place = *weight);
+        let published = match self.plan.noise_arithmetic() {
+            NoiseArithmetic::None => joint.to_vec(),
+            NoiseArithmetic::Exact => {
+                let none = OffLattice { value: std, step: 0.0, limit: 0.0 };
+                self.lattice().ok_or(none)?.publish(&joint, std, noise)?
+            }
+            NoiseArithmetic::Idealized => {
+                let deviates = self.plan.config().law.sample(joint.len(), std, noise);
+                joint.iter().zip(deviates.iter()).map(|(weight, noise)| weight + noise).collect()
+            }
+        };
+        let dim = self.dim();
+        Ok((0..self.state.fits.len()).map(|k| published[k * dim..(k + 1) * dim].to_vec()).collect())
     }
 
     fn release_perturbed(&mut self) -> ReleaseOutcome {
@@ -269,6 +300,8 @@ impl Model {
             release: self.state.account.n_releases,
             distance_bound,
             verified_distance: self.claim().distance_bound,
+            lattice_step: self.lattice().map(Lattice::step),
+            rounding_charge: self.rounding_charge(),
             gradient_residual,
             noise_std: self.plan.noise_std(),
             mu,
@@ -279,32 +312,5 @@ impl Model {
             certified: self.state.certified && self.state.account.certified,
         };
         Release { weights, claim }
-    }
-}
-
-/// The least `unit · 2^k` that is at least `value`, k ≥ 0; without a unit, the least power of two.
-fn coarse(value: UpperBound, unit: f64) -> UpperBound {
-    if !value.is_finite() || value == UpperBound::ZERO && unit == 0.0 {
-        return value;
-    }
-    let mut step = if unit > 0.0 { unit } else { 2f64.powi(-60) };
-    while step < value.get() {
-        step *= 2.0;
-    }
-    UpperBound::new(step)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_claim_is_the_next_step_of_its_scale_and_never_below_the_value() {
-        assert_eq!(coarse(UpperBound::new(1e-9), 1e-6).get(), 1e-6);
-        assert_eq!(coarse(UpperBound::new(1e-6), 1e-6).get(), 1e-6);
-        assert_eq!(coarse(UpperBound::new(1.1e-6), 1e-6).get(), 2e-6);
-        assert_eq!(coarse(UpperBound::new(0.3), 0.0).get(), 0.5);
-        assert_eq!(coarse(UpperBound::ZERO, 1e-6).get(), 1e-6);
-        assert_eq!(coarse(UpperBound::INFINITE, 1e-6), UpperBound::INFINITE);
     }
 }

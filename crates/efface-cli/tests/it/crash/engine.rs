@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use efface_core::noise::{NoiseLaw, NoiseSource};
+use efface_core::loss::Logistic;
+use efface_core::model::{TrainingConfig, TrainingPlan};
+use efface_core::noise::NoiseSource;
 use efface_data::RowId;
 use efface_engine::{EngineError, ModelDirectory, OpenOptions, ReleaseAnswer, RowSource, Selection, Status};
 use serde_json::Value;
@@ -99,8 +101,11 @@ impl Opened {
         let published = std::fs::read(&report.model).map_err(|error| error.to_string())?;
         let published: Value = serde_json::from_slice(&published).map_err(|error| error.to_string())?;
         let weights = published["weights"].as_array().ok_or("no weights")?.iter().filter_map(Value::as_f64);
-        let noise = NoiseLaw::Gaussian.sample(N_FEATURES, NOISE_STD, &mut noise());
-        Ok(weights.zip(noise.iter()).map(|(weight, noise)| weight - noise).collect())
+        let config = TrainingConfig { noise_std: Some(NOISE_STD), ..TrainingConfig::new(&Logistic, 1.0, Some(2)) };
+        let plan = TrainingPlan::new(config).map_err(|error| error.to_string())?;
+        let lattice = plan.lattice(N_FEATURES).ok_or("no lattice")?;
+        let noise = lattice.noise(NOISE_STD, N_FEATURES, &mut noise()).map_err(|error| error.to_string())?;
+        Ok(weights.zip(noise.iter()).map(|(weight, steps)| weight - lattice.point(*steps)).collect())
     }
 
     /// Removes rows; whether that had been done and answered before.

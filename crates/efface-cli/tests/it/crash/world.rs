@@ -13,7 +13,8 @@ pub(crate) const NOISE_STD: f64 = 1e3;
 
 const L2_PER_ROW: f64 = 1e-2;
 
-/// Weights are known up to the rounding of numbers as large as the noise, 1e-13 in each, and gradients to ten times that.
+/// Weights are known up to half a step of the lattice that releases are rounded to, 2.3e-13 in each, and gradients to ten
+/// times that.
 const ROUNDING: f64 = 1e-11;
 
 /// What holds for all commands on a model.
