@@ -89,10 +89,7 @@ impl ModelDirectory {
             delta: claim.guarantee.delta,
             epsilon_spent: claim.epsilon_spent,
             curve: curve(plan.guarantee(), config.law, claim.mu_total),
-            arithmetic: Arithmetic {
-                bounds: tags::BOUNDS[0].into(),
-                noise: plan.noise_arithmetic().tag().into(),
-            },
+            arithmetic: Arithmetic { bounds: tags::BOUNDS[0].into(), noise: plan.noise_arithmetic().tag().into() },
             adversary: Adversary {
                 sees_prior_release: false,
                 sees_later_releases: !objective,

@@ -11,6 +11,7 @@
 //! what one finds the other replays. `fuzz/corpus` holds a folder of files per target.
 
 mod agreement;
+mod certificates;
 mod databases;
 mod published;
 mod scratch;
@@ -46,6 +47,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "witness", run: witnesses::witness },
     Target { name: "published_model", run: published::published_model },
     Target { name: "database", run: databases::database },
+    Target { name: "certificate", run: certificates::certificate },
+    Target { name: "checkpoint", run: certificates::checkpoint },
+    Target { name: "consistency", run: certificates::consistency },
+    Target { name: "key", run: certificates::key },
 ];
 
 /// The target of a name.

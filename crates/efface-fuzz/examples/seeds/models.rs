@@ -9,6 +9,8 @@ use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, Precision, RowId, RowLayout, RowTransform, Scale, StoredRows, open_table};
 use efface_engine::{ModelDirectory, ReleasePolicy, Selection, TrainRequest, fuzzing};
+use efface_ledger::envelope::Envelope;
+use efface_ledger::key::{Protection, SigningKey};
 
 use super::{root, seed, seed_with_damage};
 
@@ -41,6 +43,7 @@ pub(super) fn write() {
             seed("database", "release-cut", &database[..3 * 4096 + 100]);
             seed("database", "empty", "");
             assert_eq!(state.file_name(), Some("3".as_ref()), "as `databases.rs` names it");
+            write_certificates(&path, &models);
         }
     }
 
@@ -79,6 +82,40 @@ fn train(folder: &Path, name: &str, config: TrainingConfig, n_classes: usize, wi
     model.remove(&Selection::Ids(vec![RowId::parse("r3")]), None).expect("removable");
     model.close().expect("writable");
     folder.join(name)
+}
+
+/// What is handed to strangers, of a model with two releases and a request in between.
+fn write_certificates(path: &Path, models: &Path) {
+    let mut model = ModelDirectory::open(path).expect("a model");
+    let early = model.ledger_checkpoint().expect("a key");
+    let mut randomness = NoiseSource::from_system().expect("randomness");
+    model.remove(&Selection::Ids(vec![RowId::parse("r5")]), Some("ticket-7")).expect("removable");
+    let request = path.with_extension("request.json");
+    model.certify_request("ticket-7", &request).expect("a request");
+    model.release(&mut randomness, None).expect("writable");
+    let revocation = model.revoke(1, Some("superseded".into())).expect("a release").revocation;
+    let late = model.ledger_checkpoint().expect("a key");
+    let files =
+        [("release", path.join("releases/2/certificate.json")), ("request", request), ("revocation", revocation)];
+    for (name, file) in files {
+        let text = fs::read(file).expect("readable");
+        seed_with_damage("certificate", name, &text);
+        let envelope = Envelope::parse(&text).expect("an envelope");
+        seed_with_damage("certificate", &format!("{name}-payload"), envelope.unverified_payload());
+    }
+    seed_with_damage("checkpoint", "early", early.as_bytes());
+    seed_with_damage("checkpoint", "late", late.as_bytes());
+    let consistency = model.ledger_consistency(&early).expect("a longer log");
+    seed_with_damage("consistency", "release", consistency.as_bytes());
+    fs::write(models.join("release.origin"), early.lines().next().expect("a line")).expect("writable");
+    let public = model.public_key().expect("a key").to_string();
+    fs::write(models.join("release.pub"), format!("{public}\n")).expect("writable");
+    // A key that signs nothing.
+    let key = SigningKey::generate("example.org/key", &[9; 32].into()).expect("a valid name");
+    let protection = Protection { passphrase: b"passphrase", salt: [1; 16], iv: [2; 16] };
+    seed_with_damage("key", "public", public.as_bytes());
+    seed_with_damage("key", "private", key.to_pem(None).expect("a key").as_bytes());
+    seed_with_damage("key", "protected", key.to_pem(Some(&protection)).expect("a key").as_bytes());
 }
 
 /// The state file, of which there is one when a model is closed.

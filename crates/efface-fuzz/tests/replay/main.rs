@@ -47,6 +47,10 @@ replay! {
     witness: 2000,
     published_model: 2000,
     database: 300,
+    certificate: 1000,
+    checkpoint: 2000,
+    consistency: 2000,
+    key: 60,
 }
 
 fn replay(name: &str, n_alterations: u64) {

@@ -89,6 +89,7 @@ fn encrypt(document: &SecretDocument, protection: &Protection<'_>) -> Result<Sec
 
 fn decrypt(document: &SecretDocument, passphrase: &[u8]) -> Result<KeypairBytes, KeyError> {
     let encrypted: EncryptedPrivateKeyInfoRef<'_> = document.decode_msg().map_err(KeyError::unreadable)?;
+    check_effort(&encrypted)?;
     let document = encrypted.decrypt(passphrase).map_err(|error| match error {
         pkcs8::Error::EncryptedPrivateKey(pkcs8::pkcs5::Error::UnsupportedAlgorithm { .. }) => {
             KeyError::unreadable(error)
@@ -99,6 +100,23 @@ fn decrypt(document: &SecretDocument, passphrase: &[u8]) -> Result<KeypairBytes,
     KeypairBytes::from_pkcs8_der(document.as_bytes()).map_err(|_| KeyError::WrongPassphrase)
 }
 
+/// Refuses a key that would take all memory or hours to open.
+fn check_effort(encrypted: &EncryptedPrivateKeyInfoRef<'_>) -> Result<(), KeyError> {
+    let Some(parameters) = encrypted.encryption_algorithm.pbes2() else { return Ok(()) };
+    let (effort, limit) = match &parameters.kdf {
+        Kdf::Scrypt(scrypt) => {
+            let bytes = scrypt.cost_parameter.saturating_mul(128 * u64::from(scrypt.block_size));
+            (bytes.saturating_mul(u64::from(scrypt.parallelization)), SCRYPT_LIMIT)
+        }
+        Kdf::Pbkdf2(pbkdf2) => (u64::from(pbkdf2.iteration_count), PBKDF2_LIMIT),
+        _ => return Ok(()),
+    };
+    if effort <= limit {
+        return Ok(());
+    }
+    Err(KeyError::not_a_key(format!("opening it takes an effort of {effort}, more than {limit}")))
+}
+
 /// What the line with the key's name starts with.
 const NAME: &str = "name: ";
 
@@ -107,3 +125,9 @@ const NAME: &str = "name: ";
 const SCRYPT_COST: u64 = 1 << 14;
 const SCRYPT_BLOCK_SIZE: u16 = 8;
 const SCRYPT_PARALLELIZATION: u16 = 5;
+
+/// Bytes that scrypt goes through in all.
+const SCRYPT_LIMIT: u64 = 1 << 30;
+
+/// Rounds of PBKDF2.
+const PBKDF2_LIMIT: u64 = 10_000_000;

@@ -188,3 +188,21 @@ fn keys_that_others_can_use_are_refused() {
         assert!(SigningKey::read(&path, None).is_ok(), "{mode:o}");
     }
 }
+
+#[test]
+fn a_key_that_takes_all_memory_to_open_is_refused_before_it_does() {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+
+    let protection = Protection { passphrase: b"passphrase", salt: [1; 16], iv: [2; 16] };
+    let text = signing_key().to_pem(Some(&protection)).unwrap();
+    let body: String = text.lines().filter(|line| !line.starts_with(['-', 'n'])).collect();
+    let mut document = STANDARD.decode(body).unwrap();
+    // N = 16384, r = 8, p = 5, as DER writes them.
+    let cost = [0x02, 0x02, 0x40, 0x00, 0x02, 0x01, 0x08, 0x02, 0x01, 0x05];
+    let at = document.windows(cost.len()).position(|window| window == cost).unwrap();
+    document[at + 6] = 0x7f;
+    let pem = pkcs8::der::pem::encode_string("ENCRYPTED PRIVATE KEY", Default::default(), &document).unwrap();
+    let error = SigningKey::from_pem(&format!("name: k\n{pem}"), Some(b"passphrase")).unwrap_err();
+    assert!(error.to_string().contains("opening it takes an effort of 1331691520, more than 1073741824"), "{error}");
+}
