@@ -1,5 +1,3 @@
-//! The numbers of a release certificate, computed again. A claim is refused when it is provably too good: below what the
-//! certificate's own numbers give when everything is rounded in its favour.
 #![doc = include_str!("arithmetic.md")]
 
 use efface_core::accounting::gaussian;

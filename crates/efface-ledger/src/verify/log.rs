@@ -1,4 +1,4 @@
-//! Whether a certificate is in the log, and the log is the one that somebody else has seen.
+#![doc = include_str!("log.md")]
 
 use super::Evidence;
 use super::check::Check;
