@@ -56,6 +56,11 @@ pub fn read(certificate: &[u8]) -> Result<Document, Check> {
     Ok(open(certificate)?.document)
 }
 
+/// The files that a certificate is about, by their hashes, without verifying anything of it.
+pub fn subjects(certificate: &[u8]) -> Result<Vec<Subject>, Check> {
+    Ok(open(certificate)?.subject)
+}
+
 /// Checks a certificate with what evidence there is.
 pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
     let Opened { envelope, payload_digest, subject, document } = match open(certificate) {
