@@ -42,9 +42,9 @@ impl Output {
         let mut table = Table::new();
         table.load_style(NOTHING);
         for (name, value) in lines {
-            table.add_row([format!("  {name}"), value.clone()]);
+            table.add_row([format!("  {name}"), in_one_line(value)]);
         }
-        self.say(sentence);
+        self.say(&in_one_line(sentence));
         if !lines.is_empty() {
             self.say(&table.trim_fmt());
         }
@@ -79,10 +79,21 @@ fn to_stderr(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// A message may quote what it found in a file: no line break or escape sequence of that reaches the terminal.
-fn in_one_line(message: &str) -> String {
-    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+/// What is shown may quote what was found in a file: no line break and no escape sequence of that reaches the terminal,
+/// and no mark that turns the direction of the text or hides in it.
+pub(crate) fn in_one_line(message: &str) -> String {
+    let escaped = |c: char| if is_unseen(c) { c.escape_default().to_string() } else { c.to_string() };
     message.chars().map(escaped).collect()
+}
+
+/// Control characters, line separators, and the marks of Unicode that have no width or turn the direction of text. The
+/// two joiners are none of them: some scripts need them.
+fn is_unseen(c: char) -> bool {
+    let marks = ['\u{ad}', '\u{61c}', '\u{200b}', '\u{200e}', '\u{200f}', '\u{feff}'];
+    c.is_control()
+        || marks.contains(&c)
+        || ('\u{2028}'..='\u{202e}').contains(&c)
+        || ('\u{2060}'..='\u{206f}').contains(&c)
 }
 
 /// A number for people: three digits, powers of ten where they help.
@@ -100,8 +111,10 @@ pub(crate) fn number(x: f64) -> String {
     }
 }
 
-/// A parameter for people, as somebody would type it.
+/// A parameter for people, as somebody would type it: of two that were added up, the last bit is not shown.
 pub(crate) fn parameter(x: f64) -> String {
+    let typed = format!("{x:.12e}").parse().ok().filter(|typed: &f64| (typed - x).abs() <= 1e-15 * x.abs());
+    let x = typed.unwrap_or(x);
     if x == 0.0 || (1e-3..1e6).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
 }
 
@@ -164,7 +177,24 @@ pub(crate) fn duration(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bound, number};
+    use super::{bound, in_one_line, number, parameter};
+
+    #[test]
+    fn a_parameter_is_shown_as_somebody_would_type_it() {
+        for (x, typed) in [(1.0 + 0.5f64.next_up(), "1.5"), (1e-4 + 1e-5, "1.1e-4"), (1.0 / 3.0, "0.3333333333333333")]
+        {
+            assert_eq!(parameter(x), typed);
+        }
+        assert_eq!([0.0, 1e-4, 0.25, f64::INFINITY].map(parameter), ["0", "1e-4", "0.25", "inf"]);
+    }
+
+    #[test]
+    fn nothing_that_is_quoted_moves_the_cursor_or_hides() {
+        let text = "a\nb\t\u{1b}[31mc\u{9b}d\u{202e}e\u{2066}f\u{feff}g\u{2028}h";
+        let shown = r"a\nb\t\u{1b}[31mc\u{9b}d\u{202e}e\u{2066}f\u{feff}g\u{2028}h";
+        assert_eq!(in_one_line(text), shown);
+        assert_eq!(in_one_line("ε ≤ 1, “ü”, می\u{200c}خواهم"), "ε ≤ 1, “ü”, می\u{200c}خواهم");
+    }
 
     #[test]
     fn a_bound_is_never_shown_smaller_than_it_is_nor_much_larger() {
