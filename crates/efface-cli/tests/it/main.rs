@@ -5,6 +5,7 @@ mod bad_parameters;
 mod bad_requests;
 mod bad_rows;
 mod budget;
+mod certificate_page;
 mod certificates;
 mod choices;
 mod contract;

@@ -1,0 +1,126 @@
+//! The table of a release's numbers: each as the certificate has it, bounds never shown smaller than they are.
+
+use efface_ledger::certificate::{ReleaseCertificate, tags};
+
+use super::super::super::ledger::in_words as policy;
+use super::html::{self, capital, count, escape, hash, number};
+use crate::output::{bound, parameter, rung};
+
+/// Every number that the claim is made of.
+pub(super) fn table(c: &ReleaseCertificate) -> String {
+    let mut rows = vec![
+        ("Promised for life", guarantee(c.epsilon, c.delta)),
+        ("Proved so far", format!("ε&nbsp;=&nbsp;{} at that δ", number(&bound(c.epsilon_spent)))),
+        ("μ: this, all, limit", [c.mu, c.mu_total, c.mu_limit].map(|mu| number(&bound(mu))).join(" &nbsp;/&nbsp; ")),
+        (
+            "From retraining",
+            format!("weights at most {} away; {}", number(&bound(c.distance_bound)), escape(rung(&c.rung))),
+        ),
+        ("Gradient residual", format!("at most {}", number(&bound(c.gradient_residual)))),
+        ("Noise", noise(c)),
+        ("Mechanism", mechanism(c)),
+        ("Rows", rows_and_weights(c)),
+        ("Scale of rows", scale(c)),
+        (
+            "Extractor",
+            c.extractor
+                .map_or_else(|| "none".into(), |share| format!("private: {}", guarantee(share.epsilon, share.delta))),
+        ),
+        ("Releases made", escape(&policy(c.policy))),
+        ("Withdrawn so far", withdrawn(&c.revoked)),
+    ];
+    if c.extractor.is_some() {
+        rows.insert(1, ("… by removal", guarantee(c.promise.epsilon, c.promise.delta)));
+    }
+    html::table(&rows)
+}
+
+/// `(ε, δ) = (1, 10⁻⁴)`.
+pub(super) fn guarantee(epsilon: f64, delta: f64) -> String {
+    format!("(ε,&nbsp;δ)&nbsp;=&nbsp;({},&nbsp;{})", number(&parameter(epsilon)), number(&parameter(delta)))
+}
+
+fn noise(c: &ReleaseCertificate) -> String {
+    if c.noise_std == 0.0 {
+        return "none".into();
+    }
+    let law = match &*c.law {
+        "gaussian" => "Gaussian, standard deviation".into(),
+        "gamma" => "Gamma (density falls with the norm), scale".into(),
+        other => escape(other),
+    };
+    let drawn = match (&*c.arithmetic.noise, c.lattice_step) {
+        ("idealized", _) => "drawn in double precision and treated as ideal".into(),
+        ("exact", Some(step)) => format!("exact, on a lattice of step {}", number(&parameter(step))),
+        (other, _) => escape(other),
+    };
+    format!("{law} {}; {drawn}", number(&parameter(c.noise_std)))
+}
+
+fn mechanism(c: &ReleaseCertificate) -> String {
+    let noise = match &*c.mechanism {
+        "release" if c.noise_std == 0.0 => "release".into(),
+        "release" => "release: fresh noise on every published model".into(),
+        "objective" => "objective: one perturbation at training".into(),
+        other => escape(other),
+    };
+    let budget = c.budget.as_ref().map_or_else(String::new, |budget| format!(", {} budget", escape(budget)));
+    format!(
+        "{noise}; {} loss, λ&nbsp;=&nbsp;{}, {} constants{budget}",
+        escape(&c.loss),
+        number(&parameter(c.l2)),
+        escape(&c.gamma)
+    )
+}
+
+fn rows_and_weights(c: &ReleaseCertificate) -> String {
+    let (least, most) = (c.n_rows.iter().min().copied(), c.n_rows.iter().max().copied());
+    let rows = match (least.unwrap_or(0), most.unwrap_or(0)) {
+        (least, most) if least == most => count(most, "row", "rows"),
+        (least, most) => format!("{least} to {} per problem", count(most, "row", "rows")),
+    };
+    let problems = if c.n_problems == 1 {
+        String::new()
+    } else {
+        format!(" in each of {}", count(c.n_problems, "problem", "problems"))
+    };
+    let negatives =
+        c.negatives.map_or_else(String::new, |part| format!("; {} of the negatives", number(&parameter(part))));
+    format!("{rows}; {}{problems}{negatives}", count(c.dim, "weight", "weights"))
+}
+
+fn scale(c: &ReleaseCertificate) -> String {
+    let intercept = if c.intercept { ", with an intercept" } else { "" };
+    format!("{}{intercept}; norms at most {}", escape(&c.scale), number(&bound(c.row_norm_bound)))
+}
+
+fn withdrawn(releases: &[usize]) -> String {
+    const SHOWN: usize = 12;
+    let shown: Vec<String> = releases.iter().take(SHOWN).map(usize::to_string).collect();
+    match releases.len() {
+        0 => "none".into(),
+        n if n <= SHOWN => shown.join(", "),
+        n => format!("{} and {} more", shown.join(", "), n - SHOWN),
+    }
+}
+
+/// What whoever has this release and the one before could learn.
+pub(super) fn since_previous(c: &ReleaseCertificate) -> String {
+    let since = &c.since_previous;
+    let words = match tags::in_words(&since.exposure) {
+        words if words == tags::in_words("") => format!("{words}: {}", since.exposure),
+        words => words.into(),
+    };
+    let Some(release) = since.release else { return format!("<p>{}.</p>\n", escape(&capital(&words))) };
+    let before = since.certificate.as_ref().map_or_else(String::new, |certificate| {
+        format!(" Its certificate has the payload SHA-256 {}.", hash(certificate))
+    });
+    format!(
+        "<p>{}. The release before is release {release}; since then {} ({} removed, {} corrected, {} added).{before}</p>\n",
+        escape(&capital(&words)),
+        count(since.n_people, "person’s rows left or changed", "people’s rows left or changed"),
+        since.n_removed,
+        since.n_corrected,
+        since.n_added,
+    )
+}

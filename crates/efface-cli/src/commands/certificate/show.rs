@@ -1,0 +1,206 @@
+//! What a certificate says, as lines for a terminal of a hundred columns.
+
+use efface_data::hex;
+use efface_ledger::certificate::{
+    LogPosition, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate, tags,
+};
+use efface_ledger::statement::Subject;
+use efface_ledger::verify::Document;
+
+use super::super::ledger::in_words as policy;
+use super::chance::{Chances, Guess};
+use crate::output::{bound, in_one_line, number, parameter, rung};
+
+type Line = (&'static str, String);
+
+/// A sentence, and the lines under it. A line without a value is the heading of a group.
+pub(super) fn lines(document: &Document, files: &[Subject]) -> (String, Vec<Line>) {
+    let (sentence, lines) = match document {
+        Document::Release(c) => (format!("certificate of release {}", c.release), release(c, files)),
+        Document::Request(c) => (format!("certificate of request {}", c.request.id), request(c)),
+        Document::Revocation(c) => (format!("withdrawal of release {}", c.release), revocation(c, files)),
+    };
+    (sentence, wrapped(lines))
+}
+
+fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
+    let since = &c.since_previous;
+    let mut lines = issued("the release", &c.issued, &c.software, &c.model);
+    lines.extend(named_files(files));
+    lines.push((
+        "  certified",
+        if c.certified { "yes" } else { "NO: a fixed seed was used, and nothing is promised" }.into(),
+    ));
+    let removed = match since.release {
+        Some(_) => format!("{} before it, {} since the release before", c.n_removed, since.n_removed),
+        None => format!("{} before it", c.n_removed),
+    };
+    lines.push(("  rows removed", removed));
+    lines.push(("  first to cover", requests(c)));
+    lines.push(("  with the one before", in_words(&since.exposure)));
+    lines.push(("the claim", String::new()));
+    lines.extend(claim(c));
+    lines.push(("what it rests on", String::new()));
+    lines.extend([
+        ("  distance", format!("to the retrained weights: at most {}, {}", bound(c.distance_bound), rung(&c.rung))),
+        ("  noise", format!("{} {}, {}", c.law, parameter(c.noise_std), c.arithmetic.noise)),
+        ("  mechanism", format!("{}, {} loss, l2 {}, scale {}", c.mechanism, c.loss, parameter(c.l2), c.scale)),
+    ]);
+    lines.extend(list("  limits of the proof", &c.limits));
+    lines.push(("what it does not cover", String::new()));
+    lines.extend(list("  outside it", &c.outside_scope));
+    if !c.not_public.is_empty() {
+        lines.push(("  columns not public", c.not_public.join(", ")));
+    }
+    lines.extend(provenance(&c.log, &c.key_id));
+    lines.push(("  releases are made", policy(c.policy)));
+    if !c.revoked.is_empty() {
+        lines.push(("  revoked before it", c.revoked.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")));
+    }
+    lines
+}
+
+/// The guarantee, in numbers and as a guess.
+fn claim(c: &ReleaseCertificate) -> Vec<Line> {
+    let guess = match Guess::of(c) {
+        Guess::Exact => {
+            let promise = "(0, 0), exact up to rounding: no noise hides the distance below";
+            return vec![("  promised (ε, δ)", promise.into())];
+        }
+        _ if !c.certified => "whoever knows the seed can take the noise off again, and needs no guess".into(),
+        Guess::Unknown => "not known: this version does not know the law of the noise".into(),
+        Guess::AtMost(Chances { so_far, at_limit }) => {
+            let extractor = if c.extractor.is_some() { ", the extractor's share left out" } else { "" };
+            format!("right at most {so_far} % of the time, a coin 50 %; at the whole promise {at_limit} %{extractor}")
+        }
+    };
+    vec![
+        ("  promised (ε, δ)", format!("({}, {}) for the model's life", parameter(c.epsilon), parameter(c.delta))),
+        ("  proved so far", format!("ε = {} at that δ", bound(c.epsilon_spent))),
+        ("  spent (μ)", format!("{} of {}", bound(c.mu_total), number(c.mu_limit))),
+        ("  best guess", guess),
+    ]
+}
+
+fn request(c: &RequestCertificate) -> Vec<Line> {
+    let meaning =
+        RequestState::by_tag(&c.state).map_or("a state that this version does not know", RequestState::in_words);
+    let state = match c.release {
+        Some(release) => format!("{} by release {release}", c.state),
+        None => c.state.clone(),
+    };
+    let mut lines = issued("the request", &c.issued, &c.software, &c.model);
+    lines.extend([
+        ("  carried out", c.request.time.clone()),
+        ("  rows removed", c.request.n_rows.to_string()),
+        ("  state", state),
+        ("  meaning", meaning.into()),
+    ]);
+    lines.extend(provenance(&c.log, &c.key_id));
+    lines
+}
+
+fn revocation(c: &RevocationCertificate, files: &[Subject]) -> Vec<Line> {
+    let mut lines = issued("the withdrawal", &c.issued, &c.software, &c.model);
+    lines.extend(named_files(files));
+    lines.push(("  reason", c.reason.clone().unwrap_or_else(|| "none given".into())));
+    lines.push(("  meaning", "this release must not be used any more".into()));
+    lines.extend(provenance(&c.log, &c.key_id));
+    lines
+}
+
+fn issued(heading: &'static str, issued: &str, software: &str, model: &str) -> Vec<Line> {
+    vec![(heading, String::new()), ("  issued", format!("{issued} by {software}")), ("  model", model.into())]
+}
+
+fn named_files(files: &[Subject]) -> impl Iterator<Item = Line> {
+    files.iter().map(|file| ("  file", format!("{} (SHA-256 {})", file.name, hex::encode(&file.digest.sha256))))
+}
+
+fn provenance(log: &LogPosition, key_id: &str) -> Vec<Line> {
+    vec![
+        ("who says so", String::new()),
+        ("  key", key_id.into()),
+        ("  log", format!("entry {} of {}", log.position, log.origin)),
+    ]
+}
+
+/// The requests that a release is the first to cover; the first of them where they are many.
+fn requests(c: &ReleaseCertificate) -> String {
+    const SHOWN: usize = 5;
+    let names: Vec<&str> = c.requests.iter().take(SHOWN).map(|request| &*request.id).collect();
+    match c.requests.len() {
+        0 => "no request".into(),
+        n if n <= SHOWN => names.join(", "),
+        n => format!("{} and {} more", names.join(", "), n - SHOWN),
+    }
+}
+
+/// Tags in words, as one compact list; one that this version does not know as it is.
+fn list(name: &'static str, tags: &[String]) -> Option<Line> {
+    let words: Vec<String> = tags.iter().map(|tag| in_words(tag)).collect();
+    (!words.is_empty()).then(|| (name, words.join("; ")))
+}
+
+pub(super) fn in_words(tag: &str) -> String {
+    match tags::in_words(tag) {
+        words if words == tags::in_words("") => format!("{words}: {tag}"),
+        words => words.into(),
+    }
+}
+
+/// Breaks long values, so that they stay in their column.
+fn wrapped(lines: Vec<Line>) -> Vec<Line> {
+    let widest = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let width = COLUMNS.saturating_sub(widest + MARGINS);
+    let broken = |(name, value): Line| {
+        let parts = broken(&in_one_line(&value), width);
+        std::iter::once(name).chain(std::iter::repeat("")).zip(parts).collect::<Vec<_>>()
+    };
+    lines.into_iter().flat_map(broken).collect()
+}
+
+/// A text in parts of at most so many characters, broken at blanks where there are any.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut used = 0;
+    for word in text.split(' ') {
+        let letters: Vec<char> = word.chars().collect();
+        for (i, piece) in letters.chunks(width).enumerate() {
+            let blank = usize::from(i == 0 && used > 0);
+            if i > 0 || used + blank + piece.len() > width {
+                parts.push(String::new());
+                used = 0;
+            } else if blank == 1 {
+                parts.last_mut().expect("never empty").push(' ');
+                used += 1;
+            }
+            parts.last_mut().expect("never empty").extend(piece);
+            used += piece.len();
+        }
+    }
+    parts
+}
+
+/// Width of a terminal, and what indentation and margins take of it.
+const COLUMNS: usize = 100;
+const MARGINS: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_broken_at_blanks_and_long_words_anywhere() {
+        assert_eq!(broken("one two three", 7), ["one two", "three"]);
+        assert_eq!(broken("abcdefghij kl", 4), ["abcd", "efgh", "ij", "kl"]);
+        assert_eq!(broken("kl abcdefghij", 4), ["kl", "abcd", "efgh", "ij"]);
+        assert_eq!(broken("", 4), [""]);
+    }
+
+    #[test]
+    fn a_tag_that_is_not_known_is_shown_as_it_is() {
+        assert_eq!(in_words("row-count"), tags::in_words("row-count"));
+        assert_eq!(in_words("moonlight"), "a tag that this version does not know: moonlight");
+    }
+}
