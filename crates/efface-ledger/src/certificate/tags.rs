@@ -9,6 +9,9 @@ pub const LOSSES: [&str; 2] = ["logistic", "squared"];
 /// Laws of the noise.
 pub const LAWS: [&str; 2] = ["gaussian", "gamma"];
 
+/// How rows are scaled; `clip:` with a radius is another one.
+pub const SCALES: [&str; 2] = ["unit", "none"];
+
 /// What bounds rest on.
 pub const RUNGS: [&str; 7] = ["worst-case", "step-norm", "data-dependent", "stale", "per-row", "measured", "no-step"];
 

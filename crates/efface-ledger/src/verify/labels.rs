@@ -14,6 +14,7 @@ pub(super) fn known(c: &ReleaseCertificate) -> Check {
     let unknown = one("mechanism", &c.mechanism, &tags::MECHANISMS)
         .or_else(|| one("loss", &c.loss, &tags::LOSSES))
         .or_else(|| one("law", &c.law, &tags::LAWS))
+        .or_else(|| scale(&c.scale))
         .or_else(|| one("rung", &c.rung, &tags::RUNGS))
         .or_else(|| one("gamma", &c.gamma, &tags::CONSTANTS))
         .or_else(|| c.budget.as_ref().and_then(|budget| one("budget", budget, &tags::BUDGETS)))
@@ -26,6 +27,13 @@ pub(super) fn known(c: &ReleaseCertificate) -> Check {
         Some(message) => Check::unsupported("tags", message),
         None => Check::passed("tags", "every tag is known"),
     }
+}
+
+/// How rows are scaled: a tag, or `clip:` and a radius.
+fn scale(scale: &str) -> Option<String> {
+    let is_radius = |text: &str| text.parse::<f64>().is_ok_and(|radius| radius > 0.0 && radius.is_finite());
+    let known = tags::SCALES.contains(&scale) || scale.strip_prefix("clip:").is_some_and(is_radius);
+    (!known).then(|| format!("scale `{scale}` is not known to this version"))
 }
 
 /// Whether the claim is one at all: drawn from randomness that nobody could predict.

@@ -1,0 +1,8 @@
+//! Every check on its own, every byte of every file, and every number against another way of computing it.
+
+mod arithmetic;
+mod bytes;
+mod claims;
+mod documents;
+mod example;
+mod in_log;

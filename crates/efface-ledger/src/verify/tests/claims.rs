@@ -1,0 +1,192 @@
+//! What a release certificate claims: each claim that is too good fails its own check, and no other.
+
+use efface_core::accounting::Guarantee;
+
+use super::example::{Kind, check, fails, only_failure, release, release_of};
+use crate::certificate::ReleaseCertificate;
+use crate::verify::{CheckOutcome, Verdict};
+
+const KINDS: [Kind; 4] = [Kind::Gaussian, Kind::Gamma, Kind::Objective, Kind::Exact];
+
+#[track_caller]
+fn refused(edit: impl FnOnce(&mut ReleaseCertificate), name: &str, words: &str) {
+    fails(&check(&release(edit)), name, words);
+}
+
+#[test]
+fn sound_certificates_of_every_kind_are_valid() {
+    for kind in KINDS {
+        let verification = check(&release_of(kind, |_| {}));
+        assert!(verification.is_valid(), "{kind:?}: {verification:?}");
+        let names = ["form", "signature", "tags", "certified", "issuer", "model", "log", "numbers", "residual", "mu"];
+        let more = ["total", "limit", "epsilon", "curve", "lattice", "labels", "requests"];
+        for name in names.iter().chain(&more) {
+            let outcome = verification.check(name).map(|check| check.outcome);
+            assert_eq!(outcome, Some(CheckOutcome::Passed), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_claim_that_is_too_good_fails_its_own_check() {
+    let lower = |x: &mut f64| *x *= 1.0 - 1e-9;
+    refused(|c| lower(&mut c.mu), "mu", "over a noise of 1e-2 is");
+    refused(|c| lower(&mut c.mu_total), "total", "all 3 releases together come to");
+    refused(|c| c.epsilon_spent *= 1.0 - 1e-6, "epsilon", "does not prove ε");
+    refused(|c| c.curve[1].delta *= 1.0 - 1e-6, "curve", "does not prove δ");
+    refused(|c| c.mu_limit *= 1.0 + 1e-6, "limit", "does not follow from the promise (1, 0.0001)");
+    refused(|c| c.gradient_residual *= 1.0 - 1e-8, "residual", "claimed is");
+    refused(|c| c.gradient_residual *= 1.0 + 1e-8, "residual", "claimed is");
+    refused(|c| lower(&mut c.epsilon), "epsilon", "removal and extractor together promise");
+    refused(|c| lower(&mut c.delta), "epsilon", "removal and extractor together promise");
+}
+
+#[test]
+fn a_claim_of_another_law_that_is_too_good_fails_too() {
+    for (kind, name) in [(Kind::Gamma, "total"), (Kind::Objective, "total")] {
+        // Under `objective` the total is μ itself.
+        fails(&check(&release_of(kind, |c| c.mu_total *= 1.0 - 1e-9)), name, "come to");
+    }
+    let gamma = |edit: fn(&mut ReleaseCertificate)| check(&release_of(Kind::Gamma, edit));
+    fails(&gamma(|c| c.epsilon_spent *= 1.0 - 1e-9), "epsilon", "does not prove ε");
+    fails(&gamma(|c| c.curve[0].epsilon *= 1.0 - 1e-9), "curve", "does not prove δ");
+    fails(&gamma(|c| c.mu_limit *= 1.0 + 1e-9), "limit", "does not follow from the promise (1, 0)");
+    fails(&check(&release_of(Kind::Objective, |c| c.mu *= 1.0 - 1e-9)), "mu", "over a noise of");
+    let hidden = |c: &mut ReleaseCertificate| (c.mu, c.mu_total, c.mu_limit) = (0.1, 0.1, 0.1);
+    fails(&check(&release_of(Kind::Exact, hidden)), "mu", "without noise mu must be 0");
+}
+
+#[test]
+fn what_earlier_releases_spent_counts() {
+    refused(|c| c.spent_before.distance_squares *= 1.001, "total", "all 3 releases together come to");
+    let gamma = check(&release_of(Kind::Gamma, |c| c.spent_before.distances *= 1.001));
+    fails(&gamma, "total", "all 3 releases together come to");
+}
+
+#[test]
+fn more_is_not_spent_than_the_promise_allows() {
+    let beyond = |c: &mut ReleaseCertificate| {
+        c.mu_limit = c.mu_total * (1.0 - 1e-9);
+    };
+    refused(beyond, "limit", "is allowed");
+    let extractor = Some(Guarantee { epsilon: 0.5, delta: 1e-5 });
+    refused(|c| c.extractor = extractor, "epsilon", "together promise (1.4999999999999998, ");
+}
+
+#[test]
+fn numbers_that_are_none_are_refused_before_anything_is_computed() {
+    refused(|c| c.mu = -1.0, "numbers", "mu must be a finite number of at least 0, got `-1`");
+    refused(|c| c.curve[0].delta = -1.0, "numbers", "curve.delta must be");
+    refused(|c| c.l2 = 0.0, "numbers", "l2 and row_norm_bound must be above 0");
+    refused(|c| c.row_norm_bound = 0.0, "numbers", "l2 and row_norm_bound must be above 0");
+    refused(|c| c.n_rows = vec![57, 57], "numbers", "1 problems of 4 weights, and rows of 2 problems");
+    refused(|c| c.n_rows = vec![0], "numbers", "and rows of 1 problems");
+    refused(|c| c.dim = 0, "numbers", "1 problems of 0 weights");
+    refused(|c| c.spent_before.n_releases = 1, "numbers", "release 3 cannot come after 1 releases");
+}
+
+#[test]
+fn exact_noise_lies_on_a_lattice_that_the_distance_pays_for() {
+    let exact = |step: Option<f64>| {
+        move |c: &mut ReleaseCertificate| {
+            c.arithmetic.noise = "exact".into();
+            c.lattice_step = step;
+        }
+    };
+    assert!(check(&release(exact(Some(2f64.powi(-40))))).is_valid());
+    refused(exact(None), "lattice", "no lattice is named");
+    refused(exact(Some(3.0 * 2f64.powi(-40))), "lattice", "lattice_step must be a power of two");
+    refused(exact(Some(-2f64.powi(-40))), "lattice", "lattice_step must be a power of two");
+    refused(exact(Some(0.0)), "lattice", "lattice_step must be a power of two");
+    // √4 · 2⁻¹³ is above 2e-4, and half of it is not.
+    refused(exact(Some(2f64.powi(-13))), "lattice", "beyond the distance");
+    assert!(check(&release(exact(Some(2f64.powi(-14))))).is_valid());
+}
+
+#[test]
+fn labels_that_belong_to_a_mechanism_must_be_stated() {
+    for (kind, n) in [(Kind::Objective, 3), (Kind::Exact, 1)] {
+        for missing in 0..n {
+            let verification = check(&release_of(kind, |c| drop(c.limits.remove(missing))));
+            fails(&verification, "labels", "belongs to this mechanism and is not stated");
+        }
+    }
+    for missing in 0..7 {
+        refused(|c| drop(c.outside_scope.remove(missing)), "labels", "is outside every claim of this kind");
+    }
+    let public = |c: &mut ReleaseCertificate| {
+        c.not_public.clear();
+        c.outside_scope.pop();
+    };
+    assert!(check(&release(public)).is_valid(), "columns that are all public are no limit");
+}
+
+#[test]
+fn noise_is_not_called_better_than_it_is() {
+    refused(|c| c.arithmetic.noise = "none".into(), "labels", "is exact or idealized, not none");
+    for kind in [Kind::Gamma, Kind::Objective] {
+        let exact = |c: &mut ReleaseCertificate| {
+            c.arithmetic.noise = "exact".into();
+            c.lattice_step = Some(2f64.powi(-40));
+        };
+        fails(&check(&release_of(kind, exact)), "labels", "is idealized, not exact");
+    }
+}
+
+#[test]
+fn the_adversary_is_not_stronger_than_the_proof() {
+    let stronger = "the adversary is stronger than the one that the proof is about";
+    refused(|c| c.adversary.sees_prior_release = true, "labels", stronger);
+    refused(|c| c.adversary.secret_state = false, "labels", stronger);
+    let objective = |edit: fn(&mut ReleaseCertificate)| check(&release_of(Kind::Objective, edit));
+    fails(&objective(|c| c.adversary.adaptive_requests = true), "labels", stronger);
+    fails(&objective(|c| c.adversary.sees_later_releases = true), "labels", "does not cover several releases together");
+}
+
+#[test]
+fn requests_and_what_left_add_up() {
+    refused(|c| drop(c.requests.pop()), "requests", "1 requests of 2 rows, where 3 rows were removed since");
+    refused(|c| c.requests[0].n_rows = 3, "requests", "2 requests of 4 rows, where 3 rows were removed");
+    refused(|c| c.since_previous.n_removed = 2, "requests", "of 3 rows, where 2 rows were removed");
+    refused(|c| c.n_removed = 2, "requests", "and 2 in all");
+    refused(|c| c.since_previous.exposure = "nobody-left".into(), "requests", "that is `several-together`");
+    refused(|c| c.since_previous.n_people = 1, "requests", "with 1 people that is `one-person`");
+    refused(|c| c.since_previous.release = None, "requests", "that is `no-previous-release`");
+    refused(|c| c.since_previous.release = Some(3), "requests", "release 3 speaks of releases that come after it");
+    refused(|c| c.revoked.push(3), "requests", "release 3 speaks of releases that come after it");
+}
+
+#[test]
+fn predictable_noise_certifies_nothing() {
+    refused(|c| c.certified = false, "certified", "nothing is promised");
+}
+
+/// One field with a word that is not known. The rest is sound: a later version may have meant it so.
+#[test]
+fn an_unknown_word_in_any_field_is_unsupported() {
+    type Edit = fn(&mut ReleaseCertificate);
+    let edits: [(&str, Edit); 13] = [
+        ("mechanism", |c| c.mechanism = "other".into()),
+        ("loss", |c| c.loss = "other".into()),
+        ("law", |c| c.law = "other".into()),
+        ("scale", |c| c.scale = "other".into()),
+        ("scale", |c| c.scale = "clip:-1".into()),
+        ("rung", |c| c.rung = "other".into()),
+        ("gamma", |c| c.gamma = "other".into()),
+        ("budget", |c| c.budget = Some("other".into())),
+        ("arithmetic.bounds", |c| c.arithmetic.bounds = "other".into()),
+        ("arithmetic.noise", |c| c.arithmetic.noise = "other".into()),
+        ("since_previous.exposure", |c| c.since_previous.exposure = "other".into()),
+        ("limits", |c| c.limits.push("other".into())),
+        ("outside_scope", |c| c.outside_scope.push("other".into())),
+    ];
+    for kind in KINDS {
+        for (field, edit) in edits {
+            let verification = check(&release_of(kind, edit));
+            let (name, outcome, message) = only_failure(&verification);
+            assert_eq!((name, outcome), ("tags", CheckOutcome::Unsupported), "{field}");
+            assert!(message.starts_with(field) && message.ends_with("is not known to this version"), "{message}");
+            assert_eq!(verification.verdict, Verdict::Unsupported);
+        }
+    }
+}

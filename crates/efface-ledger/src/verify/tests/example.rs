@@ -1,0 +1,369 @@
+//! A sound certificate of each kind, in a log of several entries, made the way that the engine makes them.
+
+use efface_core::accounting::{Guarantee, gaussian};
+use efface_core::rounding::{LowerBound, UpperBound};
+use sha2::{Digest, Sha256};
+
+use crate::certificate::{
+    Adversary, Arithmetic, CoveredRequest, CurvePoint, LogPosition, Predicate, ReleaseCertificate, ReleasePolicy,
+    RequestCertificate, RevocationCertificate, SincePrevious, SpentBefore, tags,
+};
+use crate::checkpoint::Checkpoint;
+use crate::consistency::ConsistencyFile;
+use crate::entry::{Change, Entry, Event, request_commitment};
+use crate::envelope::{EntryProof, Envelope, LogProof, PAYLOAD_TYPE};
+use crate::key::SigningKey;
+use crate::merkle::{self, Hash};
+use crate::statement::{Statement, Subject};
+use crate::testing::signing_key;
+use crate::verify::{CheckOutcome, Evidence, Verification, verify};
+
+pub(super) const ORIGIN: &str = "efface/model/log";
+pub(super) const MODEL: &[u8] = b"{\"format\": \"efface-model-1\", \"weights\": [0.25, -1.5]}\n";
+const TIME: &str = "2026-01-31T12:00:00Z";
+const SALT: &str = "5a17";
+
+/// A log, and the key that signs for it.
+pub(super) struct Log {
+    pub(super) key: SigningKey,
+    pub(super) origin: String,
+    hashes: Vec<Hash>,
+    pub(super) size: u64,
+}
+
+impl Log {
+    pub(super) fn new(key: SigningKey) -> Self {
+        Self { key, origin: ORIGIN.into(), hashes: Vec::new(), size: 0 }
+    }
+
+    /// A log with the entries that the example certificates speak of: a start, and two removals.
+    pub(super) fn started() -> Self {
+        let mut log = Self::new(signing_key());
+        let start = Event::Start { model: "model".into(), key_id: log.key.public().id(), n_rows: 60 };
+        log.append(&Entry::new(TIME, start));
+        for request in [named_request(), nameless_request()] {
+            log.append(&entry_of(&request));
+        }
+        log
+    }
+
+    pub(super) fn append(&mut self, entry: &Entry) {
+        let leaf = merkle::leaf_hash(entry.to_leaf().as_bytes());
+        let new = merkle::append(&self.hashes, self.size, leaf).expect("a store in memory");
+        self.hashes.extend(new);
+        self.size += 1;
+    }
+
+    pub(super) fn next(&self) -> LogPosition {
+        LogPosition { origin: self.origin.clone(), position: self.size }
+    }
+
+    /// Signs a predicate, gives it its place in the log, and shows it there together with the entries at `shown`.
+    pub(super) fn certify<P: Predicate>(&mut self, subject: Vec<Subject>, predicate: &P, shown: &[u64]) -> Envelope {
+        let position = self.size;
+        let payload = payload(subject, predicate);
+        self.append(&predicate.entry(hex::encode(Sha256::digest(&payload))));
+        let positions = std::iter::once(position).chain(shown.iter().copied());
+        let proofs = positions.map(|position| self.proof(position)).collect();
+        let log = LogProof { checkpoint: self.checkpoint(), proofs };
+        Envelope::sign(PAYLOAD_TYPE, payload, &self.key).with_log(log)
+    }
+
+    pub(super) fn proof(&self, position: u64) -> EntryProof {
+        let inclusion = merkle::inclusion_proof(&self.hashes, self.size, position).expect("an entry");
+        EntryProof { position, inclusion }
+    }
+
+    pub(super) fn checkpoint(&self) -> String {
+        let root = merkle::root(&self.hashes, self.size).expect("a store in memory");
+        let checkpoint = Checkpoint { origin: self.origin.clone(), size: self.size, root };
+        checkpoint.sign(&self.key).expect("a name")
+    }
+
+    /// A file that links an earlier checkpoint and the log as it is.
+    pub(super) fn consistency(&self, size: u64, checkpoint: &str) -> String {
+        let proof = merkle::consistency_proof(&self.hashes, size, self.size).expect("an earlier size");
+        ConsistencyFile::new(checkpoint.into(), self.checkpoint(), proof).to_text()
+    }
+}
+
+/// The payload of a statement, the predicate as it is.
+pub(super) fn payload<P: Predicate>(subject: Vec<Subject>, predicate: &P) -> Vec<u8> {
+    #[derive(serde::Serialize)]
+    struct Raw<'a, P> {
+        #[serde(rename = "_type")]
+        version: &'a str,
+        subject: Vec<Subject>,
+        #[serde(rename = "predicateType")]
+        predicate_type: &'a str,
+        predicate: &'a P,
+    }
+
+    let raw = Raw { version: crate::statement::STATEMENT_TYPE, subject, predicate_type: P::TYPE, predicate };
+    let payload = serde_json::to_vec(&raw).expect("JSON");
+    Statement::<P>::from_payload(&payload).expect("a statement of the same bytes");
+    payload
+}
+
+pub(super) fn model_subject() -> Vec<Subject> {
+    vec![Subject::new("model.json", Sha256::digest(MODEL).into())]
+}
+
+pub(super) fn named_request() -> CoveredRequest {
+    CoveredRequest {
+        id: "ticket-77".into(),
+        time: TIME.into(),
+        change: 1,
+        n_rows: 2,
+        rows: Some("c0".repeat(32)),
+        salt: Some(SALT.into()),
+        position: 1,
+    }
+}
+
+pub(super) fn nameless_request() -> CoveredRequest {
+    CoveredRequest { id: "change-2".into(), change: 2, n_rows: 1, salt: None, position: 2, ..named_request() }
+}
+
+pub(super) fn entry_of(request: &CoveredRequest) -> Entry {
+    let commitment = request.salt.as_ref().map(|salt| request_commitment(salt, &request.id));
+    let CoveredRequest { change, n_rows, rows, time, .. } = request.clone();
+    Entry::new(time, Event::Removal(Change { change, n_rows, rows, request: commitment }))
+}
+
+/// Mechanism and law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Gaussian,
+    Gamma,
+    Objective,
+    Exact,
+}
+
+/// What the claims of a release follow from.
+#[derive(Clone, Debug)]
+pub(super) struct Basis {
+    pub(super) kind: Kind,
+    pub(super) l2: f64,
+    pub(super) n_rows: Vec<usize>,
+    /// r, or the residual under mechanism `objective`.
+    pub(super) moved: f64,
+    pub(super) noise_std: f64,
+    pub(super) promise: Guarantee,
+    pub(super) extractor: Option<Guarantee>,
+    /// Claimed distances of the releases before.
+    pub(super) before: Vec<f64>,
+}
+
+impl Basis {
+    pub(super) fn of(kind: Kind) -> Self {
+        let delta = if kind == Kind::Gamma { 0.0 } else { 1e-4 };
+        let promise = match kind {
+            Kind::Exact => Guarantee { epsilon: 0.0, delta: 0.0 },
+            _ => Guarantee { epsilon: 1.0, delta },
+        };
+        let noise_std = if kind == Kind::Exact { 0.0 } else { 0.01 };
+        let (n_rows, before) = (vec![57], vec![1e-4, 3e-4]);
+        Self { kind, l2: 0.01, n_rows, moved: 2e-4, noise_std, promise, extractor: None, before }
+    }
+
+    /// The certificate, with all numbers rounded as the engine rounds them.
+    pub(super) fn certificate(&self, log: LogPosition, key_id: String) -> ReleaseCertificate {
+        let Self { kind, l2, n_rows, moved, noise_std, promise, extractor, before } = self.clone();
+        let (std, moved) = (LowerBound::new(noise_std), UpperBound::new(moved));
+        let (most, least) = (n_rows.iter().max(), n_rows.iter().min());
+        let count = |n: Option<&usize>| *n.expect("a problem") as f64;
+        let (residual, distance) = match kind {
+            Kind::Objective => (moved, moved.over(LowerBound::new(l2 * count(least)))),
+            _ => (moved * UpperBound::new(l2) * UpperBound::new(count(most)), moved),
+        };
+        let sum = |f: fn(UpperBound) -> UpperBound| {
+            before.iter().fold(UpperBound::ZERO, |sum, r| sum + f(UpperBound::new(*r)))
+        };
+        let (squares, distances) = match kind {
+            Kind::Objective => (UpperBound::ZERO, UpperBound::ZERO),
+            _ => (sum(UpperBound::squared), sum(|r| r)),
+        };
+        let mu = if kind == Kind::Exact { UpperBound::ZERO } else { moved.over(std) };
+        let mu_total = match kind {
+            Kind::Exact => UpperBound::ZERO,
+            Kind::Gaussian => (squares + distance.squared()).sqrt().over(std),
+            Kind::Gamma => (distances + distance).over(std),
+            Kind::Objective => mu,
+        };
+        let mu_limit = match kind {
+            Kind::Exact => 0.0,
+            Kind::Gamma => promise.epsilon,
+            _ => gaussian::mu_limit(promise.epsilon, promise.delta).get(),
+        };
+        let epsilon = match kind {
+            Kind::Exact => 0.0,
+            Kind::Gamma => mu_total.get(),
+            _ => gaussian::epsilon_at(mu_total, promise.delta),
+        };
+        let shared = extractor.unwrap_or(Guarantee { epsilon: 0.0, delta: 0.0 });
+        let claimed = promise.plus(shared);
+        let spent = Guarantee { epsilon: epsilon.min(promise.epsilon), delta: 0.0 }.plus(shared);
+        let curve = match kind {
+            Kind::Exact => Vec::new(),
+            Kind::Gamma => vec![CurvePoint { epsilon: mu_total.get(), delta: 0.0 }],
+            _ => [0.0, 0.1, 0.5, 1.0]
+                .map(|part| part * promise.epsilon)
+                .map(|epsilon| CurvePoint { epsilon, delta: gaussian::delta(epsilon, mu_total).get() })
+                .to_vec(),
+        };
+        let objective = kind == Kind::Objective;
+        let limits: &[&str] = match kind {
+            Kind::Exact => &tags::LIMITS[..1],
+            Kind::Objective => &tags::LIMITS[1..],
+            _ => &[],
+        };
+        let texts = |tags: &[&str]| tags.iter().map(ToString::to_string).collect::<Vec<_>>();
+        ReleaseCertificate {
+            schema: ReleaseCertificate::SCHEMA.into(),
+            software: "efface 0.1.0".into(),
+            model: "model".into(),
+            issued: TIME.into(),
+            key_id,
+            log,
+            release: before.len() + 1,
+            certified: true,
+            n_removed: 9,
+            requests: vec![named_request(), nameless_request()],
+            since_previous: SincePrevious {
+                release: Some(before.len()),
+                certificate: Some("ce".repeat(32)),
+                n_people: 2,
+                n_removed: 3,
+                n_corrected: 0,
+                n_added: 0,
+                exposure: "several-together".into(),
+            },
+            policy: ReleasePolicy { min_removals: Some(2), every_seconds: None },
+            revoked: vec![1],
+            mechanism: if objective { "objective" } else { "release" }.into(),
+            loss: "logistic".into(),
+            l2,
+            scale: "clip:2.5".into(),
+            intercept: true,
+            row_norm_bound: 1.0,
+            n_problems: n_rows.len(),
+            n_rows,
+            negatives: None,
+            dim: 4,
+            rung: "measured".into(),
+            gamma: "tight".into(),
+            gradient_residual: residual.get(),
+            distance_bound: distance.get(),
+            budget: objective.then(|| "analytic".into()),
+            law: if kind == Kind::Gamma { "gamma" } else { "gaussian" }.into(),
+            noise_std,
+            lattice_step: None,
+            mu: mu.get(),
+            spent_before: SpentBefore {
+                n_releases: before.len(),
+                distance_squares: squares.get(),
+                distances: distances.get(),
+            },
+            mu_total: mu_total.get(),
+            mu_limit,
+            promise,
+            extractor,
+            epsilon: claimed.epsilon,
+            delta: claimed.delta,
+            epsilon_spent: spent.epsilon,
+            curve,
+            arithmetic: Arithmetic {
+                bounds: "outward".into(),
+                noise: if kind == Kind::Exact { "none" } else { "idealized" }.into(),
+            },
+            adversary: Adversary {
+                sees_prior_release: false,
+                sees_later_releases: !objective,
+                adaptive_requests: !objective,
+                secret_state: true,
+            },
+            limits: texts(limits),
+            outside_scope: texts(&tags::OUTSIDE_SCOPE),
+            not_public: vec!["city".into()],
+        }
+    }
+}
+
+/// A release certificate of a kind, changed before it is signed by the one who signs for the log.
+pub(super) fn release_of(kind: Kind, edit: impl FnOnce(&mut ReleaseCertificate)) -> Envelope {
+    let mut log = Log::started();
+    let mut certificate = Basis::of(kind).certificate(log.next(), log.key.public().id());
+    edit(&mut certificate);
+    log.certify(model_subject(), &certificate, &[])
+}
+
+/// The release certificate that most tests change.
+pub(super) fn release(edit: impl FnOnce(&mut ReleaseCertificate)) -> Envelope {
+    release_of(Kind::Gaussian, edit)
+}
+
+/// The certificate of the request with a name.
+pub(super) fn request(edit: impl FnOnce(&mut RequestCertificate)) -> Envelope {
+    let mut log = Log::started();
+    let request = named_request();
+    let mut certificate = RequestCertificate {
+        schema: RequestCertificate::SCHEMA.into(),
+        software: "efface 0.1.0".into(),
+        model: "model".into(),
+        issued: TIME.into(),
+        key_id: log.key.public().id(),
+        log: log.next(),
+        request_origin: log.origin.clone(),
+        state: "covered".into(),
+        release: Some(3),
+        release_certificate: Some("ce".repeat(32)),
+        request: request.clone(),
+    };
+    edit(&mut certificate);
+    let subject = vec![Subject::new("request", Sha256::digest(entry_of(&request).to_leaf()).into())];
+    log.certify(subject, &certificate, &[request.position])
+}
+
+/// The withdrawal of a release, in a log with `n_more` entries more.
+pub(super) fn revocation(edit: impl FnOnce(&mut RevocationCertificate)) -> Envelope {
+    let mut log = Log::started();
+    let mut certificate = RevocationCertificate {
+        schema: RevocationCertificate::SCHEMA.into(),
+        software: "efface 0.1.0".into(),
+        model: "model".into(),
+        issued: TIME.into(),
+        key_id: log.key.public().id(),
+        log: log.next(),
+        release: 3,
+        release_certificate: None,
+        reason: Some("superseded".into()),
+    };
+    edit(&mut certificate);
+    log.certify(model_subject(), &certificate, &[])
+}
+
+/// Everything is checked that can be checked of one file alone.
+pub(super) fn check(envelope: &Envelope) -> Verification {
+    let key = signing_key().public();
+    verify(envelope.to_text().as_bytes(), &Evidence { key: Some(&key), model: Some(MODEL), ..Evidence::default() })
+}
+
+/// The one check that does not hold, with its message.
+#[track_caller]
+pub(super) fn only_failure(verification: &Verification) -> (&'static str, CheckOutcome, &str) {
+    let sound = [CheckOutcome::Passed, CheckOutcome::NotChecked];
+    let mut wrong = verification.checks.iter().filter(|check| !sound.contains(&check.outcome));
+    let first = wrong.next().unwrap_or_else(|| panic!("nothing fails: {verification:?}"));
+    assert!(wrong.next().is_none(), "more than one check fails: {verification:?}");
+    (first.check, first.outcome, &first.message)
+}
+
+/// Exactly one check fails, with these words.
+#[track_caller]
+pub(super) fn fails(verification: &Verification, check: &str, words: &str) {
+    let (found, outcome, message) = only_failure(verification);
+    assert_eq!((found, outcome), (check, CheckOutcome::Failed), "{verification:?}");
+    assert!(message.contains(words), "`{words}` is not in `{message}`");
+    assert!(!verification.is_valid());
+}
