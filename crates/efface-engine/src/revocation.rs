@@ -58,6 +58,7 @@ impl ModelDirectory {
         }
         let folder = self.path.join(RELEASES).join(release.to_string());
         files::make_private_directory(&folder)?;
+        files::sync_parent(&folder)?;
         let model = folder.join(MODEL_FILE);
         let subject = match std::fs::read(&model) {
             Ok(bytes) => Subject::new(MODEL_FILE, sha256(&bytes)),
@@ -83,6 +84,8 @@ impl ModelDirectory {
         let path = folder.join(REVOCATION_FILE);
         let aside = files::with_suffix(&path, ".partial");
         files::write_synced(&aside, certified.text.as_bytes())?;
+        // Its name too: what the head counts as withdrawn must be found, or `predict` would go on using it.
+        files::sync_parent(&aside)?;
         self.commit_head(|tables, head| {
             head.ledger.revoked.push(release);
             head.ledger.revoked.sort_unstable();

@@ -7,7 +7,7 @@ use crate::sandbox::{COLUMNS, Sandbox, number};
 /// Releases once and returns the answer and the certificate.
 fn release(sandbox: &Sandbox, arguments: &str) -> (Value, Value) {
     let released = sandbox.json(&format!("release model {arguments}"));
-    let certificate = sandbox.json_file(released["certificate"].as_str().expect("a path"));
+    let certificate = sandbox.certificate(released["certificate"].as_str().expect("a path"));
     (released, certificate)
 }
 

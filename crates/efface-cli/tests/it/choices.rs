@@ -153,7 +153,7 @@ fn both_mechanisms_work_with_both_laws_and_both_budgets() {
                 assert_eq!((&status["mechanism"], &status["law"]), (&mechanism.into(), &law.into()));
                 let delta = number(&status, "delta");
                 assert_eq!(delta == 0.0, law == "gamma", "{train}: {status}");
-                let certificate = sandbox.json_file("model/releases/1/certificate.json");
+                let certificate = sandbox.certificate("model/releases/1/certificate.json");
                 let constants = if rest.contains("--gamma paper") { "paper" } else { "tight" };
                 assert_eq!(certificate["gamma"], constants, "{train}");
                 assert_eq!((&certificate["mechanism"], &certificate["law"]), (&mechanism.into(), &law.into()));

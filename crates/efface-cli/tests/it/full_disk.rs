@@ -5,7 +5,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::sandbox::{COLUMNS, Sandbox};
+use crate::sandbox::{COLUMNS, MODEL_FILES, Sandbox};
 
 /// Runs the program under a limit on the size of files, in blocks of 512 bytes, with the signal ignored that would
 /// otherwise end it.
@@ -89,7 +89,7 @@ fn a_process_that_the_system_ends_at_its_limit_leaves_the_old_model() {
         assert_eq!(sandbox.json("status model"), before);
     }
     assert_eq!(sandbox.json("remove model --id u1")["n_rows"], 59);
-    assert_eq!(sandbox.names("model"), ["efface.db", "lock", "releases", "rows", "state"]);
+    assert_eq!(sandbox.names("model"), MODEL_FILES);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::sandbox::{Answer, COLUMNS, Sandbox, number, two_classes};
+use crate::sandbox::{Answer, COLUMNS, MODEL_FILES, Sandbox, number, two_classes};
 
 /// Moments at which a command is killed, spread evenly over the time it takes and a little beyond.
 const MOMENTS: u32 = 40;
@@ -131,7 +131,7 @@ fn a_release_killed_at_any_moment_is_counted_if_it_can_be_seen() {
         // The next writer finishes what was committed.
         sandbox.json("settle model --tolerance 1");
         sandbox.json_file(&format!("model/releases/{n_releases}/model.json"));
-        sandbox.json_file(&format!("model/releases/{n_releases}/certificate.json"));
+        sandbox.certificate(&format!("model/releases/{n_releases}/certificate.json"));
         sandbox.run("predict model rows.csv").ends_with(0);
     }
 }
@@ -148,7 +148,7 @@ fn what_killed_processes_left_behind_stops_nobody() {
     sandbox.json("remove model --id u1");
     assert_eq!(sandbox.json("release model --out copy.json")["release"], 1);
     sandbox.json_file("copy.json");
-    assert_eq!(sandbox.names("model"), ["efface.db", "lock", "releases", "rows", "state"]);
+    assert_eq!(sandbox.names("model"), MODEL_FILES);
     assert_eq!(sandbox.names("model/releases"), ["1"]);
 }
 

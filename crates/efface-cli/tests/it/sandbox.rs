@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as StdCommand, Output};
 
 use assert_cmd::Command;
+use efface_ledger::envelope::Envelope;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
@@ -18,6 +19,10 @@ pub(crate) const EFFACE: &str = env!("CARGO_BIN_EXE_efface");
 
 /// Columns of the tables made here, as a user names them.
 pub(crate) const COLUMNS: &str = "--label y --id id --subject who";
+
+/// Names in the directory of a model that signs with its own key.
+pub(crate) const MODEL_FILES: [&str; 7] =
+    ["efface.db", "lock", "releases", "rows", "signing.key", "signing.key.pub", "state"];
 
 /// A folder that disappears with the value. Commands run inside it, so that messages name files as they were typed.
 pub(crate) struct Sandbox {
@@ -62,6 +67,13 @@ impl Sandbox {
     /// The JSON in a file.
     pub(crate) fn json_file(&self, name: &str) -> Value {
         serde_json::from_slice(&self.read(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// What a certificate says: the predicate of the statement in its envelope.
+    pub(crate) fn certificate(&self, name: &str) -> Value {
+        let envelope = Envelope::parse(&self.read(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut statement: Value = serde_json::from_slice(envelope.unverified_payload()).expect("a statement");
+        statement["predicate"].take()
     }
 
     pub(crate) fn exists(&self, name: &str) -> bool {

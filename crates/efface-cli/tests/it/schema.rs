@@ -144,10 +144,10 @@ fn raw_rows_are_predicted_evaluated_added_corrected_and_removed() {
 fn what_is_not_public_is_named_until_somebody_marks_it() {
     let sandbox = with_model();
     let released = sandbox.json("release model");
-    let certificate = sandbox.json_file(released["certificate"].as_str().expect("a path"));
+    let certificate = sandbox.certificate(released["certificate"].as_str().expect("a path"));
     assert_eq!(certificate["not_public"], json!(["job"]));
     let scope = certificate["outside_scope"].to_string();
-    assert!(scope.contains("not_public"), "{scope}");
+    assert!(scope.contains("columns-not-public"), "{scope}");
     for value in ["clerk", "nurse", "yes"] {
         assert!(!certificate.to_string().contains(value), "{value} in {certificate}");
     }
@@ -161,9 +161,9 @@ fn what_is_not_public_is_named_until_somebody_marks_it() {
     assert!(!trained.stderr.contains("warning"), "{trained:?}");
     assert_eq!(sandbox.json("status other")["not_public"], json!([]));
     let released = sandbox.json("release other");
-    let certificate = sandbox.json_file(released["certificate"].as_str().expect("a path"));
+    let certificate = sandbox.certificate(released["certificate"].as_str().expect("a path"));
     assert_eq!(certificate["not_public"], json!([]));
-    assert!(!certificate["outside_scope"].to_string().contains("not_public"));
+    assert!(!certificate["outside_scope"].to_string().contains("columns-not-public"));
     assert_eq!(sandbox.json("status model")["not_public"], json!(["job"]));
 }
 

@@ -9,13 +9,15 @@ use super::engine::{Claims, Opened, Place};
 use super::points::Check;
 use super::recording::run_plainly;
 use super::witness;
-use super::world::{COPY, Request, Setup, WITNESS, World};
+use super::world::{COPY, REQUEST, Request, Setup, WITNESS, World};
 
 /// A model before or after a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Side {
     pub(crate) world: World,
     claims: Claims,
+    /// Entries of the log.
+    log_size: u64,
     names: Vec<String>,
 }
 
@@ -28,12 +30,12 @@ impl Side {
         let claims = place.claims().expect("an undisturbed model");
         assert_eq!((claims.n_rows, claims.n_removed), (world.n_rows(), world.removed().len()));
         assert_eq!((claims.n_left_out, claims.mended.len()), (world.n_left_out(), 0));
-        place.open_and_drop().expect("an undisturbed model");
+        let log_size = place.open().and_then(|model| model.verified_log_size()).expect("an undisturbed model");
         assert_eq!(place.claims().expect("an undisturbed model"), claims, "opening changes nothing");
         let names = kinds(&Image::read(folder.path()).expect("readable"));
         assert_eq!(names.iter().filter(|name| *name == "model/state/#").count(), 1, "{names:?}");
         assert!(names.iter().all(|name| !name.contains(UNFINISHED)), "{names:?}");
-        Self { world, claims, names }
+        Self { world, claims, log_size, names }
     }
 }
 
@@ -78,6 +80,7 @@ impl Check for Interrupted<'_> {
             let known = top == MODEL
                 || top.starts_with(ASIDE)
                 || top.starts_with(COPY)
+                || top.starts_with(REQUEST)
                 || self.setup.witness && top.trim_end_matches(UNFINISHED) == WITNESS;
             ensure(known, || format!("`{top}` is left behind"))?;
         }
@@ -96,10 +99,14 @@ impl Check for Interrupted<'_> {
             ensure(image.has(WITNESS), || "the witness is gone".into())?;
         }
         let read = place.claims().map_err(|error| format!("status: {error}"))?;
-        place.open_and_drop().map_err(|error| format!("opening: {error}"))?;
+        let log_size = place
+            .open()
+            .map_err(|error| format!("opening: {error}"))?
+            .verified_log_size()
+            .map_err(|error| format!("verifying: {error}"))?;
         let claims = place.claims().map_err(|error| format!("status after opening: {error}"))?;
         ensure(read == claims, || format!("opening turned {read:?} into {claims:?}"))?;
-        let (side, stage) = self.recognise(&claims)?;
+        let (side, stage) = self.recognise(&claims, log_size)?;
         ensure(!acknowledged || stage == Stage::After, || "answered and not in force".into())?;
 
         let opened = Image::read(root).map_err(|error| error.to_string())?;
@@ -115,9 +122,11 @@ impl Check for Interrupted<'_> {
         }
 
         let mut model = place.open().map_err(|error| format!("opening again: {error}"))?;
+        check_certificates(&opened, &model)?;
         let weights = model.secret_weights().map_err(|error| format!("releasing: {error}"))?;
         let residual = side.world.check_claim(&weights, claims.gradient_residual)?;
         let world = self.go_on(&mut model, image.hash(), stage)?;
+        model.verified_log_size().map_err(|error| format!("verifying after going on: {error}"))?;
         model.close()?;
         let n_rows = place.claims()?.n_rows;
         ensure(n_rows == world.n_rows(), || format!("one more removal leaves {n_rows} rows"))?;
@@ -128,15 +137,15 @@ impl Check for Interrupted<'_> {
 
 impl Interrupted<'_> {
     /// Which of the models makes these claims.
-    fn recognise(&self, claims: &Claims) -> Result<(&Side, Stage), String> {
+    fn recognise(&self, claims: &Claims, log_size: u64) -> Result<(&Side, Stage), String> {
         let known = [(Some(self.after), Stage::After), (self.between, Stage::Between), (self.before, Stage::Before)];
         for (side, stage) in known {
-            if let Some(side) = side.filter(|side| side.claims == *claims) {
+            if let Some(side) = side.filter(|side| side.claims == *claims && side.log_size == log_size) {
                 return Ok((side, stage));
             }
         }
-        let known = known.map(|(side, _)| side.map(|side| &side.claims));
-        Err(format!("neither before nor after: {claims:?}\n{known:?}"))
+        let known = known.map(|(side, _)| side.map(|side| (&side.claims, side.log_size)));
+        Err(format!("neither before nor after: {claims:?} and a log of {log_size}\n{known:?}"))
     }
 
     /// A training that was killed stops no other one, which clears all that was left.
@@ -164,6 +173,7 @@ impl Interrupted<'_> {
                 refused(repeated, "has already been removed")?;
             }
             Request::Add { .. } if stage == Stage::After => refused(repeated, "is already present")?,
+            Request::Revoke { .. } if stage == Stage::After => refused(repeated, "is revoked already")?,
             _ => repeated.map_err(|error| format!("repeated: {error}"))?,
         }
         let n_rows = model.n_rows();
@@ -190,6 +200,16 @@ fn check_copies(image: &Image, n_releases: usize) -> Result<(), String> {
         let original = format!("{MODEL}/releases/{n_releases}/{original}");
         ensure(image.has(&certificate), || "a copy without its certificate".into())?;
         ensure(image.content(copy) == image.content(&original), || format!("{copy} is not {original}"))?;
+    }
+    Ok(())
+}
+
+/// Certificates that were handed out, if they are there, are genuine and in the log.
+fn check_certificates(image: &Image, model: &Opened) -> Result<(), String> {
+    for name in [format!("{COPY}.certificate.json"), REQUEST.into()] {
+        if let Some(certificate) = image.content(&name) {
+            model.vouches_for(certificate).map_err(|error| format!("{name}: {error}"))?;
+        }
     }
     Ok(())
 }

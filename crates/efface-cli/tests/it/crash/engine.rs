@@ -7,10 +7,15 @@ use efface_core::loss::Logistic;
 use efface_core::model::{TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_data::RowId;
-use efface_engine::{EngineError, ModelDirectory, OpenOptions, ReleaseAnswer, RowSource, Selection, Status};
+use efface_engine::{
+    EngineError, ModelDirectory, OpenOptions, ReleaseAnswer, ReleasePolicy, RowSource, Selection, Status,
+};
+use efface_ledger::envelope::Envelope;
+use efface_ledger::verify::{Evidence, Verdict, verify};
 use serde_json::Value;
 
-use super::world::{N_FEATURES, NOISE_STD, Request, Setup, WITNESS};
+use super::check::scratch;
+use super::world::{MIN_REMOVALS, N_FEATURES, NOISE_STD, REQUEST, Request, Setup, WITNESS};
 
 /// What a model says about itself. Bounds are compared bit by bit: a claim belongs to one state, and a step that is taken
 /// again from the journal starts from the state that it started from the first time.
@@ -88,12 +93,37 @@ impl Opened {
         self.0.n_rows()
     }
 
+    /// The number of entries of the log, if it is whole and every release is in it, and the claim is not below what the
+    /// rows give.
+    pub(crate) fn verified_log_size(&self) -> Result<u64, String> {
+        let report = self.0.verify(true).map_err(|error| error.to_string())?;
+        if report.verdict == Verdict::Valid { Ok(report.log_size) } else { Err(format!("{report:?}")) }
+    }
+
+    /// A certificate that lies elsewhere is genuine, and the log of today continues the one that it knows.
+    pub(crate) fn vouches_for(&self, certificate: &[u8]) -> Result<(), String> {
+        let failed = |error: EngineError| error.to_string();
+        let envelope = Envelope::parse(certificate).map_err(|error| error.to_string())?;
+        let key = self.0.public_key().map_err(failed)?;
+        let known = &envelope.log().ok_or("a certificate that is in no log")?.checkpoint;
+        let (checkpoint, consistency) =
+            (self.0.ledger_checkpoint().map_err(failed)?, self.0.ledger_consistency(known).map_err(failed)?);
+        let evidence = Evidence {
+            key: Some(&key),
+            checkpoint: Some(&checkpoint),
+            consistency: Some(consistency.as_bytes()),
+            ..Evidence::default()
+        };
+        let verification = verify(certificate, &evidence);
+        if verification.is_valid() { Ok(()) } else { Err(format!("{verification:?}")) }
+    }
+
     /// The secret weights: a release under a known seed, less its noise.
     pub(crate) fn secret_weights(&mut self) -> Result<Vec<f64>, String> {
         let noise = || NoiseSource::danger_fixed_seed(SEED);
         let report = match self.0.release(&mut noise(), None).map_err(|error| error.to_string())? {
             ReleaseAnswer::Published(report) => report,
-            refused @ ReleaseAnswer::Refused { .. } => return Err(format!("{refused:?}")),
+            answer => return Err(format!("{answer:?}")),
         };
         if report.settle_passes != 0 {
             return Err("the weights were settled before they were released: nothing is learned about the claim".into());
@@ -132,10 +162,21 @@ impl Opened {
             Request::Add { .. } => self.0.add(&RowSource::of(&input)).map(drop),
             Request::Settle => self.0.settle(None).map(drop),
             Request::Release { .. } => match self.0.release(&mut randomness(), None) {
-                Ok(refused @ ReleaseAnswer::Refused { .. }) => return Err(format!("{refused:?}")),
+                Ok(answer @ (ReleaseAnswer::Refused { .. } | ReleaseAnswer::HeldBack(_))) => {
+                    return Err(format!("{answer:?}"));
+                }
                 answer => answer.map(drop),
             },
             Request::Retrain => self.0.retrain(&mut randomness(), &mut |_| {}).map(drop),
+            Request::Policy => {
+                self.0.set_policy(ReleasePolicy { min_removals: Some(MIN_REMOVALS), every_seconds: None })
+            }
+            Request::Revoke { release } => self.0.revoke(*release, None).map(drop),
+            // The first one may be there already.
+            Request::Certify { request } => {
+                let folder = scratch();
+                self.0.certify_request(request, &folder.path().join(REQUEST)).map(drop)
+            }
         };
         done.map_err(|error| error.to_string())
     }

@@ -39,7 +39,7 @@ use points::{Points, Tally};
 use recording::{Recorder, run_plainly};
 use tempfile::TempDir;
 use upgrade::Upgrade;
-use world::{Loss, Request, Setup, World, id, subject};
+use world::{Loss, Request, Setup, World, id, key_file, subject};
 
 /// Power losses tried during each command, and during one that clears up after a crash. To be lowered if the test takes
 /// too long; that a process is killed is tried at every operation.
@@ -52,9 +52,10 @@ const CRASHES_TO_CLEAR: usize = 4;
 /// The test must not shrink unnoticed.
 const LEAST_POINTS: usize = 2_000;
 
-const LOGISTIC: Setup = Setup { loss: Loss::Logistic, witness: false };
-const SQUARED: Setup = Setup { loss: Loss::Squared, witness: false };
-const WITNESSED: Setup = Setup { loss: Loss::Logistic, witness: true };
+const LOGISTIC: Setup = Setup { loss: Loss::Logistic, witness: false, key: false };
+const SQUARED: Setup = Setup { loss: Loss::Squared, ..LOGISTIC };
+const WITNESSED: Setup = Setup { witness: true, ..LOGISTIC };
+const SIGNED: Setup = Setup { key: true, ..LOGISTIC };
 
 #[test]
 fn a_crash_at_any_operation_leaves_all_of_a_request_or_nothing() {
@@ -91,6 +92,20 @@ fn a_crash_leaves_a_witness_that_knows_what_was_answered() {
         Request::Add { rows: vec![20, 100] },
     ];
     play(WITNESSED, &script);
+}
+
+#[test]
+fn a_crash_leaves_a_log_with_all_that_was_certified() {
+    let script = [
+        Request::Train,
+        Request::Policy,
+        Request::remove(&[3], Some("ticket-1")),
+        Request::Certify { request: "ticket-1" },
+        Request::Release { copy: true },
+        Request::Revoke { release: 1 },
+    ];
+    play(LOGISTIC, &script);
+    play(SIGNED, &[Request::Train, Request::remove(&[3], None), Request::Release { copy: true }]);
 }
 
 #[test]
@@ -289,6 +304,9 @@ impl Session {
         std::fs::create_dir(folder.path().join(ROOT)).expect("writable");
         let recorder = Recorder::compile(folder.path());
         let disk = Disk::new(&Image::read(&folder.path().join(ROOT)).expect("readable"));
+        if setup.key {
+            efface_engine::make_key(&key_file(folder.path()), "example.org/efface", None).expect("writable");
+        }
         Self { setup, folder, recorder, disk, world: World::new(setup), latest: None, trained: None }
     }
 

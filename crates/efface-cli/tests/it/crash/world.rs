@@ -23,6 +23,8 @@ pub(crate) struct Setup {
     pub(crate) loss: Loss,
     /// Whether a witness is kept, outside the model directory.
     pub(crate) witness: bool,
+    /// Whether the operator has a key of their own, elsewhere.
+    pub(crate) key: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,13 +37,34 @@ pub(crate) enum Loss {
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
     Train,
-    Remove { ids: Vec<String>, request_id: Option<&'static str>, settle: bool },
-    RemoveSubject { subject: String, request_id: Option<&'static str> },
-    Correct { rows: Vec<usize> },
-    Add { rows: Vec<usize> },
+    Remove {
+        ids: Vec<String>,
+        request_id: Option<&'static str>,
+        settle: bool,
+    },
+    RemoveSubject {
+        subject: String,
+        request_id: Option<&'static str>,
+    },
+    Correct {
+        rows: Vec<usize>,
+    },
+    Add {
+        rows: Vec<usize>,
+    },
     Settle,
-    Release { copy: bool },
+    Release {
+        copy: bool,
+    },
     Retrain,
+    /// A policy that never holds a release back: the checks make one.
+    Policy,
+    Revoke {
+        release: usize,
+    },
+    Certify {
+        request: &'static str,
+    },
 }
 
 impl Request {
@@ -87,10 +110,18 @@ impl Request {
             Self::Release { copy: false } => "release model".into(),
             Self::Release { copy: true } => format!("release model --out {COPY}"),
             Self::Retrain => "retrain model".into(),
+            Self::Policy => format!("policy model --min-removals {MIN_REMOVALS}"),
+            Self::Revoke { release } => format!("revoke model {release}"),
+            Self::Certify { request } => format!("certificate request model {request} --out {REQUEST}"),
         };
-        let arguments = line.split(' ').chain(["--json"]).map(String::from);
-        let names_witness = matches!(self, Self::Train) && setup.witness;
-        arguments.chain(names_witness.then(witness_arguments).into_iter().flatten()).collect()
+        let mut arguments: Vec<String> = line.split(' ').chain(["--json"]).map(String::from).collect();
+        if matches!(self, Self::Train) {
+            arguments.extend(setup.witness.then(witness_arguments).into_iter().flatten());
+            arguments.extend(
+                setup.key.then(|| ["--key".into(), key_file(inputs).display().to_string()]).into_iter().flatten(),
+            );
+        }
+        arguments
     }
 
     /// The same where the model has been moved to, and its witness with it.
@@ -147,6 +178,17 @@ pub(crate) const WITNESS: &str = "witness";
 
 /// Where the copy of a release goes.
 pub(crate) const COPY: &str = "copy.json";
+
+/// Where the certificate of a request goes.
+pub(crate) const REQUEST: &str = "request.json";
+
+/// One person is enough, and without anybody nothing is held back.
+pub(crate) const MIN_REMOVALS: usize = 1;
+
+/// The operator's key, among the inputs.
+pub(crate) fn key_file(inputs: &Path) -> PathBuf {
+    inputs.join("operator.key")
+}
 
 const TRAINED: std::ops::Range<usize> = 0..40;
 
@@ -250,9 +292,12 @@ impl World {
                 }
             }
             Request::Settle | Request::Release { .. } | Request::Retrain => {}
+            Request::Policy | Request::Revoke { .. } | Request::Certify { .. } => {}
         }
-        let is_change =
-            !matches!(request, Request::Train | Request::Settle | Request::Release { .. } | Request::Retrain);
+        let is_change = matches!(
+            request,
+            Request::Remove { .. } | Request::RemoveSubject { .. } | Request::Correct { .. } | Request::Add { .. }
+        );
         world.n_changes += usize::from(is_change);
         world
     }
