@@ -91,10 +91,7 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             checks.push(issuer(&envelope, &**certificate));
             let (check, shown) = request(&subject, certificate);
             checks.push(check);
-            let ignored = evidence.model.is_some() || evidence.revocation.is_some();
-            if ignored {
-                checks.push(Check::not_checked("model", "the certificate of a request speaks of no model file"));
-            }
+            checks.extend(evidence.model.map(|_| not_of_a_model(certificate)));
             checks.extend(in_log(&envelope, &**certificate, digest, shown, evidence));
         }
         Document::Revocation(certificate) => {
@@ -199,6 +196,15 @@ fn model_file(subject: &[Subject], model: Option<&[u8]>) -> Check {
             None => Err(format!("the model file is not the certified one: its SHA-256 is {}", hex::encode(found))),
         },
     )
+}
+
+/// A request's certificate vouches for no file: whoever gives one must not take its answer for one about the file.
+fn not_of_a_model(c: &RequestCertificate) -> Check {
+    let where_else = match c.release {
+        Some(release) => format!("release {release} covers it: check the file with that release's certificate"),
+        None => "no release covers it yet".into(),
+    };
+    Check::failed("model", format!("the certificate of a request vouches for no model file; {where_else}"))
 }
 
 /// The certificate's own entry, and those `shown` with it, are in the log.
