@@ -1,11 +1,12 @@
 //! Checking a whole directory, inside the trust boundary: the log from its entries, every release against the log and its
 //! files, and, on demand, the claim of the secret state against the rows.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use efface_core::model::Measured;
+use efface_ledger::entry::{Entry, Event};
 use efface_ledger::envelope::Envelope;
 use efface_ledger::key::PublicKey;
 use efface_ledger::merkle::{self, Hash};
@@ -16,6 +17,7 @@ use crate::error::EngineError;
 use crate::files::RELEASES;
 use crate::model_directory::ModelDirectory;
 use crate::releases::{CERTIFICATE_FILE, MODEL_FILE};
+use crate::revocation::REVOCATION_FILE;
 
 /// What was found in a directory.
 #[derive(Clone, Debug, Serialize)]
@@ -35,14 +37,25 @@ pub struct DirectoryReport {
     pub seconds: f64,
 }
 
+/// What the log came to.
+struct Log {
+    check: Check,
+    /// SHA-256 of the payload of each release's certificate.
+    releases: BTreeMap<usize, String>,
+    /// The same of each withdrawal.
+    revocations: BTreeMap<usize, String>,
+}
+
 impl ModelDirectory {
     /// Checks the log and every release, and with `replay` also what the secret state claims, in one pass over the rows.
     pub fn verify(&self, replay: bool) -> Result<DirectoryReport, EngineError> {
         let start = Instant::now();
         let key = self.public_key()?;
-        let mut checks = vec![self.check_key(&key), self.check_log()?];
+        let Log { check, releases, revocations } = self.check_log()?;
+        let mut checks = vec![self.check_key(&key), check];
         for release in 1..=self.head.account.n_releases {
-            checks.push(self.check_release(release, &key)?);
+            checks.push(self.check_release(release, releases.get(&release), &key)?);
+            checks.extend(self.check_revocation(release, revocations.get(&release))?);
         }
         let claim = self.model.claim();
         let mut measured = None;
@@ -76,65 +89,123 @@ impl ModelDirectory {
         )
     }
 
-    /// The log's hashes follow from its entries, and there are as many as the head says.
-    fn check_log(&self) -> Result<Check, EngineError> {
+    /// The log's hashes follow from its entries, and there are as many as the head says; the changes in it follow each
+    /// other and end with the latest one.
+    fn check_log(&self) -> Result<Log, EngineError> {
         let ledger = &self.head.ledger;
         let mut hashes: Vec<Hash> = Vec::new();
         let (mut size, mut in_order) = (0, true);
+        let (mut latest, mut releases, mut revocations) = (None, BTreeMap::new(), BTreeMap::new());
         self.database.visit_leaves(&ledger.log, |position, leaf| {
             in_order &= position == size;
             hashes.extend(merkle::append(&hashes, size, merkle::leaf_hash(leaf.as_bytes())).unwrap_or_default());
             size += 1;
+            match Entry::from_leaf(leaf).map(|entry| entry.event) {
+                Some(Event::Release { release, certificate }) => drop(releases.insert(release, certificate)),
+                Some(Event::Revocation { release, certificate }) => drop(revocations.insert(release, certificate)),
+                Some(event) => {
+                    let follows = |change: u64| latest.is_none_or(|latest: u64| latest.checked_add(1) == Some(change));
+                    in_order &= event.change().is_none_or(follows);
+                    latest = event.change().or(latest);
+                }
+                None => {}
+            }
         })?;
-        if !in_order || size != ledger.size {
-            let message = format!("the log has {size} entries in the place of {}: some were taken out", ledger.size);
-            return Ok(Check::failed("log", message));
-        }
-        let computed = merkle::root(&hashes, size).unwrap_or(merkle::EMPTY_ROOT);
-        let stored = self.database.ask_hashes(&ledger.log, |stored| merkle::root(stored, size))?;
-        if computed != stored {
-            return Ok(Check::failed("log", "the log's entries do not lead to its root: it was rewritten"));
-        }
-        Ok(Check::passed("log", format!("{size} entries lead to the root of the log")))
+        let failed = |message: String| Check::failed("log", message);
+        let check = if !in_order || size != ledger.size {
+            failed(format!("the log has {size} entries in the place of {}: some were taken out", ledger.size))
+        } else if let Some(latest) = latest.filter(|latest| *latest != self.head.sequence) {
+            let message = format!("the log ends with change {latest} of {}: some were taken out", self.head.sequence);
+            failed(message)
+        } else if let Some((release, _)) = releases.last_key_value().filter(|(k, _)| **k > self.head.account.n_releases)
+        {
+            let counted = self.head.account.n_releases;
+            failed(format!("the log knows release {release}, and what {counted} releases spent is counted"))
+        } else {
+            let computed = merkle::root(&hashes, size).unwrap_or(merkle::EMPTY_ROOT);
+            let stored = self.database.ask_hashes(&ledger.log, |stored| merkle::root(stored, size))?;
+            if computed == stored {
+                Check::passed("log", format!("{size} entries lead to the root of the log"))
+            } else {
+                failed("the log's entries do not lead to its root: it was rewritten".into())
+            }
+        };
+        Ok(Log { check, releases, revocations })
     }
 
     /// The files of a release: its certificate as a stranger would check it, and the log as the certificate knows it.
-    fn check_release(&self, release: usize, key: &PublicKey) -> Result<Check, EngineError> {
-        let folder = self.path.join(RELEASES).join(release.to_string());
-        let read = |path: PathBuf| match fs::read(&path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(EngineError::Io { path, source }),
-        };
-        let (certificate, model) = (read(folder.join(CERTIFICATE_FILE))?, read(folder.join(MODEL_FILE))?);
-        let (Some(certificate), Some(model)) = (certificate, model) else {
-            return Ok(Check::not_checked("release", format!("release {release}: its files are not there any more")));
-        };
-        let Some(digest) = self.database.release(release)?.and_then(|entry| entry.certificate) else {
-            let message =
-                format!("release {release} is from before certificates were signed, or known from its file only");
-            return Ok(Check::not_checked("release", message));
+    /// `logged` is the certificate that the log names.
+    fn check_release(&self, release: usize, logged: Option<&String>, key: &PublicKey) -> Result<Check, EngineError> {
+        let (certificate, model) = (self.file_of(release, CERTIFICATE_FILE)?, self.file_of(release, MODEL_FILE)?);
+        let failed = |message: String| Ok(Check::failed("release", format!("release {release}: {message}")));
+        let noted = self.database.release(release)?.and_then(|entry| entry.certificate);
+        // The log decides: it cannot be edited unseen, the table can.
+        let issued = logged.or(noted.as_ref());
+        let (certificate, model) = match (certificate, model) {
+            (Some(certificate), Some(model)) => (certificate, model),
+            (None, Some(_)) if issued.is_some() => return failed("its model is there without its certificate".into()),
+            _ => {
+                let message = format!("release {release}: its files are not there any more");
+                return Ok(Check::not_checked("release", message));
+            }
         };
         let envelope = match Envelope::parse(&certificate) {
             Ok(envelope) => envelope,
-            Err(error) => return Ok(Check::failed("release", format!("release {release}: {error}"))),
+            Err(_) if issued.is_none() => {
+                let message = format!("release {release} is from before certificates were signed");
+                return Ok(Check::not_checked("release", message));
+            }
+            Err(error) => return failed(error.to_string()),
         };
-        if crate::requests::sha256_hex(envelope.unverified_payload()) != digest {
-            let message = format!("release {release}: its certificate is not the one that was issued");
-            return Ok(Check::failed("release", message));
+        if issued.is_some_and(|issued| crate::requests::sha256_hex(envelope.unverified_payload()) != *issued) {
+            return failed("its certificate is not the one that was issued".into());
         }
-        if envelope.key_id() != key.id() {
-            let message = format!("release {release} was signed by an earlier key ({})", envelope.key_id());
-            return Ok(Check::not_checked("release", message));
-        }
-        let evidence = Evidence { key: Some(key), model: Some(&model), ..Evidence::default() };
+        // What an earlier key signed cannot be verified; what it says of its file and its issuer can.
+        let is_current = envelope.key_id() == key.id();
+        let evidence = Evidence { key: is_current.then_some(key), model: Some(&model), ..Evidence::default() };
         let wrong = verify(&certificate, &evidence).checks.into_iter().find(|check| {
             matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Unsupported) && check.check != "certified"
         });
         if let Some(check) = wrong {
             return Ok(Check { check: "release", message: format!("release {release}: {}", check.message), ..check });
         }
+        if !is_current {
+            let message = format!("release {release} was signed by an earlier key ({})", envelope.key_id());
+            return Ok(Check::not_checked("release", message));
+        }
         self.check_checkpoint(release, &envelope, key)
+    }
+
+    /// A release that was withdrawn still says so: whoever uses the directory looks for the file. `logged` is the
+    /// withdrawal that the log names.
+    fn check_revocation(&self, release: usize, logged: Option<&String>) -> Result<Option<Check>, EngineError> {
+        if logged.is_none() && !self.head.ledger.revoked.contains(&release) {
+            return Ok(None);
+        }
+        let (revocation, model) = (self.file_of(release, REVOCATION_FILE)?, self.file_of(release, MODEL_FILE)?);
+        let digest = |text: &[u8]| Some(crate::requests::sha256_hex(Envelope::parse(text).ok()?.unverified_payload()));
+        Ok(Some(match revocation {
+            Some(text) if logged.is_none_or(|logged| digest(&text).as_ref() == Some(logged)) => {
+                Check::passed("revocation", format!("release {release} is withdrawn"))
+            }
+            Some(_) => {
+                let message = format!("release {release}: its withdrawal is not the one that was issued");
+                Check::failed("revocation", message)
+            }
+            None if model.is_none() => Check::passed("revocation", format!("release {release} is withdrawn and gone")),
+            None => {
+                Check::failed("revocation", format!("release {release} was withdrawn, and its withdrawal is not there"))
+            }
+        }))
+    }
+
+    fn file_of(&self, release: usize, name: &str) -> Result<Option<Vec<u8>>, EngineError> {
+        let path = self.path.join(RELEASES).join(release.to_string()).join(name);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(EngineError::Io { path, source }),
+        }
     }
 
     /// The log still is the one that the certificate's checkpoint speaks of.
