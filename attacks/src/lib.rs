@@ -9,6 +9,8 @@ mod break_in;
 mod edited_certificate;
 mod forged_certificate;
 mod forgery;
+mod hardest_rows;
+mod hardest_rows_first;
 mod lowered_residual;
 mod outcome;
 mod replayed_certificate;
@@ -17,6 +19,7 @@ mod swapped_model;
 mod truncated_certificate;
 mod victim;
 
+pub use hardest_rows_first::{Release, SlowDown, slow_down};
 pub use outcome::{Answer, Expected, Outcome, Try};
 
 /// Something that somebody may try.
@@ -32,7 +35,7 @@ pub trait Attack: Sync {
 }
 
 /// All attacks.
-pub const ALL: [&dyn Attack; 7] = [
+pub const ALL: [&dyn Attack; 8] = [
     &forged_certificate::ForgedCertificate,
     &replayed_certificate::ReplayedCertificate,
     &truncated_certificate::TruncatedCertificate,
@@ -40,4 +43,5 @@ pub const ALL: [&dyn Attack; 7] = [
     &lowered_residual::LoweredResidual,
     &swapped_model::SwappedModel,
     &rewritten_log::RewrittenLog,
+    &hardest_rows_first::HardestRowsFirst,
 ];

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::thread;
 
-use efface_attacks::{ALL, Expected, Outcome};
+use efface_attacks::{ALL, Expected, Outcome, slow_down};
 
 /// Every check that certificates, directories, logs and keys go through. Each must be the reason for which something is
 /// refused: a check that never refuses anything is none.
@@ -60,6 +60,24 @@ fn every_attack_is_repelled_by_the_check_that_is_there_for_it() {
     }
     let idle: Vec<&str> = CHECKS.into_iter().filter(|check| !refusing.contains(check)).collect();
     assert!(idle.is_empty(), "no attack is repelled by {idle:?}");
+}
+
+#[test]
+fn the_budget_collapses_under_mechanism_objective_and_not_under_release() {
+    let found = slow_down().expect("both mechanisms run");
+    assert!(found.objective_random >= 50, "{found:?}");
+    assert!(found.objective_hardest <= 5, "{found:?}");
+    for releases in [&found.random, &found.hardest] {
+        assert_eq!(releases.last().map(|release| release.n_removed), Some(1000), "half of the rows leave");
+        for release in releases {
+            assert!(release.epsilon.0 <= 0.01 * release.epsilon.1, "the promise is hardly touched: {release:?}");
+            assert!(release.before_settling.1 <= release.before_settling.0, "{release:?}");
+            assert!(release.released.1 <= release.released.0, "{release:?}");
+            assert!(release.released.0 <= 1e-5, "the claim is as good as that of a settled model: {release:?}");
+            assert!((release.accuracy.0 - release.accuracy.1).abs() <= 0.005, "{release:?}");
+            assert!(release.passes <= 60, "settling takes a few passes: {release:?}");
+        }
+    }
 }
 
 #[test]
