@@ -51,7 +51,7 @@ pub(crate) fn prepare(
     let event = if head.ledger.log.is_empty() {
         changed.ledger.log = random_name()?;
         let n_rows = database.ask(|c| c.query_row("SELECT count(*) FROM rows", [], |row| row.get(0)))?;
-        Event::Start { model: head.model.clone(), key_id: public.id(), n_rows }
+        Event::Start { model: head.model.clone(), key_id: public.id(), n_rows, changes: head.sequence }
     } else {
         Event::Key { key_id: public.id() }
     };
@@ -65,26 +65,42 @@ pub(crate) fn prepare(
     Ok(())
 }
 
-/// Begins another log, because entries of this one were lost: somebody may have a checkpoint with them.
-pub(crate) fn restart(model: &str, head: &mut LedgerHead, tables: &Tables<'_>, log: &str) -> rusqlite::Result<()> {
+/// Another log, to begin because entries of the one before were lost: somebody may have a checkpoint with them.
+pub(crate) struct NewLog {
+    name: String,
+    model: String,
+    changes: u64,
+}
+
+impl NewLog {
+    /// A log of a model that has had so many changes.
+    pub(crate) fn new(model: &str, changes: u64) -> Result<Self, EngineError> {
+        Ok(Self { name: random_name()?, model: model.into(), changes })
+    }
+}
+
+/// Begins another log.
+pub(crate) fn restart(tables: &Tables<'_>, head: &mut LedgerHead, new: &NewLog) -> rusqlite::Result<()> {
+    let model = &new.model;
     let store = StoredHashes { tables, log: &head.log };
     let root = merkle::root(&store, head.size).map_err(|error| match error {
         merkle::TreeError::Store(error) => error,
         other => rusqlite::Error::ToSqlConversionFailure(other.to_string().into()),
     })?;
     let event = Event::Restart {
-        model: model.into(),
+        model: model.clone(),
         key_id: head.key_id.clone(),
         previous_origin: head.origin(model),
         previous_size: head.size,
         previous_root: hex::encode(&root),
+        changes: new.changes,
     };
-    (head.log, head.size) = (log.into(), 0);
+    (head.log, head.size) = (new.name.clone(), 0);
     ledger::append(tables, head, &Entry::new(timestamp(now()), event))
 }
 
 /// A name that no other log has.
-pub(crate) fn random_name() -> Result<String, EngineError> {
+fn random_name() -> Result<String, EngineError> {
     let mut name = [0; 8];
     NoiseSource::from_system()?.fill(&mut name);
     Ok(hex::encode(&name))

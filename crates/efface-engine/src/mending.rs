@@ -26,7 +26,7 @@ use zeroize::Zeroizing;
 use crate::database::{Database, Head, Intent, Mending, RowKeys, index, ledger, now, timestamp};
 use crate::error::EngineError;
 use crate::files;
-use crate::ledger::{random_name, restart};
+use crate::ledger::{NewLog, restart};
 use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
 use crate::releases::{self, FoundRelease};
 use crate::settings::Settings;
@@ -171,12 +171,13 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
     let removed_keys = database.keys_at(&leaving)?;
     let mut this = Parts { path, settings, rows, database, head, witness, lock }.with_model(model);
     let change = this.logged_change(this.head.sequence, leaving.len(), &removed_keys, None);
-    let (log, name) = (random_name()?, this.head.model.clone());
+    // Rows that leave again are a change of their own, and the first one in the new log.
+    let log = NewLog::new(&this.head.model, this.head.sequence - u64::from(!leaving.is_empty()))?;
     this.transaction(|this| {
         this.commit_state(|tables, head| {
             leaving.iter().try_for_each(|position| index::forget(tables, *position))?;
             // Entries may have been lost with what was restored: no checkpoint that anybody has is contradicted.
-            restart(&name, head, tables, &log)?;
+            restart(tables, head, &log)?;
             if !leaving.is_empty() {
                 ledger::append(tables, head, &Entry::new(timestamp(now()), Event::Removal(change)))?;
             }
@@ -232,12 +233,12 @@ impl ModelDirectory {
             account.certified &= entry.certified;
         }
         let mended = note(&self.database, "releases were newer than the database", 0, 0)?;
-        let (log, name) = (random_name()?, self.head.model.clone());
+        let log = NewLog::new(&self.head.model, self.head.sequence)?;
         self.transaction(|this| {
             this.model = this.model.clone().with_account(account);
             this.commit_state(|tables, head| {
                 found.iter().try_for_each(|found| found.entry.insert(tables))?;
-                restart(&name, head, tables, &log)?;
+                restart(tables, head, &log)?;
                 // Who left before these releases and who after is not known: nobody counts.
                 ledger::untouch(tables)?;
                 head.n_people = 0;
@@ -283,11 +284,11 @@ impl ModelDirectory {
         let again = positions_of_removed(&self.database, unknown)?;
         let mended = note(&self.database, "the directory was older than its witness", again.len(), 0)?;
         self.head.sequence = self.head.sequence.max(sequence);
-        let (log, name) = (random_name()?, self.head.model.clone());
+        let log = NewLog::new(&self.head.model, self.head.sequence)?;
         self.transaction(|this| {
             this.model = this.model.clone().with_account(account);
             this.commit_state(|tables, head| {
-                restart(&name, head, tables, &log)?;
+                restart(tables, head, &log)?;
                 Mending::write_all(&mended, tables)
             })?;
             if !again.is_empty() {

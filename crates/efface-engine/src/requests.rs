@@ -47,7 +47,7 @@ impl ModelDirectory {
         let covering = self.database.first_release_after(change)?;
         let (state, release) = match &covering {
             Some(release) => (RequestState::Covered, Some(release.release)),
-            None if self.release_in_use()?.is_some() => (RequestState::Pending, None),
+            None if self.release_in_use().is_some() => (RequestState::Pending, None),
             None => (RequestState::Applied, None),
         };
         let (leaf, n_rows) = (logged.entry.to_leaf(), removal.n_rows);
@@ -77,9 +77,9 @@ impl ModelDirectory {
     }
 
     /// The latest release that has not been withdrawn.
-    fn release_in_use(&self) -> Result<Option<usize>, EngineError> {
+    fn release_in_use(&self) -> Option<usize> {
         let latest = self.head.account.n_releases;
-        Ok((1..=latest).rev().find(|release| !self.head.ledger.revoked.contains(release)))
+        (1..=latest).rev().find(|release| !self.head.ledger.revoked.contains(release))
     }
 }
 

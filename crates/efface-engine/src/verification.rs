@@ -103,6 +103,7 @@ impl ModelDirectory {
             match Entry::from_leaf(leaf).map(|entry| entry.event) {
                 Some(Event::Release { release, certificate }) => drop(releases.insert(release, certificate)),
                 Some(Event::Revocation { release, certificate }) => drop(revocations.insert(release, certificate)),
+                Some(Event::Start { changes, .. } | Event::Restart { changes, .. }) => latest = Some(changes),
                 Some(event) => {
                     let follows = |change: u64| latest.is_none_or(|latest: u64| latest.checked_add(1) == Some(change));
                     in_order &= event.change().is_none_or(follows);

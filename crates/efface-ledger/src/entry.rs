@@ -30,6 +30,8 @@ pub enum Event {
         key_id: String,
         /// Rows present.
         n_rows: usize,
+        /// Changes of the model before this log: the first one in it is the next.
+        changes: u64,
     },
     /// The log begins anew, because entries of the log before it were lost.
     Restart {
@@ -43,6 +45,8 @@ pub enum Event {
         previous_size: u64,
         /// Their root, in hexadecimal.
         previous_root: String,
+        /// Changes of the model before this log: the first one in it is the next.
+        changes: u64,
     },
     /// Rows were removed on request.
     Removal(Change),

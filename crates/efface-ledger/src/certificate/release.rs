@@ -197,6 +197,7 @@ pub struct Arithmetic {
 
 /// Against whom the claim holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a label of its own, read by people")]
 pub struct Adversary {
     /// Whether it may have kept a model from before the removal.
     pub sees_prior_release: bool,

@@ -12,7 +12,7 @@ pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
     if !is_passed(&numbers) {
         return vec![numbers];
     }
-    let checks: [(&'static str, fn(&ReleaseCertificate) -> Result<String, String>); 7] = [
+    let checks: [(&'static str, Computation); 7] = [
         ("residual", residual),
         ("mu", mu),
         ("total", total),
@@ -23,6 +23,9 @@ pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
     ];
     [numbers].into_iter().chain(checks.map(|(name, check)| Check::of(name, check(certificate)))).collect()
 }
+
+/// A number computed again: what was found, or what is wrong.
+type Computation = fn(&ReleaseCertificate) -> Result<String, String>;
 
 /// Every number is one, and the sizes fit each other.
 fn numbers(c: &ReleaseCertificate) -> Result<String, String> {
@@ -58,7 +61,7 @@ fn numbers(c: &ReleaseCertificate) -> Result<String, String> {
         let rows = c.n_rows.len();
         return Err(format!("{} problems of {} weights, and rows of {rows} problems", c.n_problems, c.dim));
     }
-    if c.release == 0 || c.spent_before.n_releases + 1 != c.release {
+    if c.release == 0 || c.spent_before.n_releases != c.release - 1 {
         let before = c.spent_before.n_releases;
         return Err(format!("release {} cannot come after {before} releases", c.release));
     }

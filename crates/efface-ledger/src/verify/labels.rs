@@ -92,7 +92,7 @@ pub(super) fn requests(c: &ReleaseCertificate) -> Check {
 
 fn requests_fit(c: &ReleaseCertificate) -> Result<String, String> {
     let since = &c.since_previous;
-    let n_rows: usize = c.requests.iter().map(|request| request.n_rows).sum();
+    let n_rows = c.requests.iter().fold(0, |sum: usize, request| sum.saturating_add(request.n_rows));
     if n_rows != since.n_removed || since.n_removed > c.n_removed {
         return Err(format!(
             "{} requests of {n_rows} rows, where {} rows were removed since the release before and {} in all",

@@ -88,11 +88,6 @@ fn linked(file: &[u8], earlier: &Checkpoint, later: &Checkpoint, key: &PublicKey
 
 /// An error with what caused it.
 fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text += &format!(": {error}");
-        source = error.source();
-    }
-    text
+    let sources = std::iter::successors(Some(error), |error| error.source());
+    sources.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

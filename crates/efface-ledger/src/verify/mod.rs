@@ -92,6 +92,10 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             let (check, shown) = request(&subject, certificate);
             checks.push(check);
             checks.extend(evidence.model.map(|_| not_of_a_model(certificate)));
+            if shown.is_empty() {
+                let message = format!("its own entry is in the log {}, which was lost", certificate.request_origin);
+                checks.push(Check::not_checked("request-entry", message));
+            }
             checks.extend(in_log(&envelope, &**certificate, digest, shown, evidence));
         }
         Document::Revocation(certificate) => {
@@ -121,7 +125,7 @@ fn open(certificate: &[u8]) -> Result<Opened, Check> {
     let payload = envelope.unverified_payload();
     let (subject, document) = document(payload)?;
     let payload_digest = Sha256::digest(payload).into();
-    Ok(Opened { payload_digest, subject, document, envelope })
+    Ok(Opened { envelope, payload_digest, subject, document })
 }
 
 /// What the payload says, by the type of its predicate.
