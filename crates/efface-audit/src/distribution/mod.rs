@@ -1,0 +1,271 @@
+#![doc = include_str!("distribution.md")]
+
+mod direct;
+pub mod problems;
+mod rates;
+mod self_test;
+#[cfg(test)]
+mod tests;
+
+use efface_core::accounting::gaussian;
+use efface_core::model::{Release, ReleaseClaim, TrainingPlan};
+use efface_core::noise::{NoiseLaw, NoiseSource};
+use efface_core::rounding::UpperBound;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use self::direct::NoiseSample;
+pub use self::direct::{DirectCheck, DirectChecks};
+pub use self::rates::Bounds;
+pub use self::self_test::{Caught, SelfTest, self_test};
+use crate::choice::branches;
+use crate::engine::{Case, Engine, Secret};
+use crate::error::AuditError;
+use crate::statistics::normal_cdf;
+
+/// How many lives are drawn in each world, and how sure an alarm must be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Size {
+    /// Lives per world and case.
+    pub draws: usize,
+    /// Probability that a sound engine is called broken, over all cases of a run together.
+    pub false_alarm_rate: f64,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self { draws: 20_000, false_alarm_rate: 1e-6 }
+    }
+}
+
+/// What the test found in one case.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseResult {
+    /// Which rows were removed, in words.
+    pub name: String,
+    /// Releases in one life.
+    pub n_releases: usize,
+    /// The ε that the engine claims for all of them together, at `delta`.
+    pub epsilon_claimed: f64,
+    /// δ.
+    pub delta: f64,
+    /// Lower confidence bound of the true ε at that δ.
+    pub epsilon_lower: f64,
+    /// The μ that the engine claims (its ε under the gamma law).
+    pub mu_claimed: f64,
+    /// Lower confidence bound of the true μ; `None` where the law is not Gaussian.
+    pub mu_lower: Option<f64>,
+    /// Lives drawn per world.
+    pub draws: usize,
+    /// Whether a lower bound exceeds its claim.
+    pub broken: bool,
+    /// The same numbers looked at from inside the trust boundary.
+    pub direct: DirectChecks,
+    /// The likelihood-ratio statistic in the two worlds, for a picture.
+    #[serde(skip)]
+    pub picture: Picture,
+}
+
+/// Densities of the likelihood-ratio statistic in both worlds, in claimed standard deviations around their middle.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Picture {
+    /// Middles of the bins.
+    pub at: Vec<f64>,
+    /// Fraction of lives per bin where rows were removed.
+    pub removed: Vec<f64>,
+    /// The same where the model was retrained.
+    pub retrained: Vec<f64>,
+    /// The largest fractions that the claim allows between the worlds: a normal curve moved by the claimed μ.
+    pub claimed: Vec<f64>,
+}
+
+/// Plays a case under an engine in both worlds. `false_alarm_rate` is that of this case.
+pub fn test(
+    engine: &dyn Engine,
+    case: &Case<'_>,
+    draws: usize,
+    false_alarm_rate: f64,
+    noise: &mut NoiseSource,
+) -> Result<CaseResult, AuditError> {
+    let plan = case.trained.plan();
+    crate::engine::check_mechanism(plan)?;
+    let removed = engine.remove(case)?;
+    let retrained = engine.retrain(case)?;
+    let means = Means { removed: weights(&removed), retrained: weights(&retrained) };
+    let ours = draw(engine, plan, &removed, &means, draws, noise)?;
+    let theirs = draw(engine, plan, &retrained, &means, draws, noise)?;
+
+    let claim = ours.claim;
+    let (epsilon_claimed, delta) = (claim.epsilon_spent, claim.guarantee.delta);
+    // Half of the rate for the test, half for the direct checks; two statistics where there are two releases.
+    let n_statistics = if removed.len() > 1 { 2 } else { 1 };
+    let rate = 0.5 * false_alarm_rate / f64::from(n_statistics);
+    let mut bounds = Bounds::default();
+    if !plan.is_exact() {
+        bounds = rates::bounds(&ours.ratios, &theirs.ratios, delta, rate);
+        if n_statistics > 1 {
+            bounds = bounds.max(rates::bounds(&ours.contrasts, &theirs.contrasts, delta, rate));
+        }
+    }
+    let gaussian = plan.config().law == NoiseLaw::Gaussian && !plan.is_exact();
+    let (mu_claimed, mu_lower) = (claim.mu_total.get(), gaussian.then_some(bounds.mu));
+    let broken = !plan.is_exact() && (bounds.epsilon > epsilon_claimed || mu_lower.is_some_and(|mu| mu > mu_claimed));
+    let mut samples = ours.noise;
+    samples.merge(theirs.noise);
+    let direct = direct::checks(plan, &removed, &retrained, &ours.claims, samples, 0.5 * false_alarm_rate);
+    Ok(CaseResult {
+        name: case.name.clone(),
+        n_releases: removed.len(),
+        epsilon_claimed,
+        delta,
+        epsilon_lower: bounds.epsilon,
+        mu_claimed,
+        mu_lower,
+        draws,
+        broken,
+        direct,
+        picture: if gaussian { picture(&ours.ratios, &theirs.ratios, mu_claimed) } else { Picture::default() },
+    })
+}
+
+/// ε that a μ stands for at a δ, for showing the two scales side by side.
+pub fn epsilon_of(mu: f64, delta: f64) -> f64 {
+    gaussian::epsilon_at(UpperBound::new(mu.max(0.0)), delta)
+}
+
+/// The secret weights before each release, in both worlds: given the rows they are fixed vectors.
+struct Means {
+    removed: Vec<Vec<f64>>,
+    retrained: Vec<Vec<f64>>,
+}
+
+/// What is kept of the lives of one world.
+struct Lives {
+    /// Log-likelihood ratio of the two worlds under the claimed law, all releases together.
+    ratios: Vec<f64>,
+    /// The same for the difference of the last and the first release.
+    contrasts: Vec<f64>,
+    /// The claim of the last release.
+    claim: ReleaseClaim,
+    /// The claims of all releases.
+    claims: Vec<ReleaseClaim>,
+    noise: NoiseSample,
+}
+
+fn weights(secrets: &[Secret]) -> Vec<Vec<f64>> {
+    secrets.iter().map(Secret::weights).collect()
+}
+
+/// Lives per run of draws with a source of their own.
+const RUN: usize = 500;
+
+fn draw(
+    engine: &dyn Engine,
+    plan: &TrainingPlan,
+    secrets: &[Secret],
+    means: &Means,
+    draws: usize,
+    noise: &mut NoiseSource,
+) -> Result<Lives, AuditError> {
+    let own = weights(secrets);
+    let sources = branches(draws.div_ceil(RUN).max(1), noise);
+    let runs: Vec<Lives> = sources
+        .into_par_iter()
+        .enumerate()
+        .map(|(run, mut source)| {
+            let mut secrets = secrets.to_vec();
+            let n = RUN.min(draws - (run * RUN).min(draws)).max(1);
+            let mut lives: Option<Lives> = None;
+            for _ in 0..n {
+                let releases = engine.release(&mut secrets, &mut source)?;
+                let claims: Vec<ReleaseClaim> = releases.iter().map(|release| release.claim).collect();
+                let claim = *claims.last().ok_or(AuditError::State)?;
+                let lives = lives.get_or_insert_with(|| Lives {
+                    ratios: Vec::with_capacity(n),
+                    contrasts: Vec::new(),
+                    claim,
+                    claims,
+                    noise: NoiseSample::new(plan, draws),
+                });
+                let released: Vec<Vec<f64>> = releases.into_iter().map(flat).collect();
+                lives.ratios.push(log_ratio(plan, &released, means));
+                if released.len() > 1 {
+                    lives.contrasts.push(contrast(&released, means));
+                }
+                lives.noise.add(&released, &own);
+            }
+            lives.ok_or(AuditError::State)
+        })
+        .collect::<Result<_, AuditError>>()?;
+    runs.into_iter()
+        .reduce(|mut all, run| {
+            all.ratios.extend(run.ratios);
+            all.contrasts.extend(run.contrasts);
+            all.noise.merge(run.noise);
+            all
+        })
+        .ok_or(AuditError::State)
+}
+
+fn flat(release: Release) -> Vec<f64> {
+    release.weights.into_iter().flatten().collect()
+}
+
+/// ```text
+/// Gaussian:  Σ_j ⟨w̃_j − (a_j + b_j)/2, a_j − b_j⟩ / (s ‖a − b‖)      in standard deviations, where s is the claimed one
+/// gamma:     Σ_j (‖w̃_j − b_j‖ − ‖w̃_j − a_j‖) / scale
+/// ```
+///
+/// a: secret weights after removal; b: after retraining.
+fn log_ratio(plan: &TrainingPlan, released: &[Vec<f64>], means: &Means) -> f64 {
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for ((w, a), b) in released.iter().zip(&means.removed).zip(&means.retrained) {
+        if plan.config().law == NoiseLaw::Gamma {
+            sum += distance(w, b) - distance(w, a);
+            continue;
+        }
+        for ((w, a), b) in w.iter().zip(a).zip(b) {
+            sum += (w - 0.5 * (a + b)) * (a - b);
+            squares += (a - b).powi(2);
+        }
+    }
+    let size = if squares > 0.0 { squares.sqrt() } else { 1.0 };
+    let scale = if plan.is_exact() { 1.0 } else { plan.noise_std() };
+    sum / (size * scale)
+}
+
+/// The difference of the last and the first release, along the difference of what it is in the two worlds: noise that is
+/// used twice is not in it.
+fn contrast(released: &[Vec<f64>], means: &Means) -> f64 {
+    let last = released.len() - 1;
+    let change = |world: &[Vec<f64>], i: usize| world[last][i] - world[0][i];
+    (0..released[0].len())
+        .map(|i| change(released, i) * (change(&means.removed, i) - change(&means.retrained, i)))
+        .sum()
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
+/// Bins of the picture, over ±4 claimed standard deviations.
+const BINS: usize = 64;
+
+fn picture(removed: &[f64], retrained: &[f64], mu: f64) -> Picture {
+    let width = 8.0 / BINS as f64;
+    let count = |scores: &[f64]| -> Vec<f64> {
+        let mut bins = vec![0.0; BINS];
+        for score in scores {
+            let bin = ((score + 4.0) / width).floor();
+            if (0.0..BINS as f64).contains(&bin) {
+                bins[bin as usize] += 1.0 / scores.len() as f64;
+            }
+        }
+        bins
+    };
+    let at: Vec<f64> = (0..BINS).map(|bin| (bin as f64 + 0.5) * width - 4.0).collect();
+    // As far from the retrained world as the claim allows.
+    let middle = crate::statistics::mean(retrained) + mu;
+    let claimed = at.iter().map(|x| normal_cdf(x + 0.5 * width - middle) - normal_cdf(x - 0.5 * width - middle));
+    Picture { removed: count(removed), retrained: count(retrained), claimed: claimed.collect(), at }
+}

@@ -1,0 +1,107 @@
+//! The test passes the sound engine, catches the broken ones, and raises no false alarm.
+
+use efface_core::loss;
+use efface_core::model::TrainingConfig;
+
+use super::*;
+use crate::engine::{Sound, train_exactly};
+use crate::rows::DenseRows;
+
+#[test]
+fn claims_of_the_problems_are_tight() {
+    for problem in problems::all().expect("trains") {
+        let case = problem.case();
+        let result = test(&Sound, &case, 400, 1e-6, &mut NoiseSource::danger_fixed_seed(1)).expect("plays");
+        let removed = weights(&Sound.remove(&case).expect("removes"));
+        let retrained = weights(&Sound.retrain(&case).expect("trains"));
+        let squares: f64 = removed.iter().zip(&retrained).map(|(a, b)| distance(a, b).powi(2)).sum();
+        let true_mu = squares.sqrt() / case.trained.plan().noise_std();
+        let share = true_mu / result.mu_claimed;
+        assert!(share <= 1.0 && share > 0.96, "{}: {share} of the claim is true", case.name);
+    }
+}
+
+/// At the default size, which is that of `efface audit --built-in`.
+#[test]
+fn sound_engine_passes_and_all_broken_ones_are_caught() {
+    let problems = problems::all().expect("trains");
+    let size = Size::default();
+    let mut noise = NoiseSource::danger_fixed_seed(2);
+    for problem in &problems {
+        let rate = size.false_alarm_rate / problems.len() as f64;
+        let result = test(&Sound, &problem.case(), size.draws, rate, &mut noise).expect("plays");
+        assert!(!result.broken && result.direct.hold(), "{result:?}");
+        // Tight: the bound comes near the claim without exceeding it.
+        assert!(result.n_releases > 1 || result.epsilon_lower > 0.3 * result.epsilon_claimed, "{result:?}");
+    }
+    let found = self_test(&problems, &size, &mut noise, &mut |_| {}).expect("plays");
+    assert_eq!(found.n_caught(), crate::broken::ALL.len(), "{found:?}");
+    // From inside every flaw shows as well, each in its own way.
+    for (engine, failures) in found.engines.iter().zip([
+        &["noise-law", "noise-variance"][..],
+        &["distance"],
+        &["noise-independence"],
+        &["distance"],
+        &["distance"],
+    ]) {
+        assert_eq!(engine.direct_failures, failures, "{engine:?}");
+    }
+}
+
+/// 200 runs over all problems, with 400 draws instead of 20,000 to keep the test short: the rate holds for every number of
+/// draws. At 10⁻⁶ per run an alarm in 200 of them has a chance of 1 in 5,000.
+#[test]
+fn sound_engine_raises_no_alarm_in_200_runs() {
+    let problems = problems::all().expect("trains");
+    let rate = 1e-6 / problems.len() as f64;
+    for seed in 0..200 {
+        let mut noise = NoiseSource::danger_fixed_seed(1_000 + seed);
+        for problem in &problems {
+            let result = test(&Sound, &problem.case(), 400, rate, &mut noise).expect("plays");
+            assert!(!result.broken && result.direct.hold(), "seed {seed}: {result:?}");
+        }
+    }
+}
+
+/// The same with a rate that can be counted: the bound is conservative, so alarms stay below it.
+#[test]
+fn alarms_at_a_coarse_rate_stay_below_it() {
+    let problems = problems::all().expect("trains");
+    let mut noise = NoiseSource::danger_fixed_seed(77);
+    let alarms = (0..200)
+        .filter(|_| {
+            let result = test(&Sound, &problems[0].case(), 400, 0.2, &mut noise).expect("plays");
+            result.broken || !result.direct.hold()
+        })
+        .count();
+    // At most 40 expected.
+    assert!(alarms <= 40, "{alarms}");
+}
+
+fn small_rows(n: usize, regression: bool) -> DenseRows {
+    let mut noise = NoiseSource::danger_fixed_seed(8);
+    let mut rows = DenseRows::new(4, UpperBound::new(1.0 + 1e-6));
+    for _ in 0..n {
+        let row: Vec<f64> = NoiseLaw::Gaussian.sample(4, 0.3, &mut noise).iter().map(|x| x.clamp(-0.5, 0.5)).collect();
+        let target = row[0] - row[1];
+        rows.push(&row, if regression { target } else { f64::from(u8::from(target > 0.0)) });
+    }
+    rows
+}
+
+#[test]
+fn gamma_law_and_models_without_noise_are_tested_too() {
+    let gamma = TrainingConfig { law: NoiseLaw::Gamma, ..TrainingConfig::new(&loss::Logistic, 0.1, Some(2)) };
+    let exact = TrainingConfig::new(&loss::Squared, 0.1, None);
+    for (config, rows) in [(gamma, small_rows(40, false)), (exact, small_rows(40, true))] {
+        let plan = TrainingPlan::new(config).expect("valid");
+        let trained = train_exactly(&plan, &rows).expect("trains");
+        let case =
+            Case { name: String::new(), rows: &rows, trained: &trained, removals: vec![vec![3]], tolerance: None };
+        let mut noise = NoiseSource::danger_fixed_seed(5);
+        let result = test(&Sound, &case, 2_000, 1e-6, &mut noise).expect("plays");
+        assert!(!result.broken && result.direct.hold() && result.mu_lower.is_none(), "{result:?}");
+        let result = test(&crate::broken::RemovalForgotten, &case, 2_000, 1e-6, &mut noise).expect("plays");
+        assert!(result.direct.failed().contains(&"distance"), "{result:?}");
+    }
+}

@@ -1,0 +1,42 @@
+//! What keeps an audit from being made. That a claim breaks is not an error: it is the answer.
+
+use efface_core::model::{PlanError, TrainError};
+use efface_core::rows::StoreError;
+
+/// An audit could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuditError {
+    /// Rows could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A model for comparison could not be trained.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// A problem of the audit's own cannot be promised.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Only models whose noise is added at release can be drawn many times.
+    #[error("an audit covers models of mechanism `release`; this one is of mechanism `{found}`")]
+    Mechanism {
+        /// The mechanism.
+        found: &'static str,
+    },
+    /// There is nothing left to compare after a removal.
+    #[error("an audit needs at least {least} rows, the model has {found}")]
+    TooFewRows {
+        /// Rows present.
+        found: usize,
+        /// Rows needed.
+        least: usize,
+    },
+    /// The state of a model does not fit its own plan.
+    #[error("the model's state does not fit its plan")]
+    State,
+    /// A model that the audit wants to attack may not leave.
+    #[error("the release to be attacked was refused: {outcome}; settle or retrain the model first")]
+    Refused {
+        /// `budget-exhausted`, `not-exact` or `retrain-required`.
+        outcome: &'static str,
+    },
+}

@@ -1,0 +1,16 @@
+//! Attacks on what Efface claims, made by whoever runs it: each is a plain function over the types of `efface-core`, with
+//! the randomness passed in.
+//!
+//! - [`distribution`]: can releases after removal be told from releases after retraining, better than claimed?
+//! - [`broken`]: engines that are broken on purpose, which the distribution test must catch.
+//!
+
+pub mod broken;
+mod choice;
+pub mod distribution;
+pub mod engine;
+mod error;
+pub mod rows;
+pub mod statistics;
+
+pub use error::AuditError;

@@ -1,0 +1,184 @@
+//! The statistics that verdicts rest on: exact binomial bounds, distribution functions, Kolmogorov–Smirnov, and the area
+//! under a ROC curve.
+//!
+//! Every limit here holds for finite samples, with its false-alarm rate as an argument. Only the confidence interval of
+//! an area is asymptotic; no verdict looks at it.
+
+mod laws;
+#[cfg(test)]
+mod tests;
+
+pub use laws::{beta_cdf, gamma_cdf, normal_cdf, normal_quantile};
+
+/// A probability with an exact interval around it.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// Lower confidence bound of a probability of which `hits` in `n` were seen: it exceeds the true one with probability at
+/// most `rate`. Clopper and Pearson 1934.
+///
+/// ```text
+/// p_low = the p with P(Binomial(n, p) ≥ hits) = rate
+/// ```
+pub fn probability_at_least(hits: usize, n: usize, rate: f64) -> f64 {
+    if hits == 0 {
+        return 0.0;
+    }
+    // P(Binomial(n, p) ≥ k) = I_p(k, n − k + 1), increasing in p; the end that is kept is on the safe side.
+    let (a, b) = (hits as f64, (n - hits) as f64 + 1.0);
+    bisect(|p| beta_cdf(p, a, b) <= rate).0
+}
+
+/// Upper confidence bound, likewise: the true probability exceeds it with probability at most `rate`.
+pub fn probability_at_most(hits: usize, n: usize, rate: f64) -> f64 {
+    1.0 - probability_at_least(n - hits, n, rate)
+}
+
+/// Both bounds, each at half the rate.
+pub fn probability_interval(hits: usize, n: usize, rate: f64) -> Interval {
+    let (low, high) = (probability_at_least(hits, n, rate / 2.0), probability_at_most(hits, n, rate / 2.0));
+    Interval { value: hits as f64 / n.max(1) as f64, low, high }
+}
+
+/// Ends of the last interval of [0, 1] that holds the point up to which `below` is true.
+fn bisect(below: impl Fn(f64) -> bool) -> (f64, f64) {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if below(middle) { low = middle } else { high = middle }
+    }
+    (low, high)
+}
+
+/// Largest distance between the distribution of a sample and a distribution function. Sorts the sample.
+pub fn kolmogorov_smirnov(sample: &mut [f64], cdf: impl Fn(f64) -> f64) -> f64 {
+    sample.sort_by(f64::total_cmp);
+    let n = sample.len() as f64;
+    sample.iter().enumerate().fold(0.0, |largest: f64, (below, x)| {
+        let exact = cdf(*x);
+        largest.max(exact - below as f64 / n).max((below + 1) as f64 / n - exact)
+    })
+}
+
+/// The distance that a sample of n from the right law exceeds with probability at most `rate`, for every n.
+///
+/// ```text
+/// P(D > t) ≤ 2 e^(−2 n t²)        Dvoretzky, Kiefer and Wolfowitz 1956 with the constant of Massart 1990
+/// ```
+pub fn kolmogorov_smirnov_limit(n: usize, rate: f64) -> f64 {
+    ((2.0 / rate).ln() / (2.0 * n.max(1) as f64)).sqrt()
+}
+
+/// Largest distance between the distributions of two samples. Sorts both.
+pub fn two_sample_distance(a: &mut [f64], b: &mut [f64]) -> f64 {
+    a.sort_by(f64::total_cmp);
+    b.sort_by(f64::total_cmp);
+    let (mut i, mut j, mut largest) = (0, 0, 0.0_f64);
+    while i < a.len() && j < b.len() {
+        let x = a[i].min(b[j]);
+        while i < a.len() && a[i] <= x {
+            i += 1;
+        }
+        while j < b.len() && b[j] <= x {
+            j += 1;
+        }
+        largest = largest.max((i as f64 / a.len() as f64 - j as f64 / b.len() as f64).abs());
+    }
+    largest
+}
+
+/// The distance that two samples of n each from one law exceed with probability at most `rate`, for every n.
+///
+/// ```text
+/// P(D > t) ≤ e · e^(−n t²)        Wei and Dudley 2012, Theorem 1 (for samples of equal size)
+/// ```
+pub fn two_sample_limit(n: usize, rate: f64) -> f64 {
+    ((std::f64::consts::E / rate).ln() / n.max(1) as f64).sqrt()
+}
+
+/// Limits that a sum of n squares of standard normal numbers leaves with probability at most `rate`.
+///
+/// ```text
+/// P(χ² − n ≥ 2√(n x) + 2x) ≤ e^−x,   P(n − χ² ≥ 2√(n x)) ≤ e^−x        Laurent and Massart 2000, Lemma 1
+/// ```
+pub fn chi_square_limits(n: usize, rate: f64) -> (f64, f64) {
+    let (n, x) = (n as f64, (2.0 / rate).ln());
+    ((n - 2.0 * (n * x).sqrt()).max(0.0), n + 2.0 * (n * x).sqrt() + 2.0 * x)
+}
+
+/// The size that a sum of n products of two independent standard normal numbers exceeds with probability at most `rate`.
+///
+/// ```text
+/// ln E e^(θ z z′) = −½ ln(1 − θ²) ≤ θ² / (2 (1 − |θ|)),  so  P(|Σ| ≥ √(2 n x) + x) ≤ 2 e^−x
+/// ```
+pub fn product_sum_limit(n: usize, rate: f64) -> f64 {
+    let x = (2.0 / rate).ln();
+    (2.0 * n as f64 * x).sqrt() + x
+}
+
+/// Area under the ROC curve of scores, with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Area {
+    /// P(a positive scores above a negative) + ½ P(a tie).
+    pub value: f64,
+    /// Standard error, DeLong et al. 1988.
+    pub standard_error: f64,
+}
+
+/// Area under the curve for these scores.
+pub fn area_under_curve(positives: &[f64], negatives: &[f64]) -> Area {
+    let sorted = |scores: &[f64]| {
+        let mut scores = scores.to_vec();
+        scores.sort_by(f64::total_cmp);
+        scores
+    };
+    // For each score the fraction of the others below it, ties counted half.
+    let placed = |scores: &[f64], others: &[f64]| -> Vec<f64> {
+        let place = |x: &f64| {
+            let (below, up_to) = (others.partition_point(|y| y < x), others.partition_point(|y| y <= x));
+            0.5 * (below + up_to) as f64 / others.len() as f64
+        };
+        scores.iter().map(place).collect()
+    };
+    let (p, n) = (sorted(positives), sorted(negatives));
+    let (of_positives, of_negatives) = (placed(&p, &n), placed(&n, &p));
+    let spread = |values: &[f64]| variance(values) / values.len().max(1) as f64;
+    Area { value: mean(&of_positives), standard_error: (spread(&of_positives) + spread(&of_negatives)).sqrt() }
+}
+
+/// Mean of a sample; NaN for none.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Unbiased variance; 0 for fewer than two values.
+pub fn variance(values: &[f64]) -> f64 {
+    if values.len() < 2 {
+        return 0.0;
+    }
+    let middle = mean(values);
+    values.iter().map(|x| (x - middle).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+}
+
+/// The value that half of the sample is below; NaN for none. Quantiles are taken at the nearest rank.
+pub fn median(values: &[f64]) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// The value at a rank between 0 and 1.
+pub fn quantile(values: &[f64], rank: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().saturating_sub(1) as f64;
+    sorted.get((rank * last).round() as usize).copied().unwrap_or(f64::NAN)
+}
