@@ -2,6 +2,7 @@
 //! the randomness passed in.
 //!
 //! - [`distribution`]: can releases after removal be told from releases after retraining, better than claimed?
+//! - [`membership`]: does a model still know an example that was removed?
 //! - [`broken`]: engines that are broken on purpose, which the distribution test must catch.
 //!
 
@@ -10,6 +11,7 @@ mod choice;
 pub mod distribution;
 pub mod engine;
 mod error;
+pub mod membership;
 pub mod rows;
 pub mod statistics;
 
