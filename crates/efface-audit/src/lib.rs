@@ -6,7 +6,10 @@
 //! - [`reconstruction`]: what do two releases around a removal say about the row that left? A limit of every method.
 //! - [`broken`]: engines that are broken on purpose, which the distribution test must catch.
 //!
+//! [`built_in`] and [`of_model`] make all of them and come to one verdict. An audit sits inside the trust boundary: it
+//! looks at secret weights and at rows, and what it reports identifies no row.
 
+mod audit;
 pub mod broken;
 mod choice;
 mod dense;
@@ -14,8 +17,12 @@ pub mod distribution;
 pub mod engine;
 mod error;
 pub mod membership;
+mod model;
 pub mod reconstruction;
 pub mod rows;
 pub mod statistics;
+mod work;
 
+pub use audit::{Audit, Distribution, PublicRows, Settings, Subject, Verdict, built_in};
 pub use error::AuditError;
+pub use model::of_model;

@@ -1,0 +1,214 @@
+//! The audit of somebody's own model: canaries are rows of its own, chosen for their influence, and everything is done on
+//! copies in memory.
+
+#[cfg(test)]
+mod tests;
+
+use efface_core::model::{Model, ReleaseAccount, TrainingPlan};
+use efface_core::noise::NoiseSource;
+use efface_core::rows::{Point, RowStore};
+use rayon::prelude::*;
+
+use crate::audit::{Audit, Distribution, Settings, Subject, Verdict, shape_in_words};
+use crate::choice::some;
+use crate::engine::{Case, check_mechanism};
+use crate::error::AuditError;
+use crate::reconstruction::{self, Target};
+use crate::rows::DenseRows;
+use crate::{membership, work};
+
+/// Fewer rows than this leave nothing to compare.
+const LEAST_ROWS: usize = 16;
+
+/// Attacks a model and its rows. Neither is changed.
+pub fn of_model(
+    model: &Model,
+    rows: &dyn RowStore,
+    settings: &Settings,
+    noise: &mut NoiseSource,
+    report: &mut dyn FnMut(&str),
+) -> Result<Audit, AuditError> {
+    let plan = model.plan();
+    check_mechanism(plan)?;
+    if rows.n_rows() < LEAST_ROWS {
+        return Err(AuditError::TooFewRows { found: rows.n_rows(), least: LEAST_ROWS });
+    }
+    report("choosing canaries");
+    let mut trained = model.clone().with_account(ReleaseAccount::default());
+    trained.settle_before_release(rows)?;
+    let sample = Sample::draw(&trained, rows, noise)?;
+    let mut notes = Vec::new();
+    if sample.rows.len() < rows.n_rows() {
+        notes.push(format!(
+            "The model has {}; canaries, shadow models and the attacker’s sample are taken from {} of them, drawn at random.",
+            shape_in_words(rows),
+            sample.rows.len()
+        ));
+    }
+
+    let cases = sample.cases(&trained, rows, &mut notes)?;
+    let distribution = Distribution::of(&cases, settings.distribution, noise, report)?;
+    let membership = attack_membership(&sample, plan, settings, noise, report, &mut notes)?;
+    let reconstruction = attack_reconstruction(&sample, &trained, rows, settings, noise, report, &mut notes)?;
+    let guarantee = plan.claimed_guarantee();
+    let audit = Audit {
+        verdict: Verdict::Stands,
+        subject: Subject {
+            built_in: false,
+            n_rows: rows.n_rows(),
+            dim: rows.dim(),
+            epsilon: guarantee.epsilon,
+            delta: guarantee.delta,
+            noise_std: Some(plan.noise_std()),
+        },
+        distribution,
+        self_test: None,
+        membership,
+        reconstruction,
+        notes,
+    };
+    Ok(audit.judged())
+}
+
+fn attack_membership(
+    sample: &Sample,
+    plan: &TrainingPlan,
+    settings: &Settings,
+    noise: &mut NoiseSource,
+    report: &mut dyn FnMut(&str),
+    notes: &mut Vec<String>,
+) -> Result<Option<membership::Membership>, AuditError> {
+    let settings = Settings { n_examples: settings.n_examples.min(6), ..*settings };
+    let Some(size) = work::membership(plan, sample.rows.len(), sample.rows.dim(), &settings) else {
+        notes
+            .push("Membership inference was left out: training shadow models of this size would take too long.".into());
+        return Ok(None);
+    };
+    let examples: Vec<usize> = sample.ranked.iter().take(settings.n_examples).copied().collect();
+    let stage = &mut |stage: &str| report(&format!("membership inference: {stage}"));
+    membership::attack(plan, &sample.rows, &examples, &size, noise, stage).map(Some)
+}
+
+/// Rows that stand for what an attacker has of the same kind.
+const MOST_PUBLIC: usize = 500;
+
+fn attack_reconstruction(
+    sample: &Sample,
+    trained: &Model,
+    rows: &dyn RowStore,
+    settings: &Settings,
+    noise: &mut NoiseSource,
+    report: &mut dyn FnMut(&str),
+    notes: &mut Vec<String>,
+) -> Result<Option<reconstruction::Reconstruction>, AuditError> {
+    let Some(trials) = work::reconstruction(trained.plan(), rows.n_rows(), rows.dim(), settings) else {
+        notes.push(
+            "The reconstruction was left out: retraining a model of this size so often would take too long.".into(),
+        );
+        return Ok(None);
+    };
+    let n = sample.rows.len();
+    let order = some(n, n, noise);
+    let (public, removable) = order.split_at((n / 2).min(MOST_PUBLIC));
+    let removable: Vec<usize> = removable.iter().map(|i| sample.positions[*i]).collect();
+    let target = Target {
+        trained,
+        rows,
+        removable: &removable,
+        public: &sample.rows.subset(public.iter().copied()),
+        keep_pictures: false,
+    };
+    let stage = &mut |stage: &str| report(&format!("reconstruction: {stage}"));
+    reconstruction::attack(&target, trials, noise, stage).map(Some)
+}
+
+/// Some rows of the model, in memory.
+struct Sample {
+    /// Where they are in the model's own rows, ascending.
+    positions: Vec<usize>,
+    rows: DenseRows,
+    /// Positions in `rows` by influence on the model, largest first.
+    ranked: Vec<usize>,
+}
+
+impl Sample {
+    fn draw(model: &Model, rows: &dyn RowStore, noise: &mut NoiseSource) -> Result<Self, AuditError> {
+        let mut present = Vec::with_capacity(rows.n_rows());
+        let mut start = 0;
+        for index in 0..rows.n_blocks() {
+            rows.visit_block(index, &mut |block| {
+                present.extend((0..block.present.len()).filter(|i| block.present[*i]).map(|i| start + i));
+                start += block.present.len();
+            })?;
+        }
+        let most = work::MOST_ROWS.min(present.len());
+        let mut positions: Vec<usize> = some(most, present.len(), noise).into_iter().map(|i| present[i]).collect();
+        positions.sort_unstable();
+        let rows = DenseRows::read(rows, &positions)?;
+        let rankable = some(work::rankable(model.plan(), rows.dim()), rows.len(), noise);
+        let mut ranked: Vec<(usize, f64)> = rankable
+            .into_par_iter()
+            .map(|i| Ok((i, model.influence(&rows.subset([i]))?)))
+            .collect::<Result<_, AuditError>>()?;
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Ok(Self { positions, rows, ranked: ranked.into_iter().map(|(i, _)| i).collect() })
+    }
+
+    /// The most influential row, the one that the model finds least likely, and the longest; each alone, and two of them one
+    /// after the other.
+    fn cases<'a>(
+        &self,
+        trained: &'a Model,
+        rows: &'a dyn RowStore,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Case<'a>>, AuditError> {
+        let least_likely = self.highest(&self.losses(trained)?);
+        let longest = self.highest(&(0..self.rows.len()).map(|i| norm(self.rows.row(i))).collect::<Vec<_>>());
+        let at = |i: usize| self.positions[i];
+        let (first, second) = (at(self.ranked[0]), at(self.ranked[1]));
+        let n = work::canaries(trained.plan(), rows.n_rows(), rows.dim());
+        if n < 3 {
+            notes.push("Fewer canaries than usual were tried: each takes one training from scratch.".into());
+        }
+        let case = |name: &str, removals: Vec<Vec<usize>>| Case {
+            name: name.into(),
+            rows,
+            trained,
+            removals,
+            tolerance: None,
+        };
+        let mut cases = vec![case("the most influential row", vec![vec![first]])];
+        if n > 1 {
+            cases.push(case("the row that the model fits worst", vec![vec![at(least_likely)]]));
+        }
+        if n > 2 {
+            cases.push(case("the longest row", vec![vec![at(longest)]]));
+            let both = vec![vec![first], vec![second]];
+            cases.push(case("the two most influential rows, a release after each", both));
+        }
+        Ok(cases)
+    }
+
+    /// The loss of each row under the secret weights, all problems together.
+    fn losses(&self, trained: &Model) -> Result<Vec<f64>, AuditError> {
+        let loss = trained.plan().loss();
+        let one = |i: usize| {
+            let row = self.rows.subset([i]);
+            let mut sum = 0.0;
+            for fit in &trained.state().fits {
+                sum += row.gradients(loss, &[Point { problem: &fit.problem, weights: &fit.weights }])?[0].value;
+            }
+            Ok(sum)
+        };
+        (0..self.rows.len()).map(one).collect()
+    }
+
+    fn highest(&self, values: &[f64]) -> usize {
+        let best = |best: usize, i: usize| if values[i] > values[best] { i } else { best };
+        (0..self.rows.len()).fold(0, best)
+    }
+}
+
+fn norm(row: &[f64]) -> f64 {
+    row.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
