@@ -3,9 +3,13 @@
 //! Exit codes: 0 done, 1 a negative answer (retraining required, certificate not valid), 2 an error.
 
 mod args;
+mod charts;
 mod commands;
 mod demo;
+mod digits;
+mod numbers;
 mod output;
+mod page;
 mod progress;
 
 use std::process::ExitCode;

@@ -1,7 +1,5 @@
 //! `efface demo`: the whole story on hand-written digits, in one process and one report.
 
-mod charts;
-mod digits;
 mod history;
 mod report;
 mod scenario;

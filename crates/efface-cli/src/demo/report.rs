@@ -5,14 +5,15 @@
 //! cannot be checked (a value that is not a number) counts as a promise not kept.
 
 mod evidence;
-mod numbers;
 mod promises;
 #[cfg(test)]
 mod tests;
 
-use super::charts::escape;
-use numbers::{count, seconds};
 pub(super) use promises::broken_promises;
+
+use crate::charts::escape;
+use crate::numbers::{self, count, seconds};
+use crate::page;
 
 /// Everything the page says about one run of the demo.
 #[derive(Clone, Debug)]
@@ -193,25 +194,18 @@ pub(super) struct AccuracyHistory {
 
 /// The page as one HTML document that refers to nothing outside itself.
 pub(super) fn render(report: &Report) -> String {
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Efface demo: {} rows removed</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n",
-        count(report.subject.rows.len()),
-        include_str!("report/page.css"),
-    );
-    page += &head(report);
-    page += &promises::promised(report);
-    page += &promises::measured(report);
-    page += &promises::not_promised(report);
-    page += &evidence::residuals(report);
-    page += &evidence::accuracy(report);
-    page += &evidence::hardest_and_easiest(report);
-    page += &evidence::run(report);
-    page += include_str!("report/glossary.html");
-    page += &foot(report);
-    page += "</main>\n</body>\n</html>\n";
-    page
+    let mut body = head(report);
+    body += &promises::promised(report);
+    body += &promises::measured(report);
+    body += &promises::not_promised(report);
+    body += &evidence::residuals(report);
+    body += &evidence::accuracy(report);
+    body += &evidence::hardest_and_easiest(report);
+    body += &evidence::run(report);
+    body += include_str!("report/glossary.html");
+    body += &foot(report);
+    let title = format!("Efface demo: {} rows removed", count(report.subject.rows.len()));
+    page::document(&title, &body)
 }
 
 /// Title, verdict and the four numbers to remember.

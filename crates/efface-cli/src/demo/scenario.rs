@@ -15,9 +15,9 @@ use efface_data::{
     TableParts,
 };
 
-use super::digits::Digits;
 use super::history;
 use super::report::{Accuracy, Check, Digit, ModelFacts, Pair, RankedDigit, Report, StageSeconds, Subject};
+use crate::digits::Digits;
 
 /// λ of the demo.
 const L2: f64 = 1e-3;

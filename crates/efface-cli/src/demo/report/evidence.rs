@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::super::charts::{LineChart, Scale, Series, digit_svg, escape};
-use super::numbers::{count, number, number_up, percent, seconds, setting};
 use super::{Digit, RankedDigit, Report, ResidualHistory};
+use crate::charts::{LineChart, Scale, Series, digit_svg, escape};
+use crate::numbers::{count, number, number_up, percent, seconds, setting};
 
 impl ResidualHistory {
     /// The rungs with their names, as the ladder orders them.

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::super::charts::escape;
 use super::evidence::Rung;
-use super::numbers::{count, number, number_up, one_in, setting};
 use super::{Check, Report};
+use crate::charts::escape;
+use crate::numbers::{count, number, number_up, one_in, setting};
 
 /// The verdict on top of the page: whether every promise that this run could check was kept.
 pub(super) fn verdict(report: &Report) -> String {

@@ -24,16 +24,16 @@ use kuva::render::theme::Theme;
 
 /// One named line of a chart.
 #[derive(Clone, Debug)]
-pub(super) struct Series {
+pub(crate) struct Series {
     /// What the line shows, as the legend prints it (plain text).
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Points `(number of removals, value)`, in order of the first.
-    pub(super) points: Vec<(f64, f64)>,
+    pub(crate) points: Vec<(f64, f64)>,
 }
 
 /// How the vertical axis counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scale {
+pub(crate) enum Scale {
     /// Powers of ten. Values that are zero, negative or not finite have no place on it and are left out.
     Log10,
     /// Fractions between 0 and 1, printed as percent. Values that are not finite are left out.
@@ -42,22 +42,22 @@ pub(super) enum Scale {
 
 /// A line chart. The first series is the reference: a broad solid line in the colour of the text.
 #[derive(Clone, Debug)]
-pub(super) struct LineChart<'a> {
+pub(crate) struct LineChart<'a> {
     /// What the picture shows, for readers who cannot see it (plain text).
-    pub(super) description: &'a str,
+    pub(crate) description: &'a str,
     /// Title of the horizontal axis, with its unit.
-    pub(super) x_label: &'a str,
+    pub(crate) x_label: &'a str,
     /// Title of the vertical axis, with its unit.
-    pub(super) y_label: &'a str,
+    pub(crate) y_label: &'a str,
     /// How the vertical axis counts.
-    pub(super) scale: Scale,
+    pub(crate) scale: Scale,
     /// The lines; at most seven can be told apart.
-    pub(super) series: &'a [Series],
+    pub(crate) series: &'a [Series],
 }
 
 impl LineChart<'_> {
     /// The chart as HTML: an inline SVG without a fixed width, and a legend in the order of the lines at their ends.
-    pub(super) fn to_html(&self) -> String {
+    pub(crate) fn to_html(&self) -> String {
         let lines: Vec<Line> = self
             .series
             .iter()
@@ -112,7 +112,7 @@ impl LineChart<'_> {
 }
 
 /// A grey image of a digit, 8 × 8 pixels of 0 (paper) to 16 (ink), as an inline SVG without a fixed size.
-pub(super) fn digit_svg(image: &[u8; 64]) -> String {
+pub(crate) fn digit_svg(image: &[u8; 64]) -> String {
     let mut svg = format!(
         "<svg {SVG_NAMESPACE} class=\"digit\" viewBox=\"0 0 8 8\" shape-rendering=\"crispEdges\" aria-hidden=\"true\">\
          <rect width=\"8\" height=\"8\" fill=\"#fff\"/>"
@@ -242,7 +242,7 @@ fn page_theme() -> Theme {
 }
 
 /// Text made safe for HTML and SVG, in elements and in quoted attributes.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 

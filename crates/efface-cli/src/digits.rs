@@ -1,6 +1,6 @@
-//! The data of the demo: 1,797 hand-written digits, compiled into the program.
+//! The data of the demo and of the built-in audit: 1,797 hand-written digits, compiled into the program.
 //!
-//! The demo must run on a machine without files and without a network, so the rows travel inside the binary as plain
+//! Both must run on a machine without files and without a network, so the rows travel inside the binary as plain
 //! bytes. Origin, citation, licence and checksum are in `digits.md` beside this file; the size is checked when the
 //! program is compiled, the values by the tests.
 
@@ -9,7 +9,7 @@
 /// UCI *Optical Recognition of Handwritten Digits* (Alpaydin & Kaynak, 1998), CC BY 4.0. The copy does not say who
 /// wrote which digit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Digits {
+pub(crate) struct Digits {
     /// Images one after the other, [`N_PIXELS`] bytes each, 0 (paper) to 16 (ink).
     pixels: &'static [u8],
     /// The digit that each image shows, 0 to 9.
@@ -18,13 +18,13 @@ pub(super) struct Digits {
 
 impl Digits {
     /// The embedded digits.
-    pub(super) fn embedded() -> Self {
+    pub(crate) fn embedded() -> Self {
         let (pixels, labels) = BYTES.split_at(N_IMAGES * N_PIXELS);
         Self { pixels, labels }
     }
 
     /// Number of images.
-    pub(super) fn n_images(&self) -> usize {
+    pub(crate) fn n_images(&self) -> usize {
         self.labels.len()
     }
 
@@ -33,7 +33,7 @@ impl Digits {
     /// # Panics
     ///
     /// When `i` is not below [`Digits::n_images`].
-    pub(super) fn image(&self, i: usize) -> &'static [u8; N_PIXELS] {
+    pub(crate) fn image(&self, i: usize) -> &'static [u8; N_PIXELS] {
         let (images, _) = self.pixels.as_chunks();
         &images[i]
     }
@@ -43,7 +43,7 @@ impl Digits {
     /// # Panics
     ///
     /// When `i` is not below [`Digits::n_images`].
-    pub(super) fn label(&self, i: usize) -> u8 {
+    pub(crate) fn label(&self, i: usize) -> u8 {
         self.labels[i]
     }
 }

@@ -4,17 +4,17 @@
 //! never shows a symbol that only programmers know.
 
 /// A measured value: three significant digits, to the nearest.
-pub(super) fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     three_digits(value, false)
 }
 
 /// A promised value: three significant digits, never below the value.
-pub(super) fn number_up(value: f64) -> String {
+pub(crate) fn number_up(value: f64) -> String {
     three_digits(value, true)
 }
 
 /// A value that someone chose, with the digits they wrote.
-pub(super) fn setting(value: f64) -> String {
+pub(crate) fn setting(value: f64) -> String {
     let scientific = format!("{value:e}");
     match scientific.split_once('e') {
         Some((mantissa, exponent)) if !(1e-3..1e4).contains(&value) && value != 0.0 => power(mantissa, exponent),
@@ -24,7 +24,7 @@ pub(super) fn setting(value: f64) -> String {
 }
 
 /// A whole number with separators: 1,797.
-pub(super) fn count(value: usize) -> String {
+pub(crate) fn count(value: usize) -> String {
     let digits = value.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -37,12 +37,12 @@ pub(super) fn count(value: usize) -> String {
 }
 
 /// A fraction as percent with two decimals.
-pub(super) fn percent(fraction: f64) -> String {
+pub(crate) fn percent(fraction: f64) -> String {
     if fraction.is_finite() { format!("{:.2}&nbsp;%", 100.0 * fraction) } else { UNKNOWN.to_owned() }
 }
 
 /// A duration in the unit that suits it.
-pub(super) fn seconds(value: f64) -> String {
+pub(crate) fn seconds(value: f64) -> String {
     let (scaled, unit) = match value {
         v if v >= 1.0 => (v, "s"),
         v if v >= 1e-3 => (v * 1e3, "ms"),
@@ -52,12 +52,12 @@ pub(super) fn seconds(value: f64) -> String {
 }
 
 /// A ratio of durations: "230 times as long".
-pub(super) fn times_as_long(ratio: f64) -> String {
+pub(crate) fn times_as_long(ratio: f64) -> String {
     if ratio.is_finite() { format!("{} times as long", number(ratio)) } else { "too short to compare".to_owned() }
 }
 
 /// A difference of accuracies: "0.34 percentage points below what".
-pub(super) fn points_below(points: f64) -> String {
+pub(crate) fn points_below(points: f64) -> String {
     match points {
         p if !p.is_finite() => "not compared with what".to_owned(),
         p if p.abs() < 0.005 => "the same as".to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn points_below(points: f64) -> String {
 }
 
 /// A probability as "1 in 10,000", for one that is small.
-pub(super) fn one_in(probability: f64) -> String {
+pub(crate) fn one_in(probability: f64) -> String {
     // The hair is for decimal fractions: 1 / 1e-5 falls just short of 100,000.
     let inverse = (1.0 / probability * (1.0 + 1e-12)).floor();
     if (1.0..1e15).contains(&inverse) { format!("1 in {}", count(inverse as usize)) } else { number_up(probability) }
