@@ -115,6 +115,13 @@ pub struct Distribution {
 }
 
 impl Distribution {
+    /// The case in which the lower bound of ε comes closest to its claim, or exceeds it by most.
+    pub fn closest(&self) -> Option<&CaseResult> {
+        // As a share of the claim; a claim of zero counts as a tiny one.
+        let margin = |case: &CaseResult| (case.epsilon_lower - case.epsilon_claimed) / case.epsilon_claimed.max(1e-3);
+        self.cases.iter().max_by(|a, b| margin(a).total_cmp(&margin(b)))
+    }
+
     /// Tests Efface as it is on all cases. The rate is shared among them.
     pub(crate) fn of(
         cases: &[Case<'_>],

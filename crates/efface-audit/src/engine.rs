@@ -73,6 +73,16 @@ impl Secret {
         self.model().state().fits.iter().flat_map(|fit| fit.weights.iter().copied()).collect()
     }
 
+    /// The same without matrices, which a release does not need: light enough to be copied for every thread.
+    pub(crate) fn without_matrices(&self) -> Result<Self, AuditError> {
+        let mut state = self.model().state().clone();
+        state.gram = None;
+        for fit in &mut state.fits {
+            fit.curvature = None;
+        }
+        Model::from_state(self.model().plan().clone(), state).map(Self::new).ok_or(AuditError::State)
+    }
+
     /// Upper bound of the distance to the exact weights, as the model itself verifies it.
     pub fn distance_bound(&self) -> f64 {
         self.model().claim().distance_bound.get()

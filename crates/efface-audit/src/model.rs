@@ -15,7 +15,7 @@ use crate::engine::{Case, check_mechanism};
 use crate::error::AuditError;
 use crate::reconstruction::{self, Target};
 use crate::rows::DenseRows;
-use crate::{membership, work};
+use crate::{distribution, membership, work};
 
 /// Fewer rows than this leave nothing to compare.
 const LEAST_ROWS: usize = 16;
@@ -47,7 +47,12 @@ pub fn of_model(
     }
 
     let cases = sample.cases(&trained, rows, &mut notes)?;
-    let distribution = Distribution::of(&cases, settings.distribution, noise, report)?;
+    let draws = work::draws(rows.dim() * plan.problems().len(), settings.distribution.draws);
+    if draws < settings.distribution.draws {
+        notes.push(format!("{draws} releases were drawn in each world: the model has many weights."));
+    }
+    let size = distribution::Size { draws, ..settings.distribution };
+    let distribution = Distribution::of(&cases, size, noise, report)?;
     let membership = attack_membership(&sample, plan, settings, noise, report, &mut notes)?;
     let reconstruction = attack_reconstruction(&sample, &trained, rows, settings, noise, report, &mut notes)?;
     let guarantee = plan.claimed_guarantee();

@@ -66,7 +66,7 @@ pub struct Batch {
     pub retraining: Interval,
     /// Without looking at any model: the best of the means of the sample's labels and of one row of it drawn at random.
     pub chance: Interval,
-    /// What the first trial looks like: position of the row that is met best, and the reconstruction. Kept only for rows
+    /// What a typical trial looks like: position of the row that is met best, and the reconstruction. Kept only for rows
     /// that are public anyway.
     #[serde(skip)]
     pub picture: Option<(usize, Vec<f64>)>,
@@ -116,7 +116,7 @@ pub fn attack(
             removal: middle(&|trial| trial.removal),
             retraining: middle(&|trial| trial.retraining),
             chance: middle(&|trial| trial.chance),
-            picture: tried.first().filter(|_| target.keep_pictures).map(|trial| trial.picture.clone()),
+            picture: typical(&tried).filter(|_| target.keep_pictures).map(|trial| trial.picture.clone()),
         });
     }
     Ok(Reconstruction {
@@ -169,8 +169,31 @@ fn attack_one(
         removal,
         retraining: best_match(&by_retraining, &truth, mean).0,
         chance: chance(target, knowledge, &truth, noise),
-        picture: (removed[row], guess),
+        picture: (removed[row], completed(&guess, mean, target.public)),
     })
+}
+
+/// The trial in the middle.
+fn typical(tried: &[Trial]) -> Option<&Trial> {
+    let middle = median(&tried.iter().map(|trial| trial.removal).collect::<Vec<_>>());
+    tried.iter().min_by(|a, b| (a.removal - middle).abs().total_cmp(&(b.removal - middle).abs()))
+}
+
+/// A reconstruction made to look like a row. Its length and sign are not known, and its share of the mean is lost in noise:
+/// the length and that share are those of the sample's rows on average, and the sign is the one with which it comes closer
+/// to some row of the sample.
+fn completed(guess: &[f64], mean: &[f64], public: &DenseRows) -> Vec<f64> {
+    let length = |v: &[f64]| dot(v, v).sqrt().max(f64::MIN_POSITIVE);
+    let beyond = without(guess, mean);
+    let n = public.len() as f64;
+    let rows = || (0..public.len()).map(|i| public.row(i));
+    let share = rows().map(|row| dot(row, mean) / dot(mean, mean)).sum::<f64>() / n;
+    let scale = rows().map(|row| length(&without(row, mean))).sum::<f64>() / n / length(&beyond);
+    let with_sign =
+        |sign: f64| -> Vec<f64> { mean.iter().zip(&beyond).map(|(m, x)| share * m + sign * scale * x).collect() };
+    let nearest = |guess: &[f64]| rows().map(|row| dot(guess, row) / length(row)).fold(f64::NEG_INFINITY, f64::max);
+    let (plus, minus) = (with_sign(1.0), with_sign(-1.0));
+    if nearest(&plus) >= nearest(&minus) { plus } else { minus }
 }
 
 /// What a guess without any model meets: the means of the sample's labels, and one row of the sample drawn at random.

@@ -39,6 +39,14 @@ pub(crate) fn canaries(plan: &TrainingPlan, n_rows: usize, dim: usize) -> usize 
     ((BUDGET / training(plan, n_rows, dim)) as usize).clamp(1, 3)
 }
 
+/// Lives of the distribution test that can be drawn in each world, of so many weights each.
+pub(crate) fn draws(n_weights: usize, most: usize) -> usize {
+    ((0.01 * BUDGET / n_weights.max(1) as f64) as usize).clamp(LEAST_DRAWS.min(most), most)
+}
+
+/// With fewer draws the noise itself could hardly be checked.
+const LEAST_DRAWS: usize = 200;
+
 /// The membership attack on random halves of so many rows; `None`: even a small one would take too long.
 pub(crate) fn membership(plan: &TrainingPlan, n_rows: usize, dim: usize, most: &Settings) -> Option<membership::Size> {
     let trainings = BUDGET / training(plan, n_rows / 2, dim);

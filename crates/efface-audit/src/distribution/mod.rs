@@ -168,12 +168,13 @@ fn draw(
     noise: &mut NoiseSource,
 ) -> Result<Lives, AuditError> {
     let own = weights(secrets);
+    let secrets: Vec<Secret> = secrets.iter().map(Secret::without_matrices).collect::<Result<_, _>>()?;
     let sources = branches(draws.div_ceil(RUN).max(1), noise);
     let runs: Vec<Lives> = sources
         .into_par_iter()
         .enumerate()
         .map(|(run, mut source)| {
-            let mut secrets = secrets.to_vec();
+            let mut secrets = secrets.clone();
             let n = RUN.min(draws - (run * RUN).min(draws)).max(1);
             let mut lives: Option<Lives> = None;
             for _ in 0..n {
@@ -249,7 +250,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Bins of the picture, over ±4 claimed standard deviations.
-const BINS: usize = 64;
+const BINS: usize = 32;
 
 fn picture(removed: &[f64], retrained: &[f64], mu: f64) -> Picture {
     let width = 8.0 / BINS as f64;

@@ -24,8 +24,7 @@ use crate::engine::{Secret, release_in_order};
 use crate::error::AuditError;
 use crate::rows::DenseRows;
 use crate::statistics::{
-    Interval, area_under_curve, median, normal_quantile, probability_interval, quantile, two_sample_distance,
-    two_sample_limit,
+    Interval, area_under_curve, normal_quantile, probability_interval, quantile, two_sample_distance, two_sample_limit,
 };
 
 /// How much work to do.
@@ -258,9 +257,4 @@ fn curve(positives: &[f64], negatives: &[f64]) -> Vec<(f64, f64)> {
     }
     points.push((1.0, 1.0));
     points
-}
-
-/// The middle of an example's scores in a group, for captions.
-pub fn middle(scores: &[f64]) -> f64 {
-    median(scores)
 }

@@ -6,7 +6,6 @@ use efface_core::noise::NoiseLaw;
 use efface_core::rounding::UpperBound;
 
 use super::*;
-use crate::distribution;
 
 fn rows(n: usize, label: impl Fn(&[f64]) -> f64) -> DenseRows {
     let mut noise = NoiseSource::danger_fixed_seed(6);
