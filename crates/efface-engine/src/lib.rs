@@ -14,6 +14,7 @@
 //!
 //! `docs/design/model-directory.md` says how it survives a crash and an old backup.
 
+mod audit_material;
 mod certificate;
 mod change_report;
 mod changes;
@@ -49,6 +50,7 @@ mod upgrade;
 mod verification;
 mod witness;
 
+pub use audit_material::AuditMaterial;
 pub use change_report::{ChangeReport, OutcomeTag};
 pub use database::Mending;
 pub use efface_ledger::certificate::ReleasePolicy;
