@@ -1,4 +1,4 @@
-//! Pictures of the report: line charts over the number of removals, and small images of digits.
+//! Pictures of reports: line charts, and small images of digits.
 //!
 //! Axes, grid, lines and markers are drawn by kuva. Three things are done here. Decades are computed before kuva sees
 //! the values, because its own log axis stops at 1e-10 and a settled model lies below that. The legend is HTML, so that
@@ -27,7 +27,7 @@ use kuva::render::theme::Theme;
 pub(crate) struct Series {
     /// What the line shows, as the legend prints it (plain text).
     pub(crate) name: String,
-    /// Points `(number of removals, value)`, in order of the first.
+    /// Points `(place on the horizontal axis, value)`, in order of the first.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
@@ -38,6 +38,26 @@ pub(crate) enum Scale {
     Log10,
     /// Fractions between 0 and 1, printed as percent. Values that are not finite are left out.
     Percent,
+    /// Numbers between 0 and 1, all of that range shown.
+    Unit,
+}
+
+/// What the horizontal axis shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Horizontal<'a> {
+    /// Whole numbers from 0.
+    Counts,
+    /// Numbers between two ends, with a tick at each multiple of the step.
+    Numbers {
+        /// Left end.
+        low: f64,
+        /// Right end.
+        high: f64,
+        /// Distance of ticks.
+        step: f64,
+    },
+    /// Named places 0, 1, 2, …
+    Names(&'a [String]),
 }
 
 /// A line chart. The first series is the reference: a broad solid line in the colour of the text.
@@ -49,6 +69,8 @@ pub(crate) struct LineChart<'a> {
     pub(crate) x_label: &'a str,
     /// Title of the vertical axis, with its unit.
     pub(crate) y_label: &'a str,
+    /// What the horizontal axis shows.
+    pub(crate) horizontal: Horizontal<'a>,
     /// How the vertical axis counts.
     pub(crate) scale: Scale,
     /// The lines; at most seven can be told apart.
@@ -72,12 +94,37 @@ impl LineChart<'_> {
 
     fn svg(&self, lines: &[Line]) -> String {
         let points = || lines.iter().flat_map(|line| line.points.iter());
-        let x_max = points().fold(1.0, |max: f64, &(x, _)| max.max(x));
+        let x_axis = match self.horizontal {
+            Horizontal::Counts => {
+                let high = points().fold(1.0, |max: f64, &(x, _)| max.max(x));
+                Axis { low: 0.0, high, step: round_step(high / 8.0).max(1.0) }
+            }
+            Horizontal::Numbers { low, high, step } => Axis { low, high, step },
+            // Room for half a name at each end; the ticks there have none.
+            Horizontal::Names(names) => Axis { low: -1.0, high: names.len() as f64, step: 1.0 },
+        };
+        let x_format = match self.horizontal {
+            Horizontal::Counts => TickFormat::Integer,
+            Horizontal::Numbers { step, .. } => {
+                let decimals = usize::from(step < 1.0);
+                TickFormat::Custom(Arc::new(move |x| format!("{x:.decimals$}").replace('-', "−")))
+            }
+            Horizontal::Names(names) => {
+                let names = names.to_vec();
+                let name = move |x: f64| (x >= -0.5).then(|| names.get(x.round() as usize).cloned()).flatten();
+                TickFormat::Custom(Arc::new(move |x| name(x).unwrap_or_default()))
+            }
+        };
         let low = points().fold(f64::INFINITY, |min, &(_, y)| min.min(y));
         let high = points().fold(f64::NEG_INFINITY, |max, &(_, y)| max.max(y));
         let (y_axis, tick_format) = match self.scale {
             Scale::Log10 => (decades(low, high), TickFormat::Custom(Arc::new(power_of_ten))),
             Scale::Percent => (percents(low, high), TickFormat::Custom(Arc::new(|y| format!("{y:.0} %")))),
+            Scale::Unit => {
+                // A little room above 1 for markers.
+                let axis = Axis { low: 0.0, high: 1.04, step: 0.2 };
+                (axis, TickFormat::Custom(Arc::new(|y| format!("{:.1}", y.abs()))))
+            }
         };
 
         let plots: Vec<Plot> = lines.iter().enumerate().flat_map(|(i, line)| line.plots(i)).collect();
@@ -89,10 +136,10 @@ impl LineChart<'_> {
             .with_y_label(self.y_label)
             .with_label_size(16)
             .with_tick_size(15)
-            .with_x_axis_min(0.0)
-            .with_x_axis_max(x_max)
-            .with_x_tick_step(round_step(x_max / 8.0).max(1.0))
-            .with_x_tick_format(TickFormat::Integer)
+            .with_x_axis_min(x_axis.low)
+            .with_x_axis_max(x_axis.high)
+            .with_x_tick_step(x_axis.step)
+            .with_x_tick_format(x_format)
             .with_y_axis_min(y_axis.low)
             .with_y_axis_max(y_axis.high)
             .with_y_tick_step(y_axis.step)
@@ -141,6 +188,7 @@ impl<'a> Line<'a> {
         let to_axis = |&(x, y): &(f64, f64)| match scale {
             Scale::Log10 => (x, y.log10()),
             Scale::Percent => (x, 100.0 * y),
+            Scale::Unit => (x, y),
         };
         let points: Vec<_> =
             series.points.iter().map(to_axis).filter(|(x, y)| x.is_finite() && y.is_finite()).collect();

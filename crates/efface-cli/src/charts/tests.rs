@@ -5,7 +5,8 @@ use super::*;
 fn chart(scale: Scale, values: &[f64]) -> String {
     let points = values.iter().enumerate().map(|(i, &y)| (i as f64, y)).collect();
     let series = [Series { name: "a <b>".to_owned(), points }];
-    LineChart { description: "d", x_label: "x", y_label: "y", scale, series: &series }.to_html()
+    LineChart { description: "d", x_label: "x", y_label: "y", horizontal: Horizontal::Counts, scale, series: &series }
+        .to_html()
 }
 
 /// The path of the first line.
@@ -57,4 +58,17 @@ fn ink_becomes_darker_with_the_pixel() {
     assert!(svg.contains("x=\"0\" y=\"0\" width=\"1\" height=\"1\" fill=\"#000000\""));
     assert!(svg.contains("x=\"1\" y=\"1\" width=\"1\" height=\"1\" fill=\"#808080\""));
     assert_eq!(svg.matches("<rect").count(), 3);
+}
+
+#[test]
+fn places_of_a_horizontal_axis_can_have_names() {
+    let series = [Series { name: "a".to_owned(), points: vec![(0.0, 0.2), (1.0, 0.7)] }];
+    let names = ["first".to_owned(), "second".to_owned()];
+    let (x_label, y_label) = ("x", "y");
+    let chart =
+        |horizontal| LineChart { description: "d", x_label, y_label, horizontal, scale: Scale::Unit, series: &series };
+    let html = chart(Horizontal::Names(&names)).to_html();
+    assert!(html.contains(">first<") && html.contains(">second<") && html.contains(">0.2<"), "{html}");
+    let html = chart(Horizontal::Numbers { low: -4.0, high: 4.0, step: 1.0 }).to_html();
+    assert!(html.contains(">−4<") && html.contains(">4<"), "{html}");
 }

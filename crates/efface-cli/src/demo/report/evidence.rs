@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Digit, RankedDigit, Report, ResidualHistory};
-use crate::charts::{LineChart, Scale, Series, digit_svg, escape};
+use crate::charts::{Horizontal, LineChart, Scale, Series, digit_svg, escape};
 use crate::numbers::{count, number, number_up, percent, seconds, setting};
 
 impl ResidualHistory {
@@ -52,6 +52,7 @@ pub(super) fn residuals(report: &Report) -> String {
     let chart = LineChart {
         description: "Line chart: the gradient left behind after each removal, with the six bounds on it",
         x_label: "removals so far",
+        horizontal: Horizontal::Counts,
         y_label: "gradient left behind (norm)",
         scale: Scale::Log10,
         series: &series,
@@ -124,6 +125,7 @@ pub(super) fn accuracy(report: &Report) -> String {
     let chart = LineChart {
         description: "Line chart: accuracy on held-out rows after each removal",
         x_label: "removals so far",
+        horizontal: Horizontal::Counts,
         y_label: "accuracy on held-out rows",
         scale: Scale::Percent,
         series: &series,
