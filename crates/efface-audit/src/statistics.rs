@@ -116,14 +116,16 @@ pub fn chi_square_limits(n: usize, rate: f64) -> (f64, f64) {
     ((n - 2.0 * (n * x).sqrt()).max(0.0), n + 2.0 * (n * x).sqrt() + 2.0 * x)
 }
 
-/// The size that a sum of n products of two independent standard normal numbers exceeds with probability at most `rate`.
+/// The size that a sum of n products of neighbours, `Σ z_i z_(i+1)` over chains of independent standard normal numbers,
+/// exceeds with probability at most `rate`.
 ///
 /// ```text
-/// ln E e^(θ z z′) = −½ ln(1 − θ²) ≤ θ² / (2 (1 − |θ|)),  so  P(|Σ| ≥ √(2 n x) + x) ≤ 2 e^−x
+/// Σ = zᵀA z,  eigenvalues of A in (−1, 1) with sum 0 and squares of sum n/2, so
+/// ln E e^(θΣ) = −½ Σ_k ln(1 − 2θλ_k) ≤ θ² n / (2 (1 − 2|θ|))  and  P(|Σ| ≥ √(2 n x) + 2x) ≤ 2 e^−x
 /// ```
 pub fn product_sum_limit(n: usize, rate: f64) -> f64 {
     let x = (2.0 / rate).ln();
-    (2.0 * n as f64 * x).sqrt() + x
+    (2.0 * n as f64 * x).sqrt() + 2.0 * x
 }
 
 /// Area under the ROC curve of scores, with its standard error.

@@ -89,6 +89,7 @@ pub fn test(
 ) -> Result<CaseResult, AuditError> {
     let plan = case.trained.plan();
     crate::engine::check_mechanism(plan)?;
+    let draws = draws.max(LEAST_DRAWS);
     let removed = engine.remove(case)?;
     let retrained = engine.retrain(case)?;
     let means = Means { removed: weights(&removed), retrained: weights(&retrained) };
@@ -155,6 +156,9 @@ struct Lives {
 fn weights(secrets: &[Secret]) -> Vec<Vec<f64>> {
     secrets.iter().map(Secret::weights).collect()
 }
+
+/// With fewer there is nothing to pick thresholds from.
+const LEAST_DRAWS: usize = 40;
 
 /// Lives per run of draws with a source of their own.
 const RUN: usize = 500;

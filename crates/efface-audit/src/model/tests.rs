@@ -72,3 +72,20 @@ fn other_models_are_refused_with_a_reason() {
     assert!(matches!(audit(objective, &rows(50, two)), Err(AuditError::Mechanism { found: "objective" })));
     assert!(matches!(audit(config, &rows(10, two)), Err(AuditError::TooFewRows { found: 10, .. })));
 }
+
+#[test]
+fn verdict_follows_from_the_parts() {
+    let two = |row: &[f64]| f64::from(u8::from(row[0] > row[1]));
+    let sound = audit(TrainingConfig::new(&loss::Logistic, 1e-2, Some(2)), &rows(60, two)).expect("audits");
+    let breakers: [fn(&mut Audit); 3] = [
+        |audit| audit.distribution.broken = true,
+        |audit| audit.distribution.direct_checks_hold = false,
+        |audit| audit.membership.as_mut().expect("made").broken = true,
+    ];
+    for break_it in breakers {
+        let mut audit = sound.clone();
+        break_it(&mut audit);
+        assert_eq!(audit.judged().verdict, Verdict::Broken);
+    }
+    assert_eq!(sound.judged().verdict, Verdict::Stands);
+}
