@@ -90,6 +90,11 @@ impl Working {
         }
         Self(bar)
     }
+
+    /// Says what is being done now.
+    pub(crate) fn now(&self, what: &str) {
+        self.0.set_message(what.to_owned());
+    }
 }
 
 impl Drop for Working {

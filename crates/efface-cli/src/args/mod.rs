@@ -1,5 +1,6 @@
 //! What can be typed. Help texts live with the flags.
 
+mod audit;
 mod choices;
 mod ledger;
 mod store;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use audit::AuditArgs;
 pub(crate) use ledger::{
     CertificateArgs, CertificateCommand, KeyArgs, KeyCommand, LedgerArgs, LedgerCommand, ListArgs, PassphraseArgs,
     PolicyCommandArgs, RequestCertificateArgs, RevokeArgs, ShowCertificateArgs, SigningArgs, VerifyArgs,
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Evaluate(EvaluateArgs),
     /// Propose what the columns of a raw table become, for you to review.
     Schema(SchemaArgs),
+    /// Attack what a model claims, and report with pictures.
+    Audit(AuditArgs),
     /// Say before training which noise is needed and how many instant removals fit.
     Plan(PlanArgs),
 }

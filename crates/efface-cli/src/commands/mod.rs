@@ -1,5 +1,6 @@
 //! One file per user action: typed arguments, one call of the engine, one answer.
 
+pub(crate) mod audit;
 pub(crate) mod certificate;
 pub(crate) mod change;
 pub(crate) mod key;

@@ -1,5 +1,6 @@
 //! The program as a user runs it: arguments in, streams, files and exit codes out.
 
+mod audit;
 mod backups;
 mod bad_parameters;
 mod bad_requests;
