@@ -163,8 +163,8 @@ fn limits(audit: &Audit) -> String {
          <li><b>Someone who kept the old model</b> is outside every claim, of this and of any other method: that is the \
          reconstruction above. Publish on a schedule, several removals at a time, and withdraw old versions.</li>\n\
          <li><b>Copies of the data</b>, and preparation that was fitted on the rows, are not looked at.</li>\n\
-         <li><b>The attackers are inside.</b> They know all rows, and the distribution test even the secret weights. Real \
-         ones know less.</li>\n</ul>\n</section>\n"
+         <li><b>The attacker of the distribution test is inside:</b> they know all rows and the secret weights. Real ones \
+         know less.</li>\n</ul>\n</section>\n"
     )
 }
 
