@@ -103,6 +103,7 @@ impl Secret {
             ReleaseOutcome::BudgetExhausted { .. } => Err(AuditError::Refused { outcome: "budget-exhausted" }),
             ReleaseOutcome::NotExact { .. } => Err(AuditError::Refused { outcome: "not-exact" }),
             ReleaseOutcome::RetrainRequired { .. } => Err(AuditError::Refused { outcome: "retrain-required" }),
+            ReleaseOutcome::OffLattice { .. } => Err(AuditError::Refused { outcome: "off-lattice" }),
         }
     }
 }

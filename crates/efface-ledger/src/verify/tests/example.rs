@@ -39,7 +39,7 @@ impl Log {
     /// A log with the entries that the example certificates speak of: a start, and two removals.
     pub(super) fn started() -> Self {
         let mut log = Self::new(signing_key());
-        let start = Event::Start { model: "model".into(), key_id: log.key.public().id(), n_rows: 60 };
+        let start = Event::Start { model: "model".into(), key_id: log.key.public().id(), n_rows: 60, changes: 0 };
         log.append(&Entry::new(TIME, start));
         for request in [named_request(), nameless_request()] {
             log.append(&entry_of(&request));
