@@ -202,7 +202,7 @@ fn a_key_that_takes_all_memory_to_open_is_refused_before_it_does() {
     let cost = [0x02, 0x02, 0x40, 0x00, 0x02, 0x01, 0x08, 0x02, 0x01, 0x05];
     let at = document.windows(cost.len()).position(|window| window == cost).unwrap();
     document[at + 6] = 0x7f;
-    let pem = pkcs8::der::pem::encode_string("ENCRYPTED PRIVATE KEY", Default::default(), &document).unwrap();
+    let pem = pkcs8::der::pem::encode_string("ENCRYPTED PRIVATE KEY", pkcs8::LineEnding::LF, &document).unwrap();
     let error = SigningKey::from_pem(&format!("name: k\n{pem}"), Some(b"passphrase")).unwrap_err();
     assert!(error.to_string().contains("opening it takes an effort of 1331691520, more than 1073741824"), "{error}");
 }
