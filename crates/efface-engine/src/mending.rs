@@ -181,7 +181,7 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
             if !leaving.is_empty() {
                 ledger::append(tables, head, &Entry::new(timestamp(now()), Event::Removal(change)))?;
             }
-            head.n_people = ledger::touch(tables, removed_keys.iter().map(RowKeys::person))?;
+            ledger::touch(tables, head, removed_keys.iter().map(RowKeys::person))?;
             Mending::write_all(&mended, tables)
         })
     })?;
@@ -240,8 +240,7 @@ impl ModelDirectory {
                 found.iter().try_for_each(|found| found.entry.insert(tables))?;
                 restart(tables, head, &log)?;
                 // Who left before these releases and who after is not known: nobody counts.
-                ledger::untouch(tables)?;
-                head.n_people = 0;
+                ledger::untouch(tables, head)?;
                 Mending::write_all(&mended, tables)
             })
         })

@@ -188,8 +188,7 @@ impl ModelDirectory {
             write_aside(&aside, &model, text).and_then(|()| copies.map_or(Ok(()), Copies::reserve)).and_then(|()| {
                 self.commit_state(|tables, head| {
                     entry.insert(tables)?;
-                    ledger::untouch(tables)?;
-                    head.n_people = 0;
+                    ledger::untouch(tables, head)?;
                     ledger::append(tables, head, &certified.entry)
                 })
             });

@@ -138,7 +138,7 @@ impl ModelDirectory {
             }
             intent.insert(tables)?;
             ledger::append(tables, &mut head.ledger, &entry)?;
-            head.ledger.n_people = ledger::touch(tables, removed_keys.iter().map(RowKeys::person))?;
+            ledger::touch(tables, &mut head.ledger, removed_keys.iter().map(RowKeys::person))?;
             Status::of(settings, model, &head).write(tables)?;
             head.write(tables)?;
             Ok(suppressed)

@@ -57,20 +57,22 @@ pub(crate) fn append(tables: &Connection, head: &mut LedgerHead, entry: &Entry) 
     Ok(())
 }
 
-/// Notes whose rows left or changed. Returns how many people that are since the latest release.
+/// Notes whose rows left or changed, each once until the next release, and counts those who are new.
 pub(crate) fn touch(
     tables: &Connection,
+    head: &mut LedgerHead,
     people: impl Iterator<Item = efface_data::IdDigest>,
-) -> rusqlite::Result<usize> {
+) -> rusqlite::Result<()> {
     let mut insert = tables.prepare_cached("INSERT OR IGNORE INTO touched (digest) VALUES (?1)")?;
     for digest in people {
-        insert.execute([&digest.0[..]])?;
+        head.n_people += insert.execute([&digest.0[..]])?;
     }
-    tables.prepare_cached("SELECT count(*) FROM touched")?.query_row([], |row| row.get(0))
+    Ok(())
 }
 
 /// Begins to count anew.
-pub(crate) fn untouch(tables: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn untouch(tables: &Connection, head: &mut LedgerHead) -> rusqlite::Result<()> {
+    head.n_people = 0;
     tables.execute("DELETE FROM touched", []).map(drop)
 }
 
