@@ -190,3 +190,21 @@ fn an_unknown_word_in_any_field_is_unsupported() {
         }
     }
 }
+
+/// Claimed is all of the budget: what is spent was rounded up, and what is allowed was rounded down.
+#[test]
+fn a_budget_that_is_all_spent_is_within_its_limit() {
+    let all_but = |factor: f64| {
+        check(&release_of(Kind::Objective, |c| {
+            let basis = c.mu_limit * factor;
+            (c.mu, c.mu_total) = (basis, basis);
+            c.gradient_residual = basis * c.noise_std * (1.0 - 1e-15);
+            c.distance_bound = c.gradient_residual / (c.l2 * c.n_rows[0] as f64);
+            c.epsilon_spent = c.promise.epsilon;
+            c.curve.truncate(0);
+        }))
+    };
+    assert!(all_but(1.0 + 4.0 * f64::EPSILON).is_valid(), "{:?}", all_but(1.0 + 4.0 * f64::EPSILON));
+    let beyond = all_but(1.0 + 1e-9);
+    assert_eq!(beyond.check("limit").map(|check| check.outcome), Some(CheckOutcome::Failed), "{beyond:?}");
+}
