@@ -3,7 +3,7 @@
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_engine::{ReleaseAnswer, ReleaseReport, Status};
 
-use crate::models::{Folder, ids, json, published, randomness, squared, table};
+use crate::models::{Folder, certificate, ids, json, published, randomness, squared, table};
 
 fn releases(folder: &Folder, n: usize) -> Vec<ReleaseReport> {
     let mut model = folder.open();
@@ -87,5 +87,5 @@ fn a_predictable_release_marks_all_that_follow() {
     let mut model = folder.open();
     model.retrain(&mut randomness(), &mut |_| {}).expect("rows");
     let report = published(model.release(&mut randomness(), None).expect("writable"));
-    assert_eq!(json(&report.certificate)["certified"], false);
+    assert_eq!(certificate(&report.certificate)["certified"], false);
 }

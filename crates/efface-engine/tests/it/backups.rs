@@ -5,8 +5,10 @@ use std::fs;
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_engine::{EngineError, ModelDirectory, OpenOptions, RowSource, Status};
+use efface_ledger::envelope::Envelope;
+use efface_ledger::key::SigningKey;
 
-use crate::models::{Folder, features, files, ids, json, published, randomness, squared, subjects, table};
+use crate::models::{Folder, certificate, features, files, ids, json, published, randomness, squared, subjects, table};
 
 /// A model with a copy called `backup` from before rows 17 and 42, person 13 and one release left it, closed.
 fn with_backup(witness: Option<&str>) -> Folder {
@@ -230,9 +232,12 @@ fn a_release_whose_certificate_makes_no_sense_is_not_counted_as_nothing() {
     let folder = Folder::with_model();
     folder.copy("backup");
     published(folder.open().release(&mut randomness(), None).expect("writable"));
-    let mut certificate = json(&folder.path("model/releases/1/certificate.json"));
+    let path = folder.path("model/releases/1/certificate.json");
+    let mut certificate = certificate(&path);
     certificate["distance_bound"] = (-1.0).into();
-    folder.write("model/releases/1/certificate.json", certificate.to_string());
+    let statement = serde_json::json!({ "predicate": certificate }).to_string();
+    let key = SigningKey::generate("somebody", &[7; 32].into()).expect("a name");
+    fs::write(path, Envelope::sign("", statement.into(), &key).to_text()).expect("writable");
     for part in ["efface.db", "state"] {
         folder.restore("backup", part);
     }

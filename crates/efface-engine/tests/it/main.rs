@@ -2,12 +2,16 @@
 
 mod accounting;
 mod backups;
+mod certificates;
 mod compat;
 mod crash;
 mod damage;
+mod ledger;
 mod models;
 mod planning;
+mod policy;
 mod purge;
 mod readers;
+mod revocation;
 mod round_trip;
 mod transactions;

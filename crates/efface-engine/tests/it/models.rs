@@ -12,7 +12,11 @@ use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
 use efface_engine::{
     EngineError, ModelDirectory, ReleaseAnswer, ReleasePolicy, ReleaseReport, Selection, TrainReport, TrainRequest,
 };
+use efface_ledger::envelope::Envelope;
+use efface_ledger::verify::{Evidence, Verification, verify};
+use rusqlite::Connection;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 /// A folder that disappears with the value, for a model and the files it is made of.
@@ -50,6 +54,28 @@ impl Folder {
         name: &str,
         witness: Option<&str>,
     ) -> Result<TrainReport, EngineError> {
+        let witness = witness.map(|name| self.path(name));
+        self.try_train_with(rows, config, name, |request| request.witness = witness)
+    }
+
+    /// Trains a model whose certificates are signed by a key that is named.
+    pub(crate) fn try_train_signed(
+        &self,
+        rows: &str,
+        config: TrainingConfig,
+        name: &str,
+        key: Option<PathBuf>,
+    ) -> Result<TrainReport, EngineError> {
+        self.try_train_with(rows, config, name, |request| request.key = key)
+    }
+
+    fn try_train_with(
+        &self,
+        rows: &str,
+        config: TrainingConfig,
+        name: &str,
+        adjust: impl FnOnce(&mut TrainRequest),
+    ) -> Result<TrainReport, EngineError> {
         let data = self.write("rows.csv", rows);
         let columns = Columns {
             label: Some("y".into()),
@@ -57,7 +83,7 @@ impl Folder {
             subject: Some("who".into()),
             ..Columns::default()
         };
-        let request = TrainRequest {
+        let mut request = TrainRequest {
             rows: open_table(data, &columns).expect("readable"),
             columns,
             schema: None,
@@ -67,8 +93,9 @@ impl Folder {
             memory_bytes: None,
             policy: ReleasePolicy::default(),
             key: None,
-            witness: witness.map(|name| self.path(name)),
+            witness: None,
         };
+        adjust(&mut request);
         ModelDirectory::train(request, &mut randomness(), &mut |_| {})
     }
 
@@ -105,6 +132,28 @@ impl Folder {
         }
         fs::create_dir_all(to.join("releases")).expect("writable");
         to
+    }
+
+    /// Changes the database behind the engine's back.
+    pub(crate) fn sql(&self, statements: &str) {
+        let database = Connection::open(self.path("model/efface.db")).expect("a database");
+        database.execute_batch(statements).unwrap_or_else(|error| panic!("{statements}: {error}"));
+    }
+
+    /// The entries of the log, in order; of all logs, if there are several.
+    pub(crate) fn leaves(&self) -> Vec<String> {
+        let database = Connection::open(self.path("model/efface.db")).expect("a database");
+        let mut select = database.prepare("SELECT leaf FROM ledger ORDER BY log, position").expect("a table");
+        let leaves = select.query_map([], |row| row.get(0)).expect("rows");
+        leaves.map(|leaf| leaf.expect("text")).collect()
+    }
+
+    /// What the database says of the model as a whole.
+    pub(crate) fn head(&self) -> Value {
+        let database = Connection::open(self.path("model/efface.db")).expect("a database");
+        let select = "SELECT value FROM settings WHERE key = 'head'";
+        let text: String = database.query_row(select, [], |row| row.get(0)).expect("a head");
+        serde_json::from_str(&text).expect("JSON")
     }
 
     /// The state file, of which there is one when a model is closed.
@@ -204,7 +253,28 @@ pub(crate) fn published(answer: ReleaseAnswer) -> ReleaseReport {
     }
 }
 
-/// A number of a published model or a certificate.
+/// What a published model says.
 pub(crate) fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).expect("readable")).expect("JSON")
+}
+
+/// What a certificate says: the predicate of the statement in its envelope. Nothing is verified.
+pub(crate) fn certificate(path: &Path) -> Value {
+    let envelope = Envelope::parse(&fs::read(path).expect("readable")).expect("an envelope");
+    let mut statement: Value = serde_json::from_slice(envelope.unverified_payload()).expect("a statement");
+    statement["predicate"].take()
+}
+
+/// A document as a stranger checks it: with the public key of the model, and the model file if it is beside it.
+pub(crate) fn check(folder: &Folder, path: &Path) -> Verification {
+    let key = efface_engine::public_key_of(&folder.model()).expect("a key");
+    let model = fs::read(path.with_file_name("model.json")).ok();
+    let evidence = Evidence { key: Some(&key), model: model.as_deref(), ..Evidence::default() };
+    verify(&fs::read(path).expect("readable"), &evidence)
+}
+
+/// SHA-256 of the payload of a certificate, in hexadecimal.
+pub(crate) fn digest(path: &Path) -> String {
+    let envelope = Envelope::parse(&fs::read(path).expect("readable")).expect("an envelope");
+    efface_data::hex::encode(&Sha256::digest(envelope.unverified_payload()))
 }
