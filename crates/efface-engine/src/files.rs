@@ -78,6 +78,12 @@ pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), EngineError>
     file.sync_all().map_err(failed())
 }
 
+/// Makes an empty file where [`publish`] writes first: a folder that is missing or not writable is noticed here.
+pub(crate) fn reserve(path: &Path) -> Result<(), EngineError> {
+    // With the usual permissions: what is published is meant to be read.
+    File::create(aside(path)).map(drop).map_err(EngineError::io(path))
+}
+
 /// Writes a new file with the usual permissions, whole or not at all: what is published is meant to be read.
 pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
     let aside = aside(path);

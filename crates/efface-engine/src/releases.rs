@@ -255,13 +255,8 @@ impl Copies {
         Ok(Self { model, certificate })
     }
 
-    /// Makes empty files aside: a folder that is missing or not writable is noticed here.
     fn reserve(&self) -> Result<(), EngineError> {
-        for path in [&self.model, &self.certificate] {
-            // With the usual permissions: what is published is meant to be read.
-            fs::File::create(files::aside(path)).map_err(EngineError::io(path))?;
-        }
-        Ok(())
+        [&self.model, &self.certificate].into_iter().try_for_each(|path| files::reserve(path))
     }
 
     fn publish(&self, model: &[u8], certificate: &[u8]) -> Result<(), EngineError> {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::certificate::SOFTWARE;
-use crate::database::{LedgerHead, ledger, now, timestamp};
+use crate::database::{LedgerHead, ReleaseEntry, ledger, now, timestamp};
 use crate::error::EngineError;
 use crate::files;
 use crate::model_directory::ModelDirectory;
@@ -44,10 +44,10 @@ impl ModelDirectory {
         let change = self.database.change_of_request(request_id)?.or_else(numbered).ok_or_else(unknown)?;
         let (log, logged) = self.database.entry_of_change(change)?.ok_or_else(unknown)?;
         let Event::Removal(removal) = logged.entry.event.clone() else { return Err(unknown()) };
-        let covering = self.database.first_release_after(change)?;
+        let covering = self.release_without(change)?;
         let (state, release) = match &covering {
             Some(release) => (RequestState::Covered, Some(release.release)),
-            None if self.release_in_use().is_some() => (RequestState::Pending, None),
+            None if self.release_in_use_is_from_before(change)? => (RequestState::Pending, None),
             None => (RequestState::Applied, None),
         };
         let (leaf, n_rows) = (logged.entry.to_leaf(), removal.n_rows);
@@ -70,16 +70,32 @@ impl ModelDirectory {
         let shown = if log == self.head.ledger.log { vec![logged.position] } else { Vec::new() };
         let subject = vec![Subject::new("request", sha256(leaf.as_bytes()))];
         let certified = self.certify(subject, certificate, &self.signing_key()?, &shown)?;
-        self.commit_head(|tables, head| ledger::append(tables, &mut head.ledger, &certified.entry))?;
+        // Its place is tried before the log speaks of it.
+        files::reserve(out)?;
+        let counted = self.commit_head(|tables, head| ledger::append(tables, &mut head.ledger, &certified.entry));
+        if counted.is_err() {
+            // Best effort: nothing is in it.
+            let _ = std::fs::remove_file(files::aside(out));
+        }
+        counted?;
         files::publish(out, certified.text.as_bytes())?;
         let (request, time) = (request_id.into(), logged.entry.time);
         Ok(RequestReport { request, state, release, n_rows, time, certificate: out.into() })
     }
 
-    /// The latest release that has not been withdrawn.
-    fn release_in_use(&self) -> Option<usize> {
+    /// The first certified release that knows nothing of the rows that a change took out, and was not withdrawn.
+    fn release_without(&self, change: u64) -> Result<Option<ReleaseEntry>, EngineError> {
+        let mut after = self.database.releases_after(change)?.into_iter();
+        Ok(after.find(|entry| entry.certified && !self.head.ledger.revoked.contains(&entry.release)))
+    }
+
+    /// Whether the latest release that was not withdrawn is from before a change, as far as that is known.
+    fn release_in_use_is_from_before(&self, change: u64) -> Result<bool, EngineError> {
         let latest = self.head.account.n_releases;
-        (1..=latest).rev().find(|release| !self.head.ledger.revoked.contains(release))
+        let in_use = (1..=latest).rev().find(|release| !self.head.ledger.revoked.contains(release));
+        let Some(release) = in_use else { return Ok(false) };
+        let sequence = self.database.release(release)?.and_then(|entry| entry.sequence);
+        Ok(sequence.is_none_or(|sequence| sequence < change))
     }
 }
 

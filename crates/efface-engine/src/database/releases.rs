@@ -44,9 +44,9 @@ impl Database {
         Ok(self.releases("ORDER BY release DESC LIMIT 1", None)?.pop())
     }
 
-    /// The first release that knows nothing of the rows that a change took out.
-    pub(crate) fn first_release_after(&self, change: u64) -> Result<Option<ReleaseEntry>, EngineError> {
-        Ok(self.releases("WHERE sequence >= ?1 ORDER BY release LIMIT 1", Some(change))?.pop())
+    /// Releases that know nothing of the rows that a change took out, the first one first.
+    pub(crate) fn releases_after(&self, change: u64) -> Result<Vec<ReleaseEntry>, EngineError> {
+        self.releases("WHERE sequence >= ?1 ORDER BY release", Some(change))
     }
 
     /// Release k.

@@ -12,6 +12,7 @@ mod planning;
 mod policy;
 mod purge;
 mod readers;
+mod requests;
 mod revocation;
 mod round_trip;
 mod transactions;

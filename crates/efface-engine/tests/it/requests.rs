@@ -1,0 +1,121 @@
+//! What became of a request: applied, covered or pending, certified.
+
+use efface_core::noise::NoiseSource;
+use efface_engine::{ModelDirectory, RowSource};
+use efface_ledger::certificate::RequestState;
+
+use crate::models::{Folder, certificate, check, digest, files, ids, published, randomness, subjects, table};
+
+/// Certifies a request, checks the certificate as a stranger would, and returns the state and the covering release.
+#[track_caller]
+fn state(folder: &Folder, model: &mut ModelDirectory, request: &str) -> (RequestState, Option<usize>) {
+    let out = folder.path("request.json");
+    let report = model.certify_request(request, &out).expect("a request");
+    let verification = check(folder, &out);
+    assert!(verification.is_valid(), "{verification:?}");
+    let said = certificate(&out);
+    assert_eq!((&said["state"], &said["release"]), (&report.state.tag().into(), &report.release.into()));
+    if let Some(release) = report.release {
+        let path = folder.path(&format!("model/releases/{release}/certificate.json"));
+        assert_eq!(said["release_certificate"], digest(&path));
+    }
+    std::fs::remove_file(out).expect("there");
+    (report.state, report.release)
+}
+
+#[test]
+fn a_request_is_applied_then_covered() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    model.remove(&ids(&["row-17", "row-3"]), Some("ticket")).expect("removable");
+    assert_eq!(state(&folder, &mut model, "ticket"), (RequestState::Applied, None));
+    published(model.release(&mut randomness(), None).expect("writable"));
+    assert_eq!(state(&folder, &mut model, "ticket"), (RequestState::Covered, Some(1)));
+    published(model.release(&mut randomness(), None).expect("writable"));
+    assert_eq!(state(&folder, &mut model, "ticket"), (RequestState::Covered, Some(1)), "the first that covers it");
+    assert_eq!(state(&folder, &mut model, "change-1"), (RequestState::Covered, Some(1)));
+}
+
+#[test]
+fn a_request_is_pending_while_an_older_release_is_in_use() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    published(model.release(&mut randomness(), None).expect("writable"));
+    model.remove(&subjects(&["person-4"]), None).expect("removable");
+    assert_eq!(state(&folder, &mut model, "change-1"), (RequestState::Pending, None));
+    model.revoke(1, None).expect("a release");
+    assert_eq!(state(&folder, &mut model, "change-1"), (RequestState::Applied, None), "no release in use knows them");
+    published(model.release(&mut randomness(), None).expect("writable"));
+    assert_eq!(state(&folder, &mut model, "change-1"), (RequestState::Covered, Some(2)));
+}
+
+/// With the covering release withdrawn, the one before is in use again, and it knows the rows.
+#[test]
+fn a_release_that_was_withdrawn_covers_nobody() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    published(model.release(&mut randomness(), None).expect("writable"));
+    model.remove(&ids(&["row-17"]), Some("ticket")).expect("removable");
+    published(model.release(&mut randomness(), None).expect("writable"));
+    model.revoke(2, None).expect("a release");
+    assert_eq!(state(&folder, &mut model, "ticket"), (RequestState::Pending, None));
+    published(model.release(&mut randomness(), None).expect("writable"));
+    assert_eq!(state(&folder, &mut model, "ticket"), (RequestState::Covered, Some(3)));
+    model.revoke(1, None).expect("a release");
+    model.revoke(3, None).expect("a release");
+    assert_eq!(state(&folder, &mut model, "ticket"), (RequestState::Applied, None));
+}
+
+/// Covered means published and certified: predictable noise certifies nothing.
+#[test]
+fn a_release_with_predictable_noise_covers_nobody() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    model.remove(&ids(&["row-17"]), Some("ticket")).expect("removable");
+    published(model.release(&mut NoiseSource::danger_fixed_seed(1), None).expect("writable"));
+    assert_eq!(state(&folder, &mut model, "ticket"), (RequestState::Applied, None));
+}
+
+#[test]
+fn requests_that_are_not_removals_or_not_there_are_refused() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    model.correct(&RowSource::of(&folder.write("same.csv", table([5])))).expect("present");
+    let out = folder.path("request.json");
+    for request in ["ticket", "change-1", "change-2", "change-x", ""] {
+        let error = model.certify_request(request, &out).expect_err("none").to_string();
+        assert_eq!(error, format!("there is no removal request `{request}` in the log"));
+    }
+    assert!(!out.exists());
+}
+
+/// A place that cannot be written to is noticed before the log speaks of a certificate that nobody has.
+#[test]
+fn a_certificate_without_a_place_is_not_issued() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    model.remove(&ids(&["row-17"]), Some("ticket")).expect("removable");
+    model.close().expect("writable");
+    let mut model = folder.open();
+    let before = files(&folder.model());
+    model.certify_request("ticket", &folder.path("nowhere/request.json")).expect_err("no folder");
+    let taken = folder.write("taken.json", "");
+    let error = model.certify_request("ticket", &taken).expect_err("taken").to_string();
+    assert!(error.ends_with("exists already"), "{error}");
+    drop(model);
+    assert!(before == files(&folder.model()));
+}
+
+/// The entry of a request from before an old backup was put back is in another log, and is not shown.
+#[test]
+fn a_request_of_a_lost_log_is_certified_without_its_entry() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    model.remove(&ids(&["row-17"]), Some("ticket")).expect("removable");
+    model.close().expect("writable");
+    std::fs::remove_file(folder.state_file()).expect("there");
+    let mut model = folder.open();
+    assert_eq!(state(&folder, &mut model, "ticket"), (RequestState::Applied, None));
+    published(model.release(&mut randomness(), None).expect("writable"));
+    assert_eq!(state(&folder, &mut model, "ticket"), (RequestState::Covered, Some(1)));
+}
