@@ -19,7 +19,7 @@ use crate::database::ledger::StoredHashes;
 use crate::database::{Database, Head, LedgerHead, RowKeys, Tables, ledger, now, put, timestamp};
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
-use crate::signing;
+use crate::signing::{self, Passphrase};
 
 /// A certificate that is signed and has its place in the log, which it takes with its entry.
 pub(crate) struct Certified {
@@ -36,6 +36,7 @@ pub(crate) fn prepare(
     database: &mut Database,
     head: &mut Head,
     named: Option<&Path>,
+    passphrase: Option<&Passphrase>,
 ) -> Result<(), EngineError> {
     signing::make_own_key_private(path)?;
     let named = named.map(|key| std::fs::canonicalize(key).map_err(EngineError::io(key))).transpose()?;
@@ -43,7 +44,7 @@ pub(crate) fn prepare(
         return Ok(());
     }
     let public = match &named {
-        Some(key) => signing::public_key_of(key)?,
+        Some(key) => signing::named_key(key, passphrase)?,
         None => signing::own_key(path, &head.model)?,
     };
     let mut changed = head.clone();

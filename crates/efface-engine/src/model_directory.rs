@@ -125,7 +125,7 @@ impl ModelDirectory {
         let mut database = Database::open(path)?;
         let n_mended = database.mended()?.len();
         let (settings, mut head) = (database.settings()?, database.head()?);
-        ledger::prepare(path, &mut database, &mut head, options.key.as_deref())?;
+        ledger::prepare(path, &mut database, &mut head, options.key.as_deref(), options.passphrase.as_ref())?;
         let witness = open_witness(path, &mut database, &settings, &head, options.witness.as_deref())?;
         let intents = database.intents()?;
         check_intents(path, &head, &intents)?;

@@ -62,9 +62,7 @@ pub fn make_key(path: &Path, name: &str, passphrase: Option<&Passphrase>) -> Res
     });
     key.write_new(path, protection.as_ref()).map_err(&failed)?;
     let public = key.public();
-    // With the usual permissions: it is meant to be read.
-    fs::write(&public_path, format!("{public}\n")).map_err(EngineError::io(&public_path))?;
-    files::sync_parent(&public_path)?;
+    files::publish(&public_path, format!("{public}\n").as_bytes())?;
     Ok(public)
 }
 
@@ -81,6 +79,15 @@ pub fn public_key_of(path: &Path) -> Result<PublicKey, EngineError> {
 
 fn read_public(path: &Path) -> Result<PublicKey, EngineError> {
     PublicKey::read(path).map_err(|source| EngineError::PublicKey { path: path.into(), source: Box::new(source) })
+}
+
+/// The public half of a key that is to sign from now on. The private half must be there, and its owner's alone; what is
+/// behind a passphrase that is not given yet is seen when it signs.
+pub(crate) fn named_key(path: &Path, passphrase: Option<&Passphrase>) -> Result<PublicKey, EngineError> {
+    match SigningKey::read(path, passphrase.map(Passphrase::as_bytes)) {
+        Ok(_) | Err(KeyError::NeedsPassphrase) => read_public(&public_key_path(path)),
+        Err(error) => Err(key_error(path)(error)),
+    }
 }
 
 /// The public half of a directory's own key, which is made if it is not there.

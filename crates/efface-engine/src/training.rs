@@ -20,6 +20,7 @@ use crate::lock::WriterLock;
 use crate::memory;
 use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
 use crate::settings::Settings;
+use crate::signing;
 use crate::witness::{self, Memory, Witness};
 
 /// What to train, on what.
@@ -97,6 +98,9 @@ impl ModelDirectory {
         let out = request.out.clone();
         if out.exists() {
             return Err(EngineError::Exists { path: out });
+        }
+        if let Some(key) = &request.key {
+            signing::named_key(key, None)?;
         }
         let witness = request.witness.as_deref().map(|path| witness::place(path, &out)).transpose()?;
         let known = witness.as_deref().map(Witness::open).transpose()?.flatten().map(|witness| witness.memory);
@@ -206,7 +210,7 @@ fn make(
     let mut directory = parts.with_model(model);
     directory.start()?;
     let ModelDirectory { path, database, head, .. } = &mut directory;
-    ledger::prepare(path, database, head, key.as_deref())?;
+    ledger::prepare(path, database, head, key.as_deref(), None)?;
     if policy != ReleasePolicy::default() {
         directory.set_policy(policy)?;
     }

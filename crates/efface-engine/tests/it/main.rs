@@ -6,6 +6,7 @@ mod certificates;
 mod compat;
 mod crash;
 mod damage;
+mod keys;
 mod ledger;
 mod models;
 mod planning;
