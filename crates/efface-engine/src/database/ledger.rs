@@ -123,6 +123,19 @@ impl Database {
         })
     }
 
+    /// Calls `visit` with every stored hash of a log, in order.
+    pub(crate) fn visit_hashes(&self, log: &str, mut visit: impl FnMut(u64, Hash)) -> Result<(), EngineError> {
+        let select = "SELECT position, hash FROM ledger_hashes WHERE log = ?1 ORDER BY position";
+        self.ask(|c| {
+            let mut select = c.prepare(select)?;
+            let mut rows = select.query([log])?;
+            while let Some(row) = rows.next()? {
+                visit(row.get(0)?, row.get(1)?);
+            }
+            Ok(())
+        })
+    }
+
     /// The entry of a change, and the log it is in.
     pub(crate) fn entry_of_change(&self, change: u64) -> Result<Option<(String, LoggedEntry)>, EngineError> {
         let select = "SELECT log, position, leaf FROM ledger WHERE change = ?1";

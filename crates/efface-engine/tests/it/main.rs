@@ -17,3 +17,4 @@ mod requests;
 mod revocation;
 mod round_trip;
 mod transactions;
+mod verification;
