@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use efface_engine::{ModelDirectory, PublishedModel, RowSource, Status};
+use efface_ledger::verify::Verdict;
 
-use crate::models::{Folder, files, ids, published, randomness, subjects};
+use crate::models::{Folder, certificate, check, files, ids, published, randomness, subjects};
 
 /// A copy of a kept directory. All of them were made by the same commands:
 ///
@@ -73,6 +74,58 @@ fn a_directory_of_version_1_is_upgraded_when_it_is_opened() {
 #[test]
 fn a_directory_of_version_2_opens() {
     knows_all_that_it_knew(&kept(2));
+}
+
+#[test]
+fn a_directory_of_version_3_opens() {
+    let folder = kept(3);
+    let verified = folder.open().verify(true).expect("rows");
+    assert_eq!((verified.verdict, verified.log_size), (Verdict::Valid, 6), "{verified:?}");
+    assert!(check(&folder, &folder.path("model/releases/1/certificate.json")).is_valid());
+    knows_all_that_it_knew(&folder);
+    assert_eq!(folder.open().verify(true).expect("rows").verdict, Verdict::Valid);
+    assert!(check(&folder, &folder.path("model/releases/2/certificate.json")).is_valid());
+}
+
+#[test]
+fn reading_a_directory_of_version_2_changes_nothing() {
+    let folder = kept(2);
+    let before = files(&folder.model());
+    assert_eq!(Status::read(folder.model()).expect("readable").n_releases, 1);
+    PublishedModel::open(folder.model()).expect("its release");
+    assert!(before == files(&folder.model()));
+}
+
+/// What was released before there were signed certificates is told to be so, and the next release covers what it can.
+#[test]
+fn a_directory_of_version_2_begins_a_log_when_it_is_opened() {
+    let folder = kept(2);
+    let mut model = folder.open();
+    let leaves = folder.leaves();
+    assert_eq!(leaves.len(), 1);
+    let start: serde_json::Value = serde_json::from_str(&leaves[0]).expect("JSON");
+    assert_eq!((&start["kind"], &start["n_rows"]), (&"start".into(), &28.into()));
+    let verified = model.verify(true).expect("rows");
+    assert_eq!(verified.verdict, Verdict::Valid, "{verified:?}");
+    let unsigned = "release 1 is from before certificates were signed, or known from its file only";
+    assert!(verified.checks.iter().any(|check| check.message == unsigned), "{verified:?}");
+    model.certify_request("first", &folder.path("request.json")).expect_err("from before the log");
+
+    model.remove(&ids(&["u8"]), Some("second")).expect("present");
+    let report = published(model.release(&mut randomness(), None).expect("writable"));
+    assert!(check(&folder, &report.certificate).is_valid());
+    let said = certificate(&report.certificate);
+    assert_eq!((&said["release"], &said["spent_before"]["n_releases"]), (&2.into(), &1.into()));
+    assert_eq!(said["requests"][0]["id"], "second");
+    assert_eq!(said["since_previous"]["certificate"], serde_json::Value::Null);
+    model.certify_request("second", &folder.path("request.json")).expect("in the log");
+    assert!(check(&folder, &folder.path("request.json")).is_valid());
+    model.revoke(1, None).expect("counted");
+    assert!(check(&folder, &folder.path("model/releases/1/revocation.json")).is_valid());
+    assert_eq!(model.verify(true).expect("rows").verdict, Verdict::Valid);
+    model.close().expect("writable");
+    drop(folder.open());
+    assert_eq!(folder.leaves().len(), 5, "opening adds nothing");
 }
 
 /// Without its database a new directory does not count, whatever else of it is there.

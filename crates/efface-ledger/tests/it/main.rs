@@ -1,0 +1,3 @@
+//! The crate as a verifier uses it.
+
+mod compat;
