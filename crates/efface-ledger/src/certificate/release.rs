@@ -196,8 +196,8 @@ pub struct Arithmetic {
 }
 
 /// Against whom the claim holds.
+#[expect(clippy::struct_excessive_bools, reason = "four independent abilities, as the certificate lists them")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a label of its own, read by people")]
 pub struct Adversary {
     /// Whether it may have kept a model from before the removal.
     pub sees_prior_release: bool,

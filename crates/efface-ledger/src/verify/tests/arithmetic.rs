@@ -5,7 +5,7 @@ use efface_core::accounting::Guarantee;
 use efface_testkit::DoubleDouble;
 use efface_testkit::hockey_stick::gaussian_delta;
 
-use super::example::{Basis, Kind};
+use super::basis::{Basis, Kind};
 use crate::certificate::{LogPosition, ReleaseCertificate};
 use crate::verify::arithmetic::checks;
 use crate::verify::check::{CheckOutcome, Verification};

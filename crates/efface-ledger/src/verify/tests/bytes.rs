@@ -1,6 +1,7 @@
 //! Every byte of every file that is checked: with any bit turned over, it is refused.
 
-use super::example::{Basis, Kind, Log, MODEL, model_subject, release, request, revocation};
+use super::basis::{Basis, Kind};
+use super::example::{Log, MODEL, model_subject, release, request, revocation};
 use crate::entry::{Entry, Event};
 use crate::testing::signing_key;
 use crate::verify::{Evidence, verify};

@@ -2,7 +2,8 @@
 
 use efface_core::accounting::Guarantee;
 
-use super::example::{Kind, check, fails, only_failure, release, release_of};
+use super::basis::Kind;
+use super::example::{check, fails, only_failure, release, release_of};
 use crate::certificate::ReleaseCertificate;
 use crate::verify::{CheckOutcome, Verdict};
 

@@ -1,6 +1,7 @@
 //! The place of a certificate in the log, and the log against a checkpoint from elsewhere.
 
-use super::example::{Basis, Kind, Log, check, fails, model_subject, release, request};
+use super::basis::{Basis, Kind};
+use super::example::{Log, check, fails, model_subject, release, request};
 use crate::entry::{Entry, Event};
 use crate::envelope::{EntryProof, Envelope, LogProof};
 use crate::testing::{other_key, signing_key};
