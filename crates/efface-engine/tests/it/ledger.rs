@@ -150,7 +150,9 @@ fn nobody_is_named_anywhere() {
     let other = OTHER_HASHES.iter().flat_map(|hash| [hash.as_bytes().to_vec(), hash.to_uppercase().into_bytes()]);
     let unwanted: Vec<Vec<u8>> = names.flat_map(|name| traces(&name)).chain(other).collect();
     let mut is_first = [false; 256];
-    unwanted.iter().for_each(|trace| is_first[usize::from(trace[0])] = true);
+    for trace in &unwanted {
+        is_first[usize::from(trace[0])] = true;
+    }
     for (name, bytes) in everything(&folder) {
         for start in (0..bytes.len()).filter(|start| is_first[usize::from(bytes[*start])]) {
             let found = unwanted.iter().find(|trace| bytes[start..].starts_with(trace));
@@ -260,7 +262,6 @@ fn an_old_backup_begins_another_log() {
         let path = folder.path(&format!("model/releases/{release}/certificate.json"));
         assert!(check(&folder, &path).is_valid(), "release {release}");
     }
-    assert!(model.verify(true).expect("rows").checks.iter().all(|check| check.message != "FAILED"));
     let report = published(model.release(&mut randomness(), None).expect("writable"));
     assert_eq!(report.release, 3);
     assert!(check(&folder, &report.certificate).is_valid());

@@ -211,3 +211,25 @@ fn the_public_key_beside_the_private_one_is_the_one_that_the_log_names() {
     assert_eq!(report.verdict, Verdict::Invalid);
     assert!(report.checks[0].message.starts_with("the public key beside the private one is"), "{report:?}");
 }
+
+/// `predict` looks for the withdrawal itself: without it, a withdrawn release would be used.
+#[test]
+fn a_withdrawal_that_is_gone_or_another_one_is_found() {
+    let folder = model();
+    let mut opened = folder.open();
+    let (one, two) = (opened.revoke(1, None).expect("there"), opened.revoke(2, None).expect("there"));
+    opened.close().expect("writable");
+    let report = verify(&folder);
+    assert_eq!(report.verdict, Verdict::Valid);
+    assert_eq!(report.checks.iter().filter(|check| check.message.ends_with("is withdrawn")).count(), 2);
+    let kept = fs::read(&one.revocation).expect("there");
+    fs::copy(&two.revocation, &one.revocation).expect("writable");
+    is_found(&folder, &["release 1: its withdrawal is not one of it"]);
+    let text = String::from_utf8(kept).expect("text");
+    let damaged = text.replacen("\"position\": 5", "\"position\": 4", 1);
+    assert_ne!(damaged, text);
+    fs::write(&one.revocation, damaged).expect("writable");
+    is_found(&folder, &["release 1: a proof for entry 4 in the place of 5"]);
+    fs::remove_file(&one.revocation).expect("there");
+    is_found(&folder, &["release 1 was withdrawn, and its withdrawal is gone: predict would use it"]);
+}

@@ -6,7 +6,6 @@ use efface_core::rounding::{LowerBound, UpperBound};
 use super::check::Check;
 use crate::certificate::ReleaseCertificate;
 
-
 /// All checks of numbers.
 pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
     let numbers = Check::of("numbers", numbers(certificate));
