@@ -30,7 +30,7 @@ impl Side {
         let claims = place.claims().expect("an undisturbed model");
         assert_eq!((claims.n_rows, claims.n_removed), (world.n_rows(), world.removed().len()));
         assert_eq!((claims.n_left_out, claims.mended.len()), (world.n_left_out(), 0));
-        let log_size = place.open().and_then(|model| model.verified_log_size()).expect("an undisturbed model");
+        let log_size = place.open_and_verify().expect("an undisturbed model");
         assert_eq!(place.claims().expect("an undisturbed model"), claims, "opening changes nothing");
         let names = kinds(&Image::read(folder.path()).expect("readable"));
         assert_eq!(names.iter().filter(|name| *name == "model/state/#").count(), 1, "{names:?}");
@@ -99,11 +99,7 @@ impl Check for Interrupted<'_> {
             ensure(image.has(WITNESS), || "the witness is gone".into())?;
         }
         let read = place.claims().map_err(|error| format!("status: {error}"))?;
-        let log_size = place
-            .open()
-            .map_err(|error| format!("opening: {error}"))?
-            .verified_log_size()
-            .map_err(|error| format!("verifying: {error}"))?;
+        let log_size = place.open_and_verify()?;
         let claims = place.claims().map_err(|error| format!("status after opening: {error}"))?;
         ensure(read == claims, || format!("opening turned {read:?} into {claims:?}"))?;
         let (side, stage) = self.recognise(&claims, log_size)?;

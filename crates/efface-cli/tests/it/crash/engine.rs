@@ -62,9 +62,11 @@ impl Place {
         })
     }
 
-    /// Opens for changing, which finishes what a crash left undone, and lets go again.
-    pub(crate) fn open_and_drop(&self) -> Result<(), String> {
-        self.open().map(drop)
+    /// Opens for changing, which finishes what a crash left undone, verifies what is there then, and lets go again.
+    /// Entries of the log.
+    pub(crate) fn open_and_verify(&self) -> Result<u64, String> {
+        let model = self.open().map_err(|error| format!("opening: {error}"))?;
+        model.verified_log_size().map_err(|error| format!("verifying: {error}"))
     }
 
     /// Other tests start programs. Between its fork and its exec each holds what is open here, and so the lock of a model

@@ -51,7 +51,7 @@ impl Check for Mending {
         if acknowledged {
             self.world.forgets(image.files()).map_err(|error| format!("answered, and {error}"))?;
         }
-        place.open_and_drop().map_err(|error| format!("opening: {error}"))?;
+        place.open_and_verify()?;
         let claims = place.claims().map_err(|error| format!("status after opening: {error}"))?;
         let (n_rows, n_releases) = (self.world.n_rows(), self.n_releases);
         ensure(claims.n_rows == n_rows, || format!("{} rows where {n_rows} are expected", claims.n_rows))?;
@@ -66,6 +66,7 @@ impl Check for Mending {
         }
         model.perform(folder.path(), &Request::Settle)?;
         model.remove(&[self.world.present(image.hash())], None)?;
+        model.verified_log_size()?;
         model.close()?;
         Ok(Found { stage: if acknowledged { Stage::After } else { Stage::Before }, residual: None })
     }

@@ -28,7 +28,7 @@ mod witness;
 mod world;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use check::{Found, Interrupted, Side, Stage, scratch};
@@ -110,11 +110,18 @@ fn a_crash_leaves_a_log_with_all_that_was_certified() {
 
 #[test]
 fn a_crash_within_an_upgrade_leaves_the_rows_and_removals_of_the_old_version() {
+    for make in [upgrade::make_version_1, upgrade::make_version_2] {
+        upgrade_and_stop(make);
+    }
+}
+
+/// Makes an old directory, and stops the command that upgrades it everywhere.
+fn upgrade_and_stop(make: fn(&Path)) {
     let start = Instant::now();
     let folder = scratch();
     let root = folder.path().join(ROOT);
     std::fs::create_dir(&root).expect("writable");
-    upgrade::make_version_1(&root.join("model"));
+    make(&root.join("model"));
     let root = root.canonicalize().expect("there");
     let recorder = Recorder::compile(folder.path());
     let old = Image::read(&root).expect("readable");

@@ -19,6 +19,12 @@ pub(crate) fn make_version_1(model: &Path) {
     fs::write(&rows, bytes).expect("writable");
 }
 
+/// Makes a directory of version 2, which has neither a log nor a key, by the same commands.
+pub(crate) fn make_version_2(model: &Path) {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../efface-engine/tests/compat/model-v2");
+    fs::create_dir(model).and_then(|()| Image::read(&kept)?.write(model)).expect("a copy");
+}
+
 const REMOVED: [usize; 6] = [3, 7, 12, 13, 14, 30];
 const N_POSITIONS: usize = 34;
 
@@ -86,7 +92,7 @@ impl Check for Upgrade {
         if acknowledged {
             Self::check_bytes(image).map_err(|error| format!("answered, and {error}"))?;
         }
-        place.open_and_drop().map_err(|error| format!("opening: {error}"))?;
+        place.open_and_verify()?;
         let claims = place.claims().map_err(|error| format!("status after opening: {error}"))?;
         ensure(read == claims, || format!("opening turned {read:?} into {claims:?}"))?;
         let opened = Image::read(folder.path()).map_err(|error| error.to_string())?;

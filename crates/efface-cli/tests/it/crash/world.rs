@@ -291,8 +291,12 @@ impl World {
                     }
                 }
             }
-            Request::Settle | Request::Release { .. } | Request::Retrain => {}
-            Request::Policy | Request::Revoke { .. } | Request::Certify { .. } => {}
+            Request::Settle
+            | Request::Release { .. }
+            | Request::Retrain
+            | Request::Policy
+            | Request::Revoke { .. }
+            | Request::Certify { .. } => {}
         }
         let is_change = matches!(
             request,
