@@ -42,6 +42,15 @@ fn certificate(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
 }
 
 fn directory(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
+    let for_files = [
+        ("--key", &args.key),
+        ("--model", &args.model),
+        ("--checkpoint", &args.checkpoint),
+        ("--revocation", &args.revocation),
+    ];
+    if let Some((flag, _)) = for_files.into_iter().find(|(_, given)| given.is_some()) {
+        anyhow::bail!("{flag} belongs to a certificate, and {} is a model directory", args.subject.display());
+    }
     let model = open(&args.subject, &args.store, output)?;
     let working = Working::new(output.is_text(), "verifying");
     let report = model.verify(args.replay)?;

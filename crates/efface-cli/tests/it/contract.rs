@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::sandbox::{COLUMNS, Sandbox, class, table, target, two_classes};
 
 #[derive(Clone, Copy)]
-enum Kind {
+pub(crate) enum Kind {
     Count,
     Number,
     Text,
@@ -16,7 +16,7 @@ enum Kind {
 use Kind::{Bool, Count, Number, Text};
 
 #[track_caller]
-fn has_keys(value: &Value, keys: &[(&str, Kind)]) {
+pub(crate) fn has_keys(value: &Value, keys: &[(&str, Kind)]) {
     for (key, kind) in keys {
         let found = &value[key];
         let right = match kind {
@@ -30,7 +30,7 @@ fn has_keys(value: &Value, keys: &[(&str, Kind)]) {
 }
 
 /// Under `--json` one object on stdout; otherwise nothing on stdout, and something to read on stderr.
-fn both_ways(json: &Sandbox, text: &Sandbox, arguments: &str) -> Value {
+pub(crate) fn both_ways(json: &Sandbox, text: &Sandbox, arguments: &str) -> Value {
     let value = json.json(arguments);
     let answer = text.run(arguments);
     answer.ends_with(0);
