@@ -168,17 +168,19 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
     // A generation that no state file has had yet.
     let latest = files::state_generations(&path)?.last().copied().unwrap_or(0);
     head.generation = head.generation.max(latest);
-    let removed_keys = database.keys_at(&leaving)?;
+    let (removed_keys, asked_for) = (database.keys_at(&leaving)?, database.keys_at(&again)?);
     let mut this = Parts { path, settings, rows, database, head, witness, lock }.with_model(model);
-    let change = this.logged_change(this.head.sequence, leaving.len(), &removed_keys, None);
-    // Rows that leave again are a change of their own, and the first one in the new log.
-    let log = NewLog::new(&this.head.model, this.head.sequence - u64::from(!leaving.is_empty()))?;
+    // Rows that were lost were nobody's request. Those that leave again are a change of their own, and new in the log.
+    let change = this.logged_change(this.head.sequence, again.len(), &asked_for, None);
+    let earlier = this.head.ledger.log.clone();
+    let log = NewLog::new(&this.head.model, this.head.sequence - u64::from(!again.is_empty()))?;
     this.transaction(|this| {
         this.commit_state(|tables, head| {
             leaving.iter().try_for_each(|position| index::forget(tables, *position))?;
             // Entries may have been lost with what was restored: no checkpoint that anybody has is contradicted.
             restart(tables, head, &log)?;
-            if !leaving.is_empty() {
+            ledger::carry_over(tables, head, &earlier)?;
+            if !again.is_empty() {
                 ledger::append(tables, head, &Entry::new(timestamp(now()), Event::Removal(change)))?;
             }
             ledger::touch(tables, head, removed_keys.iter().map(RowKeys::person))?;
@@ -283,11 +285,12 @@ impl ModelDirectory {
         let again = positions_of_removed(&self.database, unknown)?;
         let mended = note(&self.database, "the directory was older than its witness", again.len(), 0)?;
         self.head.sequence = self.head.sequence.max(sequence);
-        let log = NewLog::new(&self.head.model, self.head.sequence)?;
+        let (log, earlier) = (NewLog::new(&self.head.model, self.head.sequence)?, self.head.ledger.log.clone());
         self.transaction(|this| {
             this.model = this.model.clone().with_account(account);
             this.commit_state(|tables, head| {
                 restart(tables, head, &log)?;
+                ledger::carry_over(tables, head, &earlier)?;
                 Mending::write_all(&mended, tables)
             })?;
             if !again.is_empty() {

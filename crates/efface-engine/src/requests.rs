@@ -42,7 +42,7 @@ impl ModelDirectory {
         let unknown = || EngineError::NoSuchRequest { request_id: request_id.into() };
         let numbered = || request_id.strip_prefix("change-")?.parse().ok();
         let change = self.database.change_of_request(request_id)?.or_else(numbered).ok_or_else(unknown)?;
-        let (log, logged) = self.database.entry_of_change(change)?.ok_or_else(unknown)?;
+        let (log, logged) = self.database.entry_of_change(&self.head.ledger.log, change)?.ok_or_else(unknown)?;
         let Event::Removal(removal) = logged.entry.event.clone() else { return Err(unknown()) };
         let covering = self.release_without(change)?;
         let (state, release) = match &covering {

@@ -95,7 +95,8 @@ impl ModelDirectory {
         let ledger = &self.head.ledger;
         let mut hashes: Vec<Hash> = Vec::new();
         let (mut size, mut in_order) = (0, true);
-        let (mut latest, mut releases, mut revocations) = (None, BTreeMap::new(), BTreeMap::new());
+        let (mut began, mut latest) = (None, None);
+        let (mut releases, mut revocations) = (BTreeMap::new(), BTreeMap::new());
         self.database.visit_leaves(&ledger.log, |position, leaf| {
             in_order &= position == size;
             hashes.extend(merkle::append(&hashes, size, merkle::leaf_hash(leaf.as_bytes())).unwrap_or_default());
@@ -103,7 +104,11 @@ impl ModelDirectory {
             match Entry::from_leaf(leaf).map(|entry| entry.event) {
                 Some(Event::Release { release, certificate }) => drop(releases.insert(release, certificate)),
                 Some(Event::Revocation { release, certificate }) => drop(revocations.insert(release, certificate)),
-                Some(Event::Start { changes, .. } | Event::Restart { changes, .. }) => latest = Some(changes),
+                Some(Event::Start { changes, .. } | Event::Restart { changes, .. }) => {
+                    (began, latest) = (Some(changes), Some(changes));
+                }
+                // Changes that no release covered yet are carried over from an earlier log.
+                Some(event) if latest == began && event.change() <= began => {}
                 Some(event) => {
                     let follows = |change: u64| latest.is_none_or(|latest: u64| latest.checked_add(1) == Some(change));
                     in_order &= event.change().is_none_or(follows);

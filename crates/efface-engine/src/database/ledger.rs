@@ -57,6 +57,17 @@ pub(crate) fn append(tables: &Connection, head: &mut LedgerHead, entry: &Entry) 
     Ok(())
 }
 
+/// Enters the changes of an earlier log that no release covers yet once more: the next release speaks of them.
+pub(crate) fn carry_over(tables: &Connection, head: &mut LedgerHead, earlier: &str) -> rusqlite::Result<()> {
+    let select = "SELECT leaf FROM ledger WHERE log = ?1 AND change > coalesce(
+                  (SELECT sequence FROM releases ORDER BY release DESC LIMIT 1), 0) ORDER BY position";
+    let leaves: Vec<String> =
+        tables.prepare(select)?.query_map([earlier], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    // What is not understood stays where it was.
+    let mut entries = leaves.iter().filter_map(|leaf| Entry::from_leaf(leaf));
+    entries.try_for_each(|entry| append(tables, head, &entry))
+}
+
 /// Notes whose rows left or changed, each once until the next release, and counts those who are new.
 pub(crate) fn touch(
     tables: &Connection,
@@ -136,12 +147,12 @@ impl Database {
         })
     }
 
-    /// The entry of a change, and the log it is in.
-    pub(crate) fn entry_of_change(&self, change: u64) -> Result<Option<(String, LoggedEntry)>, EngineError> {
-        let select = "SELECT log, position, leaf FROM ledger WHERE change = ?1";
+    /// The entry of a change, and the log it is in: `log`, or else an earlier one.
+    pub(crate) fn entry_of_change(&self, log: &str, change: u64) -> Result<Option<(String, LoggedEntry)>, EngineError> {
+        let select = "SELECT log, position, leaf FROM ledger WHERE change = ?2 ORDER BY log = ?1 DESC LIMIT 1";
         let found: Option<(String, u64, String)> = self.ask(|c| {
             let mut select = c.prepare_cached(select)?;
-            select.query_row([change], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
+            select.query_row(params![log, change], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
         })?;
         found.map(|(log, position, leaf)| Ok((log, self.logged(position, &leaf)?))).transpose()
     }

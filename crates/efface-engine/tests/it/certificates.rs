@@ -166,3 +166,43 @@ fn a_copy_of_a_release_is_checked_without_the_directory() {
     let evidence = efface_ledger::verify::Evidence { key: Some(&key), model: Some(&model), ..Default::default() };
     assert!(efface_ledger::verify::verify(&certificate, &evidence).is_valid());
 }
+
+/// A log that begins anew has what the next release covers: nobody's request falls between the two.
+#[test]
+fn requests_of_a_log_that_was_lost_are_covered() {
+    let folder = Folder::with_model();
+    folder.open().remove(&ids(&["row-1"]), Some("ticket-0")).expect("removable");
+    release(&folder);
+    let mut model = folder.open();
+    model.remove(&ids(&["row-17", "row-3"]), Some("ticket-1")).expect("removable");
+    model.add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
+    model.remove(&subjects(&["person-7"]), None).expect("removable");
+    model.close().expect("writable");
+    std::fs::remove_file(folder.state_file()).expect("there");
+    assert_eq!(folder.open().mended_at_opening().len(), 1);
+    folder.open().remove(&ids(&["row-20"]), Some("ticket-2")).expect("removable");
+    let second = release(&folder);
+    assert_eq!(covered(&second), pairs(&[("ticket-1", 2), ("change-4", 4), ("ticket-2", 1)]));
+    let since = &second["since_previous"];
+    assert_eq!((&since["n_removed"], &since["n_added"], &since["n_people"]), (&7.into(), &1.into(), &4.into()));
+    let third = release(&folder);
+    assert_eq!(covered(&third), pairs(&[]));
+}
+
+/// Rows whose present values are lost with an old database leave without anybody having asked for it.
+#[test]
+fn rows_that_were_lost_are_no_requests() {
+    let folder = Folder::with_model();
+    release(&folder);
+    folder.copy("backup");
+    let mut model = folder.open();
+    model.correct(&RowSource::of(&folder.write("same.csv", table([5, 9])))).expect("present");
+    model.close().expect("writable");
+    folder.restore("backup", "efface.db");
+    let model = folder.open();
+    assert_eq!(model.mended_at_opening()[0].n_lost, 2);
+    drop(model);
+    let second = release(&folder);
+    assert_eq!((covered(&second), &second["n_removed"]), (pairs(&[]), &0.into()));
+    assert_eq!(second["since_previous"]["n_people"], 2, "they left all the same");
+}

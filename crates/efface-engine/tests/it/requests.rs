@@ -4,7 +4,7 @@ use efface_core::noise::NoiseSource;
 use efface_engine::{ModelDirectory, RowSource};
 use efface_ledger::certificate::RequestState;
 
-use crate::models::{Folder, certificate, check, digest, files, ids, published, randomness, subjects, table};
+use crate::models::{Folder, certificate, check, digest, files, ids, json, published, randomness, subjects, table};
 
 /// Certifies a request, checks the certificate as a stranger would, and returns the state and the covering release.
 #[track_caller]
@@ -106,16 +106,25 @@ fn a_certificate_without_a_place_is_not_issued() {
     assert!(before == files(&folder.model()));
 }
 
-/// The entry of a request from before an old backup was put back is in another log, and is not shown.
+/// A log that begins anew has the requests that wait for a release. The others are in the log before, and not shown.
 #[test]
-fn a_request_of_a_lost_log_is_certified_without_its_entry() {
+fn requests_of_a_lost_log_are_certified() {
     let folder = Folder::with_model();
     let mut model = folder.open();
-    model.remove(&ids(&["row-17"]), Some("ticket")).expect("removable");
+    model.remove(&ids(&["row-17"]), Some("covered")).expect("removable");
+    published(model.release(&mut randomness(), None).expect("writable"));
+    model.remove(&ids(&["row-30"]), Some("waiting")).expect("removable");
     model.close().expect("writable");
     std::fs::remove_file(folder.state_file()).expect("there");
     let mut model = folder.open();
-    assert_eq!(state(&folder, &mut model, "ticket"), (RequestState::Applied, None));
+    assert_eq!(state(&folder, &mut model, "covered"), (RequestState::Covered, Some(1)));
+    assert_eq!(state(&folder, &mut model, "waiting"), (RequestState::Pending, None));
+    for (request, n_proofs) in [("covered", 1), ("waiting", 2)] {
+        let out = folder.path(request);
+        model.certify_request(request, &out).expect("a request");
+        let proofs = &json(&out)["log"]["proofs"];
+        assert_eq!(proofs.as_array().map(Vec::len), Some(n_proofs), "{request}");
+    }
     published(model.release(&mut randomness(), None).expect("writable"));
-    assert_eq!(state(&folder, &mut model, "ticket"), (RequestState::Covered, Some(1)));
+    assert_eq!(state(&folder, &mut model, "waiting"), (RequestState::Covered, Some(2)));
 }
