@@ -180,7 +180,10 @@ impl ModelDirectory {
             return Ok(Check { check: "release", message: format!("release {release}: {}", check.message), ..check });
         }
         if !is_current {
-            let message = format!("release {release} was signed by an earlier key ({})", envelope.key_id());
+            let message = format!(
+                "release {release} was signed by an earlier key ({}): certificate and model belong together",
+                envelope.key_id()
+            );
             return Ok(Check::not_checked("release", message));
         }
         self.check_checkpoint(release, &envelope, key)

@@ -73,6 +73,12 @@ fn an_operators_key_can_sign_from_the_beginning_or_later() {
     let verified = model.verify(true).expect("rows");
     assert_eq!(verified.verdict, Verdict::Valid, "{verified:?}");
     assert!(verified.checks.iter().any(|check| check.message.contains("release 1 was signed by an earlier key")));
+    // Without the earlier key its signature cannot be checked; that the model is the certified one can.
+    let first = folder.path("model/releases/1/model.json");
+    let kept = fs::read(&first).expect("there");
+    fs::write(&first, "{}").expect("writable");
+    assert_eq!(model.verify(true).expect("rows").verdict, Verdict::Invalid);
+    fs::write(&first, kept).expect("writable");
     drop(model);
     let last: serde_json::Value = serde_json::from_str(&folder.leaves()[2]).expect("JSON");
     assert_eq!((&last["kind"], &last["key_id"]), (&"key".into(), &operator.id().into()));
