@@ -10,7 +10,7 @@ use efface_ledger::entry::{Entry, Event};
 use efface_ledger::envelope::Envelope;
 use efface_ledger::key::PublicKey;
 use efface_ledger::merkle::{self, Hash};
-use efface_ledger::verify::{Check, CheckOutcome, Document, Evidence, Verdict, Verification, read, verify};
+use efface_ledger::verify::{Check, CheckOutcome, Evidence, Verdict, Verification, verify};
 use serde::Serialize;
 
 use crate::error::EngineError;
