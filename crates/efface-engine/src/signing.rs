@@ -126,9 +126,10 @@ impl ModelDirectory {
 
     /// The key that signs, if it is the one that the log names.
     pub(crate) fn signing_key(&self) -> Result<SigningKey, EngineError> {
-        let path = self.key_path()?;
-        let key =
-            SigningKey::read(&path, self.passphrase.as_ref().map(Passphrase::as_bytes)).map_err(key_error(&path))?;
+        let (named, path) = (self.database.key()?, self.key_path()?);
+        // The directory's own key has none: one that the environment has is meant for another.
+        let passphrase = named.and(self.passphrase.as_ref());
+        let key = SigningKey::read(&path, passphrase.map(Passphrase::as_bytes)).map_err(key_error(&path))?;
         let (found, expected) = (key.public().id(), &self.head.ledger.key_id);
         if found != *expected {
             return Err(EngineError::OtherKey { path, found, expected: expected.clone() });

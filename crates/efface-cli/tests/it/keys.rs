@@ -55,6 +55,9 @@ fn a_passphrase_comes_from_a_file_or_the_environment() {
     let sandbox = Sandbox::with_model("");
     sandbox.write("secret.txt", "correct horse\nnot this line\n");
     sandbox.write("wrong.txt", "battery staple\n");
+    // One that is meant for the keys of other models is not in the way of a model's own.
+    let own = sandbox.shell("EFFACE_PASSPHRASE='correct horse' \"$0\" ledger checkpoint model");
+    own.ends_with(0);
     sandbox.json("key new operator.key --passphrase-file secret.txt");
     sandbox.run("release model --key operator.key").is_refusal(&["protected by a passphrase", "EFFACE_PASSPHRASE"]);
     sandbox
