@@ -1,5 +1,6 @@
 //! Certificates and the log: issuing, verifying, and proofs from a log of a million entries.
 
+use std::fmt::Write;
 use std::fs;
 
 use efface_core::loss;
@@ -41,7 +42,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
 
     let (mut releases, mut certificates, mut latest) = (Vec::new(), Vec::new(), None);
     for id in 0..RELEASES {
-        let ids = Selection::Ids(vec![efface_data::RowId::Integer(id as i64)]);
+        let ids = Selection::Ids(vec![efface_data::RowId::parse(&id.to_string())]);
         model.remove(&ids, Some(&format!("request-{id}")))?;
         let ReleaseAnswer::Published(report) = model.release(&mut noise, None)? else { anyhow::bail!("refused") };
         releases.push(report.seconds);
@@ -95,12 +96,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
 
 /// Rows of random bytes with a label that half depends on them.
 fn rows(noise: &mut NoiseSource) -> String {
-    let mut text: String = (0..DIM).map(|feature| format!("f{feature},")).collect();
-    text += "label\n";
+    let names: Vec<String> = (0..DIM).map(|feature| format!("f{feature}")).collect();
+    let mut text = names.join(",") + ",label\n";
     let mut bytes = [0; DIM];
     for _ in 0..ROWS {
         noise.fill(&mut bytes);
-        bytes.iter().for_each(|byte| text += &format!("{},", f64::from(*byte) / 255.0 - 0.5));
+        for byte in bytes {
+            let _ = write!(text, "{},", f64::from(byte) / 255.0 - 0.5);
+        }
         text += if u32::from(bytes[0]) + u32::from(bytes[1]) > 255 { "yes\n" } else { "no\n" };
     }
     text

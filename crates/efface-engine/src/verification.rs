@@ -17,6 +17,7 @@ use crate::error::EngineError;
 use crate::files::RELEASES;
 use crate::model_directory::ModelDirectory;
 use crate::releases::{CERTIFICATE_FILE, MODEL_FILE};
+use crate::requests::sha256_hex;
 use crate::revocation::REVOCATION_FILE;
 
 /// What was found in a directory.
@@ -55,7 +56,7 @@ impl ModelDirectory {
         let mut checks = vec![self.check_key(&key), check];
         for release in 1..=self.head.account.n_releases {
             checks.push(self.check_release(release, releases.get(&release), &key)?);
-            checks.extend(self.check_revocation(release, revocations.get(&release))?);
+            checks.extend(self.check_revocation(release, revocations.get(&release), &key)?);
         }
         let claim = self.model.claim();
         let mut measured = None;
@@ -167,7 +168,7 @@ impl ModelDirectory {
             }
             Err(error) => return failed(error.to_string()),
         };
-        if issued.is_some_and(|issued| crate::requests::sha256_hex(envelope.unverified_payload()) != *issued) {
+        if issued.is_some_and(|issued| sha256_hex(envelope.unverified_payload()) != *issued) {
             return failed("its certificate is not the one that was issued".into());
         }
         // What an earlier key signed cannot be verified; what it says of its file and its issuer can.
@@ -189,27 +190,38 @@ impl ModelDirectory {
         self.check_checkpoint(release, &envelope, key)
     }
 
-    /// A release that was withdrawn still says so: whoever uses the directory looks for the file. `logged` is the
-    /// withdrawal that the log names.
-    fn check_revocation(&self, release: usize, logged: Option<&String>) -> Result<Option<Check>, EngineError> {
+    /// A release that was withdrawn still says so where `predict` looks for it. `logged` is the withdrawal that the log
+    /// names.
+    fn check_revocation(
+        &self,
+        release: usize,
+        logged: Option<&String>,
+        key: &PublicKey,
+    ) -> Result<Option<Check>, EngineError> {
         if logged.is_none() && !self.head.ledger.revoked.contains(&release) {
             return Ok(None);
         }
-        let (revocation, model) = (self.file_of(release, REVOCATION_FILE)?, self.file_of(release, MODEL_FILE)?);
-        let digest = |text: &[u8]| Some(crate::requests::sha256_hex(Envelope::parse(text).ok()?.unverified_payload()));
-        Ok(Some(match revocation {
-            Some(text) if logged.is_none_or(|logged| digest(&text).as_ref() == Some(logged)) => {
-                Check::passed("revocation", format!("release {release} is withdrawn"))
-            }
-            Some(_) => {
-                let message = format!("release {release}: its withdrawal is not the one that was issued");
-                Check::failed("revocation", message)
-            }
-            None if model.is_none() => Check::passed("revocation", format!("release {release} is withdrawn and gone")),
-            None => {
-                Check::failed("revocation", format!("release {release} was withdrawn, and its withdrawal is not there"))
-            }
-        }))
+        let failed = |message: String| Ok(Some(Check::failed("revocation", format!("release {release}{message}"))));
+        let passed = |message: &str| Ok(Some(Check::passed("revocation", format!("release {release} {message}"))));
+        let Some(text) = self.file_of(release, REVOCATION_FILE)? else {
+            return match self.file_of(release, MODEL_FILE)? {
+                None => passed("is withdrawn and gone"),
+                Some(_) => failed(" was withdrawn, and its withdrawal is gone: predict would use it".into()),
+            };
+        };
+        let envelope = match Envelope::parse(&text) {
+            Ok(envelope) => envelope,
+            Err(error) => return failed(format!(": its withdrawal cannot be read: {error}")),
+        };
+        if logged.is_some_and(|logged| sha256_hex(envelope.unverified_payload()) != *logged) {
+            return failed(": its withdrawal is not the one that was issued".into());
+        }
+        let is_current = envelope.key_id() == key.id();
+        let evidence = Evidence { key: is_current.then_some(key), ..Evidence::default() };
+        match verify(&text, &evidence).checks.into_iter().find(|check| check.outcome == CheckOutcome::Failed) {
+            Some(check) => failed(format!(": its withdrawal: {}", check.message)),
+            None => passed("is withdrawn"),
+        }
     }
 
     fn file_of(&self, release: usize, name: &str) -> Result<Option<Vec<u8>>, EngineError> {

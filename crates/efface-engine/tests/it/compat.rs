@@ -107,7 +107,7 @@ fn a_directory_of_version_2_begins_a_log_when_it_is_opened() {
     assert_eq!((&start["kind"], &start["n_rows"]), (&"start".into(), &28.into()));
     let verified = model.verify(true).expect("rows");
     assert_eq!(verified.verdict, Verdict::Valid, "{verified:?}");
-    let unsigned = "release 1 is from before certificates were signed, or known from its file only";
+    let unsigned = "release 1 is from before certificates were signed";
     assert!(verified.checks.iter().any(|check| check.message == unsigned), "{verified:?}");
     model.certify_request("first", &folder.path("request.json")).expect_err("from before the log");
 

@@ -96,7 +96,7 @@ fn a_database_with_any_byte_altered_does_not_panic() {
 fn a_damaged_status_is_written_again_when_the_model_is_opened() {
     let folder = Folder::with_model();
     let before = Status::read(folder.model()).expect("readable");
-    for (sound, damaged) in [("\"l2\":", "\"lX\":"), ("\"n_rows\":60,", "\"n_rows\":90,")] {
+    for (sound, damaged) in [("\"l2\":", "\"lX\":"), ("\"n_rows\":60,\"n_removed\"", "\"n_rows\":90,\"n_removed\"")] {
         let mut bytes = folder.read("model/efface.db");
         let places: Vec<usize> =
             (0..bytes.len() - sound.len()).filter(|at| bytes[*at..].starts_with(sound.as_bytes())).collect();

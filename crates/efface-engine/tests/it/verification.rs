@@ -160,8 +160,10 @@ fn files_of_a_release_that_were_swapped_are_found() {
     let text = fs::read_to_string(&path).expect("text");
     fs::write(&path, text.replacen("payload", "Payload", 1)).expect("writable");
     is_found(&folder, &["release 2: "]);
-    // What was deleted by its owner is not wrong, and not checked.
     fs::remove_file(&path).expect("there");
+    is_found(&folder, &["release 2: its model is there without its certificate"]);
+    // What was deleted by its owner is not wrong, and not checked.
+    fs::remove_file(release(&folder, 2, "model.json")).expect("there");
     let report = verify(&folder);
     assert_eq!(report.verdict, Verdict::Valid);
     assert!(report.checks.iter().any(|check| check.message == "release 2: its files are not there any more"));
@@ -224,12 +226,12 @@ fn a_withdrawal_that_is_gone_or_another_one_is_found() {
     assert_eq!(report.checks.iter().filter(|check| check.message.ends_with("is withdrawn")).count(), 2);
     let kept = fs::read(&one.revocation).expect("there");
     fs::copy(&two.revocation, &one.revocation).expect("writable");
-    is_found(&folder, &["release 1: its withdrawal is not one of it"]);
+    is_found(&folder, &["release 1: its withdrawal is not the one that was issued"]);
     let text = String::from_utf8(kept).expect("text");
     let damaged = text.replacen("\"position\": 5", "\"position\": 4", 1);
     assert_ne!(damaged, text);
     fs::write(&one.revocation, damaged).expect("writable");
-    is_found(&folder, &["release 1: a proof for entry 4 in the place of 5"]);
+    is_found(&folder, &["release 1: its withdrawal: a proof for entry 4 in the place of 5"]);
     fs::remove_file(&one.revocation).expect("there");
     is_found(&folder, &["release 1 was withdrawn, and its withdrawal is gone: predict would use it"]);
 }
