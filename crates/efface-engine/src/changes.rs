@@ -10,6 +10,7 @@ use crate::checkpoint::CHANGES_PER_CHECKPOINT;
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
 use crate::row_source::{NewRows, RowSource};
+use crate::requests::numbered_change;
 use crate::selection::Selection;
 use crate::step::{Arrivals, Counts, Step, StepKind};
 
@@ -47,6 +48,9 @@ impl ModelDirectory {
         missing: Missing,
     ) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
+        if let Some(request_id) = request_id.filter(|id| numbered_change(id).is_some()) {
+            return Err(EngineError::RequestReserved { request_id: request_id.into() });
+        }
         let fingerprint = self.fingerprint(selection);
         if let Some(request_id) = request_id
             && let Some(past) = self.database.past_request(request_id)?

@@ -203,6 +203,12 @@ pub enum EngineError {
     /// A request names nothing to remove.
     #[error("no row to change was named")]
     NothingNamed,
+    /// A request id is of the form that requests without one get.
+    #[error("request id `{request_id}` is reserved: requests without an id of their own are called change-N")]
+    RequestReserved {
+        /// The request id.
+        request_id: String,
+    },
     /// A request id was used before for another request.
     #[error("request id `{request_id}` was used before, for other rows")]
     RequestReused {

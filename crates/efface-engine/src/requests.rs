@@ -40,7 +40,7 @@ impl ModelDirectory {
             return Err(EngineError::Exists { path: out.into() });
         }
         let unknown = || EngineError::NoSuchRequest { request_id: request_id.into() };
-        let numbered = || request_id.strip_prefix("change-")?.parse().ok();
+        let numbered = || numbered_change(request_id);
         let change = self.database.change_of_request(request_id)?.or_else(numbered).ok_or_else(unknown)?;
         let (log, logged) = self.database.entry_of_change(&self.head.ledger.log, change)?.ok_or_else(unknown)?;
         let Event::Removal(removal) = logged.entry.event.clone() else { return Err(unknown()) };
@@ -97,6 +97,11 @@ impl ModelDirectory {
         let sequence = self.database.release(release)?.and_then(|entry| entry.sequence);
         Ok(sequence.is_none_or(|sequence| sequence < change))
     }
+}
+
+/// The number in `change-N`, as requests without an id of their own are called.
+pub(crate) fn numbered_change(request_id: &str) -> Option<u64> {
+    request_id.strip_prefix("change-")?.parse().ok()
 }
 
 pub(crate) fn sha256(bytes: &[u8]) -> Hash {

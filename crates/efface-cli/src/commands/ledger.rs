@@ -62,7 +62,8 @@ fn finish(model: ModelDirectory, text: &str, out: Option<&Path>, what: &str, out
         }
         return output.show(&LedgerReport { out, text: Some(text) }, "", &[]);
     };
-    std::fs::write(path, text).with_context(|| path.display().to_string())?;
+    let new = std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    new.with_context(|| path.display().to_string())?;
     output.show(&LedgerReport { out, text: None }, &format!("wrote the {what} to {}", path.display()), &[])
 }
 

@@ -128,3 +128,14 @@ fn requests_of_a_lost_log_are_certified() {
     published(model.release(&mut randomness(), None).expect("writable"));
     assert_eq!(state(&folder, &mut model, "waiting"), (RequestState::Covered, Some(2)));
 }
+
+/// `change-1` names the first change; a request of that name would be taken for it.
+#[test]
+fn the_names_of_requests_without_an_id_are_reserved() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    let error = model.remove(&ids(&["row-17"]), Some("change-1")).expect_err("reserved").to_string();
+    assert!(error.starts_with("request id `change-1` is reserved"), "{error}");
+    model.remove(&ids(&["row-17"]), Some("change-of-address")).expect("not a number");
+    assert_eq!(state(&folder, &mut model, "change-of-address"), (RequestState::Applied, None));
+}
