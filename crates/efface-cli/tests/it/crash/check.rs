@@ -111,7 +111,7 @@ impl Check for Interrupted<'_> {
         side.world.compare(opened.files())?;
         check_copies(&opened, claims.n_releases)?;
         if self.setup.witness {
-            witness::check_in_step(&opened, &side.world, &claims)?;
+            witness::check_in_step(&opened, &side.world, &claims, log_size)?;
         }
         if let Some(backup) = self.backup.filter(|_| acknowledged) {
             witness::check_remembers(image, backup, &side.world, claims.n_releases)?;

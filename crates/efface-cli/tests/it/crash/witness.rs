@@ -11,11 +11,12 @@ struct Knowledge {
     changes: usize,
     suppressed: usize,
     releases: usize,
+    entries: u64,
 }
 
 impl Knowledge {
     fn read(text: &str) -> Option<Self> {
-        let mut knowledge = Self { changes: 0, suppressed: 0, releases: 0 };
+        let mut knowledge = Self { changes: 0, suppressed: 0, releases: 0, entries: 0 };
         for line in text.lines().skip(1) {
             // The last word of every line is its checksum.
             let mut words: Vec<&str> = line.split(' ').collect();
@@ -26,6 +27,7 @@ impl Knowledge {
                     knowledge.suppressed += digests.len();
                 }
                 ["release", releases, _account] => knowledge.releases = releases.parse().ok()?,
+                ["ledger", _log, entries] => knowledge.entries = entries.parse().ok()?,
                 _ => return None,
             }
         }
@@ -34,11 +36,15 @@ impl Knowledge {
 }
 
 /// The witness says what the model says.
-pub(crate) fn check_in_step(image: &Image, world: &World, claims: &Claims) -> Result<(), String> {
+pub(crate) fn check_in_step(image: &Image, world: &World, claims: &Claims, log_size: u64) -> Result<(), String> {
     let text = image.content(WITNESS).and_then(|bytes| std::str::from_utf8(bytes).ok()).ok_or("no witness")?;
     let known = Knowledge::read(text).ok_or_else(|| format!("a witness that is not understood: {text}"))?;
-    let wanted =
-        Knowledge { changes: world.n_changes(), suppressed: world.n_suppressed(), releases: claims.n_releases };
+    let wanted = Knowledge {
+        changes: world.n_changes(),
+        suppressed: world.n_suppressed(),
+        releases: claims.n_releases,
+        entries: log_size,
+    };
     ensure(known == wanted, || format!("the witness knows {known:?} where {wanted:?} is expected"))
 }
 
