@@ -87,6 +87,10 @@ fn residual(c: &ReleaseCertificate) -> Result<String, String> {
 /// `μ = r/s` under mechanism `release`, `‖∇L_b‖/σ` under `objective`.
 fn mu(c: &ReleaseCertificate) -> Result<String, String> {
     if c.noise_std == 0.0 {
+        // One Newton step is exact where the curvature does not change; elsewhere noise has to hide what is left.
+        if c.loss != "squared" {
+            return Err(format!("without noise removal must be exact, which it is not for the {} loss", c.loss));
+        }
         let nothing = c.mu == 0.0 && c.mu_total == 0.0 && c.mu_limit == 0.0;
         return if nothing {
             Ok("no noise, and nothing is claimed to be hidden by it".into())

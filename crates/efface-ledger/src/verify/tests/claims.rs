@@ -55,6 +55,9 @@ fn a_claim_of_another_law_that_is_too_good_fails_too() {
     fails(&check(&release_of(Kind::Objective, |c| c.mu *= 1.0 - 1e-9)), "mu", "over a noise of");
     let hidden = |c: &mut ReleaseCertificate| (c.mu, c.mu_total, c.mu_limit) = (0.1, 0.1, 0.1);
     fails(&check(&release_of(Kind::Exact, hidden)), "mu", "without noise mu must be 0");
+    // Nothing hides what a Newton step leaves of a loss whose curvature changes.
+    let exact = check(&release_of(Kind::Exact, |c| c.loss = "logistic".into()));
+    fails(&exact, "mu", "removal must be exact, which it is not for the logistic loss");
 }
 
 #[test]
