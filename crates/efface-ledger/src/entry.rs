@@ -105,6 +105,12 @@ pub fn request_commitment(salt: &str, id: &str) -> String {
     hex::encode(hasher.finalize())
 }
 
+/// Whether a text is a salt. Of another length it could be cut differently from the id that follows it, and one
+/// commitment opened to two ids.
+pub(crate) fn is_salt(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 impl Event {
     /// Which change of the model it is, where it is one.
     pub fn change(&self) -> Option<u64> {

@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use crate::certificate::{ReleaseCertificate, tags};
+use crate::entry::is_salt;
 
 /// Whether every tag is one that this version knows.
 pub(super) fn known(c: &ReleaseCertificate) -> Check {
@@ -100,6 +101,10 @@ fn requests_fit(c: &ReleaseCertificate) -> Result<String, String> {
             since.n_removed,
             c.n_removed
         ));
+    }
+    if let Some(request) = c.requests.iter().find(|request| request.salt.as_deref().is_some_and(|salt| !is_salt(salt)))
+    {
+        return Err(format!("the salt of request {} must be 64 hexadecimal digits", request.id));
     }
     let exposure = exposure(since.release.is_some(), since.n_people);
     if since.exposure != exposure {

@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 
 use self::log::Expected;
 use crate::certificate::{Predicate, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate};
-use crate::entry::{Change, Entry, Event, request_commitment};
+use crate::entry::{Change, Entry, Event, is_salt, request_commitment};
 use crate::envelope::{Envelope, EnvelopeError, PAYLOAD_TYPE};
 use crate::key::PublicKey;
 use crate::statement::{Statement, StatementError, Subject};
@@ -251,6 +251,9 @@ fn request(subject: &[Subject], c: &RequestCertificate) -> (Check, Vec<Expected>
         None => Check::unsupported("request", format!("state `{}` is not known to this version", c.state)),
         Some(_) if !names_itself => {
             Check::failed("request", "what it says of the request is not what it is issued for")
+        }
+        Some(_) if c.request.salt.as_deref().is_some_and(|salt| !is_salt(salt)) => {
+            Check::failed("request", "its salt must be 64 hexadecimal digits")
         }
         Some(state) if (state == RequestState::Covered) != c.release.is_some() => {
             Check::failed("request", format!("`{}` and release {:?} contradict each other", c.state, c.release))

@@ -157,6 +157,20 @@ fn a_request_certificate_fits_what_it_is_issued_for() {
     assert_eq!(unknown.verdict, Verdict::Unsupported);
 }
 
+/// The log's commitment is a hash over salt and id, one after the other: a salt that is a digit longer would open it to
+/// an id that is a digit shorter.
+#[test]
+fn a_commitment_is_opened_to_one_id_only() {
+    let shifted = |request: &mut crate::certificate::CoveredRequest| {
+        let salt = request.salt.take().expect("a named request");
+        request.salt = Some(format!("{salt}{}", &request.id[..1]));
+        request.id.remove(0);
+    };
+    fails(&check(&request(|c| shifted(&mut c.request))), "request", "its salt must be 64 hexadecimal digits");
+    let release = check(&release(|c| shifted(&mut c.requests[0])));
+    fails(&release, "requests", "the salt of request icket-77 must be 64 hexadecimal digits");
+}
+
 /// Each of these is what the entry of the request says: it is neither what was issued nor in the log.
 #[test]
 fn a_request_certificate_does_not_speak_of_another_request() {
