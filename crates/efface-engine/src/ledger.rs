@@ -30,7 +30,7 @@ pub(crate) struct Certified {
     pub(crate) entry: Entry,
 }
 
-/// Begins the log of a directory that has none, and notes a change of the key that signs to one that is named.
+/// Begins the log of a directory that has none, signed by the key that is named or by one of its own.
 pub(crate) fn prepare(
     path: &Path,
     database: &mut Database,
@@ -39,23 +39,18 @@ pub(crate) fn prepare(
     passphrase: Option<&Passphrase>,
 ) -> Result<(), EngineError> {
     signing::make_own_key_private(path)?;
-    let named = named.map(|key| std::fs::canonicalize(key).map_err(EngineError::io(key))).transpose()?;
-    if !head.ledger.log.is_empty() && (named.is_none() || named == database.key()?) {
+    if !head.ledger.log.is_empty() {
         return Ok(());
     }
+    let named = named.map(absolute).transpose()?;
     let public = match &named {
         Some(key) => signing::named_key(key, passphrase)?,
         None => signing::own_key(path, &head.model)?,
     };
     let mut changed = head.clone();
-    changed.ledger.key_id = public.id();
-    let event = if head.ledger.log.is_empty() {
-        changed.ledger.log = random_name()?;
-        let n_rows = database.ask(|c| c.query_row("SELECT count(*) FROM rows", [], |row| row.get(0)))?;
-        Event::Start { model: head.model.clone(), key_id: public.id(), n_rows, changes: head.sequence }
-    } else {
-        Event::Key { key_id: public.id() }
-    };
+    (changed.ledger.key_id, changed.ledger.log) = (public.id(), random_name()?);
+    let n_rows = database.ask(|c| c.query_row("SELECT count(*) FROM rows", [], |row| row.get(0)))?;
+    let event = Event::Start { model: head.model.clone(), key_id: public.id(), n_rows, changes: head.sequence };
     let entry = Entry::new(timestamp(now()), event);
     database.commit(|tables| {
         named.as_ref().map_or(Ok(()), |key: &PathBuf| put(tables, "key", key))?;
@@ -64,6 +59,10 @@ pub(crate) fn prepare(
     })?;
     *head = changed;
     Ok(())
+}
+
+fn absolute(key: &Path) -> Result<PathBuf, EngineError> {
+    std::fs::canonicalize(key).map_err(EngineError::io(key))
 }
 
 /// Another log, to begin because entries of the one before were lost: somebody may have a checkpoint with them.
@@ -108,6 +107,22 @@ fn random_name() -> Result<String, EngineError> {
 }
 
 impl ModelDirectory {
+    /// Notes a change of the key that signs to one that is named. Only in a log of which nothing is known to be lost: the
+    /// entry would take the place of one that somebody has a checkpoint of.
+    pub(crate) fn sign_with(&mut self, named: Option<&Path>) -> Result<(), EngineError> {
+        let Some(named) = named.map(absolute).transpose()? else { return Ok(()) };
+        if Some(&named) == self.database.key()?.as_ref() {
+            return Ok(());
+        }
+        let key_id = signing::public_key_of(&named)?.id();
+        let entry = Entry::new(timestamp(now()), Event::Key { key_id: key_id.clone() });
+        self.commit_head(|tables, head| {
+            put(tables, "key", &named)?;
+            head.ledger.key_id = key_id;
+            ledger::append(tables, &mut head.ledger, &entry)
+        })
+    }
+
     /// The next place in the log.
     pub(crate) fn next_position(&self) -> LogPosition {
         LogPosition { origin: self.origin(), position: self.head.ledger.size }

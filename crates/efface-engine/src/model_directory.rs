@@ -155,6 +155,7 @@ impl ModelDirectory {
         revocation::finish(&this.path, this.head.account.n_releases, &this.head.ledger.revoked)?;
         this.count_found_releases()?;
         this.catch_up_with_witness()?;
+        this.sign_with(options.key.as_deref())?;
         this.checkpoint()?;
         this.mended = this.database.mended()?.split_off(n_mended);
         this.correct_status()?;

@@ -4,7 +4,7 @@ use std::fs;
 
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
-use efface_engine::{EngineError, ModelDirectory, OpenOptions, RowSource, Status};
+use efface_engine::{EngineError, ModelDirectory, OpenOptions, RowSource, Status, make_key};
 use efface_ledger::envelope::Envelope;
 use efface_ledger::key::SigningKey;
 
@@ -278,6 +278,31 @@ fn releases_that_the_account_forgot_are_counted() {
     assert!(status.mu_total.get() >= spent && status.mu_total.get() < spent * (1.0 + 1e-9), "{spent} {status:?}");
     assert_eq!(mended(&folder), [("releases were newer than the database".into(), 0)]);
     assert_eq!(published(model.release(&mut randomness(), None).expect("writable")).release, 4);
+}
+
+/// A key was named when an old directory was opened, and the entry that notes it took the place of one that the witness
+/// knew of: two checkpoints of one log contradicted each other.
+#[test]
+fn a_change_of_the_key_does_not_fork_a_log_that_lost_entries() {
+    let folder = Folder::new();
+    folder.try_train(&table(0..60), squared(), "model", Some("witness")).expect("trainable");
+    let mut model = folder.open();
+    model.remove(&ids(&["row-1"]), Some("ticket-1")).expect("removable");
+    model.close().expect("writable");
+    folder.copy("backup");
+    let mut model = folder.open();
+    model.certify_request("ticket-1", &folder.path("certificate")).expect("writable");
+    let lost = model.ledger_checkpoint().expect("signed");
+    model.close().expect("writable");
+    folder.restore("backup", "");
+    make_key(&folder.path("key"), "operator", None).expect("writable");
+    let options = OpenOptions { key: Some(folder.path("key")), ..OpenOptions::default() };
+    let model = ModelDirectory::open_with(folder.model(), &options).expect("a model");
+    let origin = |checkpoint: &str| checkpoint.lines().next().map(ToOwned::to_owned);
+    let now = model.ledger_checkpoint().expect("signed");
+    assert_ne!(origin(&now), origin(&lost), "{now} {lost}");
+    assert!(now.contains("— operator "), "{now}");
+    assert_eq!(mended(&folder), [("the directory was older than its witness".into(), 0)]);
 }
 
 #[test]
