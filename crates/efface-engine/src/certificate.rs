@@ -113,9 +113,21 @@ impl ModelDirectory {
         })
     }
 
+    /// The release before the next one. The account may count later ones than the database lists, after a backup: then
+    /// nothing is known of the latest but its number.
+    pub(crate) fn previous_release(&self) -> Result<Option<ReleaseEntry>, EngineError> {
+        let (release, listed) = (self.head.account.n_releases, self.database.latest_release()?);
+        if release == 0 || listed.as_ref().is_some_and(|listed| listed.release >= release) {
+            return Ok(listed);
+        }
+        let certified = self.head.account.certified;
+        let (time, n_removed, distance_bound, certificate, sequence) = (None, 0, 0.0, None, None);
+        Ok(Some(ReleaseEntry { release, time, n_removed, distance_bound, certified, certificate, sequence }))
+    }
+
     /// Requests since the release before, and what an observer of both releases could learn.
     fn since_previous(&self) -> Result<(Vec<CoveredRequest>, SincePrevious), EngineError> {
-        let previous = self.database.latest_release()?;
+        let previous = self.previous_release()?;
         let known = previous.as_ref().and_then(|previous| previous.sequence).unwrap_or(0);
         let mut requests = Vec::new();
         let (mut n_removed, mut n_corrected, mut n_added) = (0, 0, 0);

@@ -9,8 +9,8 @@ use crate::change_report::ChangeReport;
 use crate::checkpoint::CHANGES_PER_CHECKPOINT;
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
-use crate::row_source::{NewRows, RowSource};
 use crate::requests::numbered_change;
+use crate::row_source::{NewRows, RowSource};
 use crate::selection::Selection;
 use crate::step::{Arrivals, Counts, Step, StepKind};
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use efface_core::noise::NoiseSource;
-use efface_data::hex;
+use efface_data::{IdDigest, hex};
 use efface_ledger::certificate::{LogPosition, Predicate};
 use efface_ledger::checkpoint::Checkpoint;
 use efface_ledger::consistency::ConsistencyFile;
@@ -55,6 +55,10 @@ pub(crate) fn prepare(
     database.commit(|tables| {
         named.as_ref().map_or(Ok(()), |key: &PathBuf| put(tables, "key", key))?;
         ledger::append(tables, &mut changed.ledger, &entry)?;
+        if changed.account.n_releases > 0 {
+            // Who left since the latest release was not kept: somebody may have, and be alone.
+            ledger::touch(tables, &mut changed.ledger, std::iter::once(IdDigest([0; IdDigest::BYTES])))?;
+        }
         changed.write(tables)
     })?;
     *head = changed;

@@ -150,6 +150,7 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
     head.chain = head.chain.after(&intent, &database.keys_at(&leaving)?, &[]);
     head.n_removed += again.len();
     head.class_counts = rows.count_classes(head.class_counts.len())?;
+    let releases_lost = other.account.n_releases > head.account.n_releases;
     head.account = most_spent(head.account, other.account);
     let plan = TrainingPlan::new(settings.config.clone())?;
     let trained = plan.train(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?;
@@ -184,6 +185,9 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
                 ledger::append(tables, head, &Entry::new(timestamp(now()), Event::Removal(change)))?;
             }
             ledger::touch(tables, head, removed_keys.iter().map(RowKeys::person))?;
+            if releases_lost {
+                ledger::count_one(tables, head)?;
+            }
             Mending::write_all(&mended, tables)
         })
     })?;
@@ -241,8 +245,7 @@ impl ModelDirectory {
             this.commit_state(|tables, head| {
                 found.iter().try_for_each(|found| found.entry.insert(tables))?;
                 restart(tables, head, &log)?;
-                // Who left before these releases and who after is not known: nobody counts.
-                ledger::untouch(tables, head)?;
+                ledger::count_one(tables, head)?;
                 Mending::write_all(&mended, tables)
             })
         })
@@ -284,6 +287,7 @@ impl ModelDirectory {
     ) -> Result<(), EngineError> {
         let again = positions_of_removed(&self.database, unknown)?;
         let mended = note(&self.database, "the directory was older than its witness", again.len(), 0)?;
+        let releases_lost = account.n_releases > self.head.account.n_releases;
         self.head.sequence = self.head.sequence.max(sequence);
         let (log, earlier) = (NewLog::new(&self.head.model, self.head.sequence)?, self.head.ledger.log.clone());
         self.transaction(|this| {
@@ -296,7 +300,16 @@ impl ModelDirectory {
             if !again.is_empty() {
                 this.remove_positions(&again, 0, None)?;
             }
-            this.database.commit(|tables| unknown.iter().try_for_each(|digest| index::suppress(tables, *digest)))
+            let mut head = this.head.clone();
+            this.database.commit(|tables| {
+                if releases_lost {
+                    ledger::count_one(tables, &mut head.ledger)?;
+                    head.write(tables)?;
+                }
+                unknown.iter().try_for_each(|digest| index::suppress(tables, *digest))
+            })?;
+            this.head = head;
+            Ok(())
         })?;
         self.checkpoint()
     }

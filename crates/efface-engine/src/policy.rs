@@ -46,7 +46,7 @@ impl ModelDirectory {
     pub(crate) fn held_back(&self) -> Result<Option<HeldBack>, EngineError> {
         let ReleasePolicy { min_removals, every_seconds } = self.policy();
         let n_people = self.head.ledger.n_people;
-        let Some(previous) = self.database.latest_release()? else { return Ok(None) };
+        let Some(previous) = self.previous_release()? else { return Ok(None) };
         let due = every_seconds.zip(previous.time).map(|(every, previous)| previous.saturating_add(every));
         let free = min_removals.is_none() && every_seconds.is_none();
         let enough = min_removals.is_some_and(|least| n_people >= least);

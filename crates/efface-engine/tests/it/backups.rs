@@ -4,7 +4,9 @@ use std::fs;
 
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
-use efface_engine::{EngineError, ModelDirectory, OpenOptions, RowSource, Status, make_key};
+use efface_engine::{
+    EngineError, ModelDirectory, OpenOptions, ReleaseAnswer, ReleasePolicy, RowSource, Status, make_key,
+};
 use efface_ledger::envelope::Envelope;
 use efface_ledger::key::SigningKey;
 
@@ -303,6 +305,41 @@ fn a_change_of_the_key_does_not_fork_a_log_that_lost_entries() {
     assert_ne!(origin(&now), origin(&lost), "{now} {lost}");
     assert!(now.contains("— operator "), "{now}");
     assert_eq!(mended(&folder), [("the directory was older than its witness".into(), 0)]);
+}
+
+/// Who left between a release that the database had forgotten and the next one is not known. It was certified that
+/// nobody had, and no policy made the next release wait.
+#[test]
+fn whoever_left_around_a_forgotten_release_counts_as_alone() {
+    let folder = Folder::with_model();
+    published(folder.open().release(&mut randomness(), None).expect("writable"));
+    folder.copy("backup");
+    let mut model = folder.open();
+    model.remove(&ids(&["row-10", "row-11", "row-12"]), None).expect("removable");
+    published(model.release(&mut randomness(), None).expect("writable"));
+    model.remove(&ids(&["row-13"]), None).expect("removable");
+    model.close().expect("writable");
+    for part in ["efface.db", "state"] {
+        folder.restore("backup", part);
+    }
+    let mut model = folder.open();
+    model.set_policy(ReleasePolicy { min_removals: Some(2), every_seconds: None }).expect("writable");
+    match model.release(&mut randomness(), None).expect("writable") {
+        ReleaseAnswer::HeldBack(held_back) => assert_eq!(held_back.n_people, 1),
+        other => panic!("{other:?}"),
+    }
+    model.set_policy(ReleasePolicy::default()).expect("writable");
+    let report = published(model.release(&mut randomness(), None).expect("writable"));
+    assert_eq!((report.release, &*report.exposure), (3, "one-person"));
+}
+
+/// The database does not list the release that the witness knows of: it was certified that there had been none.
+#[test]
+fn a_release_that_only_the_witness_knows_is_a_release_before() {
+    let folder = with_backup(Some("witness"));
+    folder.restore("backup", "");
+    let report = published(folder.open().release(&mut randomness(), None).expect("writable"));
+    assert_eq!((report.release, &*report.exposure), (2, "one-person"));
 }
 
 #[test]

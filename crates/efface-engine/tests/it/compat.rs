@@ -235,3 +235,12 @@ fn rows_of_version_1_that_do_not_fit_are_named() {
     folder.write("model/rows.bin", &good);
     knows_all_that_it_knew(&folder);
 }
+
+/// Who left after the latest release and before the log began is not in the log. It was certified that nobody had.
+#[test]
+fn whoever_left_before_the_log_began_counts_as_alone() {
+    for version in [1, 2] {
+        let report = published(kept(version).open().release(&mut randomness(), None).expect("writable"));
+        assert_eq!((report.release, &*report.exposure), (2, "one-person"), "version {version}");
+    }
+}

@@ -110,6 +110,9 @@ fn requests_fit(c: &ReleaseCertificate) -> Result<String, String> {
     if since.exposure != exposure {
         return Err(format!("with {} people that is `{exposure}`, stated is `{}`", since.n_people, since.exposure));
     }
+    if since.release.is_none() && c.release > 1 {
+        return Err(format!("release {} has a release before it, and names none", c.release));
+    }
     if since.release.is_some_and(|previous| previous >= c.release)
         || c.revoked.iter().any(|revoked| *revoked >= c.release)
     {

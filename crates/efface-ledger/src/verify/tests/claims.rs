@@ -156,6 +156,10 @@ fn requests_and_what_left_add_up() {
     refused(|c| c.since_previous.exposure = "nobody-left".into(), "requests", "that is `several-together`");
     refused(|c| c.since_previous.n_people = 1, "requests", "with 1 people that is `one-person`");
     refused(|c| c.since_previous.release = None, "requests", "that is `no-previous-release`");
+    let first = |c: &mut ReleaseCertificate| {
+        (c.since_previous.release, c.since_previous.exposure) = (None, "no-previous-release".into());
+    };
+    refused(first, "requests", "release 3 has a release before it, and names none");
     refused(|c| c.since_previous.release = Some(3), "requests", "release 3 speaks of releases that come after it");
     refused(|c| c.revoked.push(3), "requests", "release 3 speaks of releases that come after it");
 }
