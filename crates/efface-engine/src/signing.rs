@@ -73,8 +73,12 @@ pub fn public_key_of(path: &Path) -> Result<PublicKey, EngineError> {
         let key = Database::open_to_read(path)?.key()?.unwrap_or_else(|| path.join(OWN_KEY));
         return read_public(&public_key_path(&key));
     }
+    // The file that was named, where it is one: what lies beside it may be anybody's.
     let beside = public_key_path(path);
-    read_public(if beside.is_file() { &beside } else { path })
+    match read_public(path) {
+        Err(_) if beside.is_file() => read_public(&beside),
+        named => named,
+    }
 }
 
 fn read_public(path: &Path) -> Result<PublicKey, EngineError> {

@@ -1,7 +1,7 @@
 //! What became of a request: applied, covered or pending, certified.
 
 use efface_core::noise::NoiseSource;
-use efface_engine::{ModelDirectory, RowSource};
+use efface_engine::{ModelDirectory, RowSource, make_key, public_key_of};
 use efface_ledger::certificate::RequestState;
 
 use crate::models::{Folder, certificate, check, digest, files, ids, json, published, randomness, subjects, table};
@@ -138,4 +138,15 @@ fn the_names_of_requests_without_an_id_are_reserved() {
     assert!(error.starts_with("request id `change-1` is reserved"), "{error}");
     model.remove(&ids(&["row-17"]), Some("change-of-address")).expect("not a number");
     assert_eq!(state(&folder, &mut model, "change-of-address"), (RequestState::Applied, None));
+}
+
+/// A public key was named, and another one beside it, with one more `.pub` to its name, was taken.
+#[test]
+fn the_public_key_that_is_named_is_the_one_that_checks() {
+    let folder = Folder::new();
+    let trusted = make_key(&folder.path("trusted"), "trusted", None).expect("writable");
+    let other = make_key(&folder.path("other"), "other", None).expect("writable");
+    folder.write("trusted.pub.pub", format!("{other}\n"));
+    assert_eq!(public_key_of(&folder.path("trusted.pub")).expect("a key"), trusted);
+    assert_eq!(public_key_of(&folder.path("trusted")).expect("a key"), trusted);
 }
