@@ -60,5 +60,10 @@ pub(super) fn passphrase(args: &PassphraseArgs) -> anyhow::Result<Option<Passphr
         None => std::env::var("EFFACE_PASSPHRASE").ok(),
     };
     let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
-    Ok(text.map(first_line).filter(|text| !text.is_empty()).map(Passphrase::new))
+    let passphrase = text.map(first_line).filter(|text| !text.is_empty());
+    // Whoever names a file wants the key protected.
+    if let (Some(file), None) = (&args.passphrase_file, &passphrase) {
+        anyhow::bail!("{}: the first line must be the passphrase, and is empty", file.display());
+    }
+    Ok(passphrase.map(Passphrase::new))
 }

@@ -128,3 +128,14 @@ fn noise_may_be_left_out_for_the_squared_loss_only() {
     sandbox.json(&format!("{train} 0 --out exact"));
     sandbox.refuses(&format!("{train} -1 --out model"), &["noise-std must be positive and finite, got `-1`"]);
 }
+
+/// A key was made without protection when the file with its passphrase was empty.
+#[test]
+fn an_empty_passphrase_file_makes_no_key() {
+    let sandbox = Sandbox::new();
+    for content in ["", "\n", "\nsecond line\n"] {
+        sandbox.write("passphrase", content);
+        sandbox.refuses("key new key --passphrase-file passphrase", &["the first line must be the passphrase"]);
+        assert!(!sandbox.exists("key") && !sandbox.exists("key.pub"));
+    }
+}
