@@ -7,6 +7,7 @@
 //! | database and state | rows that they have as present are overwritten | removing those again, and training again |
 //! | database | a state that knows a later change, or its own state gone | removing again what the state says was removed, and training again |
 //! | all but the releases | a release that the account does not count | counting what its certificate says it spent |
+//! | all but the withdrawals | one that the database does not know | counting it as withdrawn |
 //! | everything | the witness knows more | removing again what the witness says was removed |
 //!
 //! What releases have spent is the most that any part remembers.
@@ -345,7 +346,12 @@ pub(crate) fn most_spent(one: ReleaseAccount, other: ReleaseAccount) -> ReleaseA
 }
 
 /// What was mended so far and now.
-fn note(database: &Database, found: &str, n_removed_again: usize, n_lost: usize) -> Result<Vec<Mending>, EngineError> {
+pub(crate) fn note(
+    database: &Database,
+    found: &str,
+    n_removed_again: usize,
+    n_lost: usize,
+) -> Result<Vec<Mending>, EngineError> {
     let mut mended = database.mended()?;
     mended.push(Mending { time: now(), found: found.into(), n_removed_again, n_lost });
     Ok(mended)

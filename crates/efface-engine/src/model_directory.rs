@@ -154,6 +154,7 @@ impl ModelDirectory {
         releases::finish_publication(&this.path, this.head.account.n_releases)?;
         revocation::finish(&this.path, this.head.account.n_releases, &this.head.ledger.revoked)?;
         this.count_found_releases()?;
+        this.count_found_revocations()?;
         this.catch_up_with_witness()?;
         this.sign_with(options.key.as_deref())?;
         this.checkpoint()?;

@@ -7,9 +7,11 @@ use efface_ledger::statement::Subject;
 use serde::Serialize;
 
 use crate::certificate::SOFTWARE;
-use crate::database::{ledger, now, timestamp};
+use crate::database::{Mending, ledger, now, timestamp};
 use crate::error::EngineError;
 use crate::files::{self, RELEASES};
+use crate::ledger::{NewLog, restart};
+use crate::mending;
 use crate::model_directory::ModelDirectory;
 use crate::releases::MODEL_FILE;
 use crate::requests::sha256;
@@ -47,6 +49,25 @@ pub struct RevocationReport {
 }
 
 impl ModelDirectory {
+    /// Counts withdrawals that are there and that the database does not know of: it was restored, they were not. Entries
+    /// of the log are lost with them.
+    pub(crate) fn count_found_revocations(&mut self) -> Result<(), EngineError> {
+        let file = |release: &usize| self.path.join(RELEASES).join(release.to_string()).join(REVOCATION_FILE);
+        let unknown = |release: &usize| !self.head.ledger.revoked.contains(release) && file(release).exists();
+        let found: Vec<usize> = (1..=self.head.account.n_releases).filter(unknown).collect();
+        if found.is_empty() {
+            return Ok(());
+        }
+        let mended = mending::note(&self.database, "withdrawals were newer than the database", 0, 0)?;
+        let log = NewLog::new(&self.head.model, self.head.sequence)?;
+        self.commit_head(|tables, head| {
+            head.ledger.revoked.extend(&found);
+            head.ledger.revoked.sort_unstable();
+            restart(tables, &mut head.ledger, &log)?;
+            Mending::write_all(&mended, tables)
+        })
+    }
+
     /// Withdraws release k. Its files stay; `predict` does not use it any more.
     pub fn revoke(&mut self, release: usize, reason: Option<String>) -> Result<RevocationReport, EngineError> {
         let n_releases = self.head.account.n_releases;

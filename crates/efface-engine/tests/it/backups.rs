@@ -333,6 +333,30 @@ fn whoever_left_around_a_forgotten_release_counts_as_alone() {
     assert_eq!((report.release, &*report.exposure), (3, "one-person"));
 }
 
+/// A withdrawal was forgotten with the database and lay in its folder all the same: the log went on from before it, past a
+/// checkpoint that somebody had, and later certificates did not list it.
+#[test]
+fn a_withdrawal_that_the_database_forgot_is_counted() {
+    let folder = Folder::with_model();
+    published(folder.open().release(&mut randomness(), None).expect("writable"));
+    folder.copy("backup");
+    let mut model = folder.open();
+    model.revoke(1, None).expect("writable");
+    let lost = model.ledger_checkpoint().expect("signed");
+    model.close().expect("writable");
+    folder.restore("backup", "efface.db");
+    let mut model = folder.open();
+    let error = model.revoke(1, None).expect_err("revoked").to_string();
+    assert!(error.contains("release 1 is revoked already"), "{error}");
+    published(model.release(&mut randomness(), None).expect("writable"));
+    let origin = |checkpoint: &str| checkpoint.lines().next().map(ToOwned::to_owned);
+    assert_ne!(origin(&model.ledger_checkpoint().expect("signed")), origin(&lost));
+    assert!(model.verify(false).expect("readable").verdict == efface_ledger::verify::Verdict::Valid);
+    assert_eq!(mended(&folder), [("withdrawals were newer than the database".into(), 0)]);
+    drop(model);
+    assert_eq!(folder.open().mended_at_opening().len(), 0);
+}
+
 /// The database does not list the release that the witness knows of: it was certified that there had been none.
 #[test]
 fn a_release_that_only_the_witness_knows_is_a_release_before() {
