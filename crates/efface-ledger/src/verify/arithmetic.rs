@@ -137,7 +137,8 @@ fn limit(c: &ReleaseCertificate) -> Result<String, String> {
     let follows = match &*c.law {
         _ if c.noise_std == 0.0 => epsilon == 0.0 && delta == 0.0,
         "gamma" => c.mu_limit <= epsilon && delta == 0.0,
-        _ => proves(epsilon, c.mu_limit, delta),
+        // A Gaussian proves no δ of 0, however small the least double that is above the true one.
+        _ => delta > 0.0 && proves(epsilon, c.mu_limit, delta),
     };
     if follows {
         return Ok(format!("{:e} of {:e} is spent", c.mu_total, c.mu_limit));

@@ -60,6 +60,21 @@ fn a_claim_of_another_law_that_is_too_good_fails_too() {
     fails(&exact, "mu", "removal must be exact, which it is not for the logistic loss");
 }
 
+/// The true δ of a small μ is below every double, and it was taken for 0: pure ε from Gaussian noise.
+#[test]
+fn gaussian_noise_proves_no_pure_epsilon() {
+    let pure = |c: &mut ReleaseCertificate| {
+        let factor = 1e-3;
+        for value in [&mut c.gradient_residual, &mut c.distance_bound, &mut c.mu, &mut c.mu_total] {
+            *value *= factor;
+        }
+        c.spent_before.distance_squares *= factor * factor;
+        (c.mu_limit, c.epsilon_spent, c.promise.delta, c.delta) = (1e-3, 1.0, 0.0, 0.0);
+        c.curve.clear();
+    };
+    refused(pure, "limit", "does not follow from the promise (1, 0)");
+}
+
 #[test]
 fn what_earlier_releases_spent_counts() {
     refused(|c| c.spent_before.distance_squares *= 1.001, "total", "all 3 releases together come to");
