@@ -5,7 +5,7 @@
 //! ```text
 //! efface certificate request model first --out request.json
 //! efface ledger checkpoint model --out checkpoint.txt
-//! efface ledger consistency model --since embedded.txt --out consistency.json     (the checkpoint in release.json)
+//! efface ledger consistency model --since release.json --out consistency.json
 //! efface revoke model 1 --reason 'superseded by release 2'
 //! ```
 
@@ -34,6 +34,7 @@ fn a_kept_release_certificate_is_valid() {
         checkpoint: Some(&checkpoint),
         consistency: Some(&consistency),
         revocation: None,
+        previous: None,
     };
     let verification = verify(&kept("release.json"), &evidence);
     assert!(verification.is_valid(), "{verification:?}");
