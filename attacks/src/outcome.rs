@@ -120,7 +120,9 @@ impl Answer {
         // Without a failure it is the missing signature that keeps a document from being valid.
         let failed = |check: &&Check| {
             matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Unsupported)
-                || verdict == Verdict::NotVerified && check.check == "signature"
+                || verdict == Verdict::NotVerified
+                    && check.outcome == CheckOutcome::NotChecked
+                    && ["signature", "checkpoint"].contains(&check.check)
         };
         let failed: Vec<&Check> = checks.iter().filter(failed).collect();
         let message = failed.first().map_or_else(|| "not valid".into(), |check| check.message.clone());

@@ -148,7 +148,7 @@ fn on_a_forked_log(outcome: &mut Outcome) -> anyhow::Result<()> {
     let shown = Published::of(&victim.path(), 3)?;
     let embedded = Parts::of(&shown.certificate)?.log.context("a place in the log")?.checkpoint;
     model.remove(&rows(&[6]), None)?;
-    let (newer, link) = (model.ledger_checkpoint()?, model.ledger_consistency(&embedded)?);
+    let (newer, link) = (model.ledger_checkpoint()?, model.ledger_consistency(&embedded, None)?);
     model.close()?;
     let position = statement_of(&shown.certificate)?.predicate.log.position;
 
@@ -158,7 +158,7 @@ fn on_a_forked_log(outcome: &mut Outcome) -> anyhow::Result<()> {
         let next = 10 + n_entries(&model.ledger_checkpoint()?)? as usize;
         model.remove(&rows(&[next]), None)?;
     }
-    let (forked, forked_link) = (model.ledger_checkpoint()?, model.ledger_consistency(&victim.checkpoint)?);
+    let (forked, forked_link) = (model.ledger_checkpoint()?, model.ledger_consistency(&victim.checkpoint, None)?);
     model.close()?;
     let checked = |checkpoint: &str, link: Option<&str>| -> Answer {
         let consistency = link.map(str::as_bytes);

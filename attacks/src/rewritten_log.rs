@@ -179,7 +179,7 @@ fn edited_removal(leaves: &[String]) -> anyhow::Result<(usize, String)> {
 
 fn link(path: &Path, checkpoint: &str) -> anyhow::Result<Vec<u8>> {
     let model = ModelDirectory::open(path)?;
-    let link = model.ledger_consistency(checkpoint)?;
+    let link = model.ledger_consistency(checkpoint, None)?;
     model.close()?;
     Ok(link.into_bytes())
 }

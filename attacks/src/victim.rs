@@ -107,7 +107,7 @@ pub(crate) fn verify_directory(path: &Path, replay: bool) -> anyhow::Result<Answ
 /// What the operator of a directory answers who is asked to show that its log continues that of a checkpoint.
 pub(crate) fn consistency(path: &Path, checkpoint: &str) -> anyhow::Result<Answer> {
     let model = ModelDirectory::open(path)?;
-    let answer = Answer::of("consistency", model.ledger_consistency(checkpoint));
+    let answer = Answer::of("consistency", model.ledger_consistency(checkpoint, None));
     model.close()?;
     Ok(answer)
 }

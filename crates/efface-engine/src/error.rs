@@ -1,7 +1,7 @@
 //! What can go wrong in the engine. Nothing has been changed on disk when an error is returned, unless it says so.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use efface_core::model::{PlanError, TrainError};
 use efface_core::noise::NoiseError;
@@ -260,7 +260,7 @@ pub enum EngineError {
         dim: usize,
     },
     /// A private key cannot be used.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", of_file(path, &**source))]
     Key {
         /// The file.
         path: PathBuf,
@@ -268,7 +268,7 @@ pub enum EngineError {
         source: Box<KeyError>,
     },
     /// A public key cannot be used.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", of_file(path, &**source))]
     PublicKey {
         /// The file.
         path: PathBuf,
@@ -294,6 +294,12 @@ pub enum EngineError {
     /// The log does not continue a checkpoint that somebody has.
     #[error("the log does not continue that checkpoint: {reason}")]
     NotConsistent {
+        /// Why.
+        reason: String,
+    },
+    /// A text is not a checkpoint of this log under its present key.
+    #[error("not a checkpoint of this log under its present key: {reason}")]
+    NotACheckpoint {
         /// Why.
         reason: String,
     },
@@ -348,7 +354,7 @@ impl EngineError {
     /// What the user can do about it, where there is something.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Exists { .. } => Some("choose another --out, or move the old model away"),
+            Self::Exists { .. } => Some("choose another place, or move what is there away"),
             Self::NotAModel { .. } => Some("`efface train DATA --label NAME --out DIR` makes one"),
             Self::Locked { .. } => Some("wait until it is done, then try again"),
             Self::NoLabelNamed { .. } => Some("--label NAME|FILE names the column or the array of labels"),
@@ -459,6 +465,12 @@ impl From<StoredRowsError> for EngineError {
     fn from(error: StoredRowsError) -> Self {
         Self::Rows(Box::new(error))
     }
+}
+
+/// What is wrong with a file, which a message may name itself.
+fn of_file(path: &Path, error: &dyn std::error::Error) -> String {
+    let (path, message) = (path.display().to_string(), error.to_string());
+    if message.starts_with(&path) { message } else { format!("{path}: {message}") }
 }
 
 /// Who holds a directory, in words.

@@ -118,7 +118,7 @@ impl ModelDirectory {
         if Some(&named) == self.database.key()?.as_ref() {
             return Ok(());
         }
-        let key_id = signing::public_key_of(&named)?.id();
+        let key_id = signing::named_key(&named, self.passphrase.as_ref())?.id();
         let entry = Entry::new(timestamp(now()), Event::Key { key_id: key_id.clone() });
         self.commit_head(|tables, head| {
             put(tables, "key", &named)?;
@@ -209,24 +209,37 @@ impl ModelDirectory {
         self.database.visit_leaves(&self.head.ledger.log, visit)
     }
 
-    /// A file that shows that the log as it is now continues the one of an earlier checkpoint.
-    pub fn ledger_consistency(&self, earlier: &str) -> Result<String, EngineError> {
+    /// A file that shows that the log as it was at a later checkpoint, or as it is now, continues the one of an earlier.
+    pub fn ledger_consistency(&self, earlier: &str, later: Option<&str>) -> Result<String, EngineError> {
         let key = self.signing_key()?;
-        let refused = |reason: String| EngineError::NotConsistent { reason };
-        let from =
-            Checkpoint::open(earlier, &key.public(), &self.origin()).map_err(|error| refused(error.to_string()))?;
-        let (size, log) = (self.head.ledger.size, &self.head.ledger.log);
+        let from = self.known_checkpoint(earlier, &key)?;
+        let (size, to) = match later {
+            None => (self.head.ledger.size, self.checkpoint_at(self.head.ledger.size, &key)?),
+            Some(later) => (self.known_checkpoint(later, &key)?.size, later.to_owned()),
+        };
+        let log = &self.head.ledger.log;
         if from.size > size {
-            return Err(refused(format!("the checkpoint has {} entries, and the log {size}: it was cut", from.size)));
+            let reason = format!("it has {} entries, more than the later one of {size}", from.size);
+            return Err(EngineError::NotConsistent { reason });
         }
-        let (root, proof) = self.database.ask_hashes(log, |stored| {
-            Ok((merkle::root(stored, from.size)?, merkle::consistency_proof(stored, from.size, size)?))
-        })?;
-        if root != from.root {
-            return Err(refused(format!("the first {} entries are not those of the checkpoint", from.size)));
+        let proof = self.database.ask_hashes(log, |stored| merkle::consistency_proof(stored, from.size, size))?;
+        Ok(ConsistencyFile::new(earlier.into(), to, proof).to_text())
+    }
+
+    /// A checkpoint that this log has been at.
+    fn known_checkpoint(&self, note: &str, key: &SigningKey) -> Result<Checkpoint, EngineError> {
+        let checkpoint = Checkpoint::open(note, &key.public(), &self.origin())
+            .map_err(|error| EngineError::NotACheckpoint { reason: error.to_string() })?;
+        let (found, size) = (checkpoint.size, self.head.ledger.size);
+        let refused = |reason: String| Err(EngineError::NotConsistent { reason });
+        if found > size {
+            return refused(format!("it has {found} entries, and the log {size}: the log was cut"));
         }
-        let consistency = ConsistencyFile::new(earlier.into(), self.checkpoint_at(size, &key)?, proof);
-        Ok(consistency.to_text())
+        let root = self.database.ask_hashes(&self.head.ledger.log, |stored| merkle::root(stored, found))?;
+        if root != checkpoint.root {
+            return refused(format!("the first {found} entries of the log are not those of the checkpoint"));
+        }
+        Ok(checkpoint)
     }
 
     fn checkpoint_at(&self, size: u64, key: &SigningKey) -> Result<String, EngineError> {

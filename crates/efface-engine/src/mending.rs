@@ -146,6 +146,7 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
     let lost = rows.purged_records()?;
     rows.remove(&lost)?;
     let leaving: Vec<usize> = again.iter().chain(&lost).copied().collect();
+    let knows_more = other.sequence > head.sequence;
     head.sequence = head.sequence.max(other.sequence) + 1;
     let intent = Intent { sequence: head.sequence, removed: leaving.clone(), added: 0..0 };
     head.chain = head.chain.after(&intent, &database.keys_at(&leaving)?, &[]);
@@ -158,7 +159,7 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
     check_is_bounded(&trained.model)?;
     let model = trained.model.with_account(head.account);
     // Rows that came after an old database was saved are lost as well: only the state had counted them.
-    let n_lost = lost.len().max(other.n_rows.saturating_sub(rows.n_rows()));
+    let n_lost = lost.len().max(if knows_more { other.n_rows.saturating_sub(rows.n_rows()) } else { 0 });
     let mended = note(&database, other.found, again.len(), n_lost)?;
     // Suppressed before the state is written, which lists them.
     database.commit(|tables| {

@@ -235,19 +235,17 @@ fn find(path: &Path) -> Result<PathBuf, EngineError> {
         return Err(EngineError::NotAModel { path: path.into() });
     }
     let entries = fs::read_dir(&releases).map_err(EngineError::io(&releases))?;
-    let mut numbers: Vec<usize> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
-    numbers.sort_unstable();
-    let folder = |release: &usize| releases.join(release.to_string());
-    // A release that was withdrawn is not used; whoever means it names its file.
-    let in_use = numbers.iter().rev().map(folder).find(|folder| !folder.join(REVOCATION_FILE).exists());
-    match (in_use, numbers.last()) {
-        (Some(folder), _) => Ok(folder.join(MODEL_FILE)),
-        (None, Some(release)) => Err(EngineError::Revoked { path: path.into(), release: *release }),
-        (None, None) => Err(EngineError::NoRelease { path: path.into() }),
+    let latest = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<usize>().ok()).max();
+    let Some(release) = latest else { return Err(EngineError::NoRelease { path: path.into() }) };
+    let folder = releases.join(release.to_string());
+    // One before it may know people who have left since. Whoever means a certain release names its file.
+    if folder.join(REVOCATION_FILE).exists() {
+        return Err(EngineError::Revoked { path: path.into(), release });
     }
+    Ok(folder.join(MODEL_FILE))
 }
 
-/// The certificate of the latest release of a model directory that is in use.
+/// The certificate of the latest release of a model directory.
 pub fn latest_certificate(directory: &Path) -> Result<PathBuf, EngineError> {
     Ok(find(directory)?.with_file_name(CERTIFICATE_FILE))
 }

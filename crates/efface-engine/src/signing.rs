@@ -88,9 +88,22 @@ fn read_public(path: &Path) -> Result<PublicKey, EngineError> {
 /// The public half of a key that is to sign from now on. The private half must be there, and its owner's alone; what is
 /// behind a passphrase that is not given yet is seen when it signs.
 pub(crate) fn named_key(path: &Path, passphrase: Option<&Passphrase>) -> Result<PublicKey, EngineError> {
-    match SigningKey::read(path, passphrase.map(Passphrase::as_bytes)) {
-        Ok(_) | Err(KeyError::NeedsPassphrase) => read_public(&public_key_path(path)),
+    if PublicKey::read(path).is_ok() {
+        let reason = "it is a public key; the private one signs".into();
+        return Err(key_error(path)(KeyError::NotAKey { reason }));
+    }
+    match read_private(path, passphrase) {
+        Ok(key) => Ok(key.public()),
+        Err(KeyError::NeedsPassphrase) => read_public(&public_key_path(path)),
         Err(error) => Err(key_error(path)(error)),
+    }
+}
+
+/// A private key, opened with the passphrase if it takes one.
+fn read_private(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyError> {
+    match (SigningKey::read(path, None), passphrase) {
+        (Err(KeyError::NeedsPassphrase), Some(passphrase)) => SigningKey::read(path, Some(passphrase.as_bytes())),
+        (read, _) => read,
     }
 }
 
@@ -133,7 +146,7 @@ impl ModelDirectory {
         let (named, path) = (self.database.key()?, self.key_path()?);
         // The directory's own key has none: one that the environment has is meant for another.
         let passphrase = named.and(self.passphrase.as_ref());
-        let key = SigningKey::read(&path, passphrase.map(Passphrase::as_bytes)).map_err(key_error(&path))?;
+        let key = read_private(&path, passphrase).map_err(key_error(&path))?;
         let (found, expected) = (key.public().id(), &self.head.ledger.key_id);
         if found != *expected {
             return Err(EngineError::OtherKey { path, found, expected: expected.clone() });

@@ -16,7 +16,7 @@ pub(crate) struct PolicyArgs {
     pub(crate) min_removals: Option<u64>,
     /// Make a release only when so much time has passed since the one before: `30d`, `12h`. With --min-removals,
     /// whichever comes first.
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     pub(crate) release_every: Option<Duration>,
 }
 
@@ -24,9 +24,15 @@ impl PolicyArgs {
     pub(crate) fn policy(&self) -> ReleasePolicy {
         ReleasePolicy {
             min_removals: self.min_removals.map(|least| usize::try_from(least).unwrap_or(usize::MAX)),
-            every_seconds: self.release_every.map(|every| every.as_secs().max(1)),
+            every_seconds: self.release_every.map(|every| every.as_secs()),
         }
     }
+}
+
+/// A time as people write it: `30d`, `12h`, `1h 30m`.
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    let interval = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if interval.as_secs() > 0 { Ok(interval) } else { Err("must be at least 1 second".into()) }
 }
 
 #[derive(Args)]
@@ -133,6 +139,7 @@ pub(crate) struct RequestCertificateArgs {
 #[command(after_help = "Examples:
   efface ledger checkpoint churn.efface --out checkpoint.txt
   efface ledger consistency churn.efface --since checkpoint.txt --out consistency.json
+  efface ledger consistency churn.efface --since checkpoint.txt --until certificate.json --out consistency.json
   efface ledger list churn.efface
 
 Keep a checkpoint, or hand it to somebody: whoever has one notices when entries are later changed, taken out, or put
@@ -177,9 +184,12 @@ pub(crate) struct CheckpointArgs {
 pub(crate) struct ConsistencyArgs {
     /// The model directory.
     pub(crate) model: PathBuf,
-    /// The earlier checkpoint.
+    /// The earlier checkpoint, or a certificate with one in it.
     #[arg(long, value_name = "FILE")]
     pub(crate) since: PathBuf,
+    /// The later checkpoint, or a certificate with one in it [default: the log as it is now].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) until: Option<PathBuf>,
     /// Where the proof goes [default: stdout].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -192,7 +202,7 @@ pub(crate) struct ConsistencyArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:
   efface verify model.json.certificate.json --key operator.key.pub --model model.json
-  efface verify certificate.json --key operator.key.pub --checkpoint checkpoint.txt
+  efface verify certificate.json --key operator.key.pub --checkpoint checkpoint.txt --consistency consistency.json
   efface verify churn.efface --replay
 
 A certificate is checked offline, with nothing but this program: signature, model file, log, and every number computed
@@ -216,6 +226,9 @@ pub(crate) struct VerifyArgs {
     /// A revocation that you have.
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) revocation: Option<PathBuf>,
+    /// The certificate of the release before: what it had spent is compared with what this one says was spent.
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub(crate) previous: Option<PathBuf>,
     /// Of a model directory: measure the residual on the rows that are left, in one pass.
     #[arg(long)]
     pub(crate) replay: bool,
@@ -246,7 +259,8 @@ pub(crate) struct RevokeArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:
   efface policy churn.efface --min-removals 10 --release-every 30d
-  efface policy churn.efface                                             (back to: whenever one is asked for)
+  efface policy churn.efface --none                                      (back to: whenever one is asked for)
+  efface policy churn.efface                                             (what it is now)
 
 Whoever has two releases can work out what left between them, for every method of unlearning and for retraining too. A
 policy makes that less precise. By default every release that is asked for is made: the release before it still knows the
@@ -256,6 +270,9 @@ pub(crate) struct PolicyCommandArgs {
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+    /// Make every release that is asked for.
+    #[arg(long, conflicts_with_all = ["min_removals", "release_every"])]
+    pub(crate) none: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -1,11 +1,11 @@
 //! `efface ledger`, `efface policy`, `efface revoke`
 
-use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use efface_engine::{ModelDirectory, ReleasePolicy};
+use efface_engine::{ModelDirectory, ReleasePolicy, Status};
+use efface_ledger::envelope::Envelope;
 use serde::Serialize;
 
 use super::{open, open_to_sign};
@@ -29,9 +29,10 @@ pub(crate) fn run(args: &LedgerArgs, output: &Output) -> anyhow::Result<Answer> 
             (model, text, args.out.as_deref(), "checkpoint")
         }
         LedgerCommand::Consistency(args) => {
-            let earlier = std::fs::read_to_string(&args.since).with_context(|| args.since.display().to_string())?;
+            let earlier = checkpoint(&args.since)?;
+            let later = args.until.as_deref().map(checkpoint).transpose()?;
             let model = open_to_sign(&args.model, &args.store, &args.signing, output)?;
-            let text = model.ledger_consistency(&earlier)?;
+            let text = model.ledger_consistency(&earlier, later.as_deref())?;
             (model, text, args.out.as_deref(), "proof of consistency")
         }
         LedgerCommand::List(args) => return list(args, output),
@@ -40,15 +41,25 @@ pub(crate) fn run(args: &LedgerArgs, output: &Output) -> anyhow::Result<Answer> 
     Ok(Answer::Done)
 }
 
-/// The entries themselves go to stdout, as JSON in any case.
+/// The text of a checkpoint: of a file of its own, or of the one in a certificate.
+fn checkpoint(path: &Path) -> anyhow::Result<String> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let embedded = Envelope::parse(text.as_bytes()).ok().and_then(|file| Some(file.log()?.checkpoint.clone()));
+    Ok(embedded.unwrap_or(text))
+}
+
+/// The entries go to stdout: one line of JSON each, or all in one object.
 fn list(args: &ListArgs, output: &Output) -> anyhow::Result<Answer> {
     let model = open(&args.model, &args.store, output)?;
-    let mut lines = String::new();
-    model.visit_log(|position, leaf| {
-        let _ = writeln!(lines, "{{\"position\":{position},\"leaf\":{leaf}}}");
-    })?;
+    let mut lines = Vec::new();
+    model.visit_log(|position, leaf| lines.push(format!("{{\"position\":{position},\"leaf\":{leaf}}}")))?;
     model.close()?;
-    write!(std::io::stdout().lock(), "{lines}")?;
+    let mut stdout = std::io::stdout().lock();
+    if output.is_text() {
+        lines.iter().try_for_each(|line| writeln!(stdout, "{line}"))?;
+    } else {
+        writeln!(stdout, "{{\"entries\":[{}]}}", lines.join(","))?;
+    }
     Ok(Answer::Done)
 }
 
@@ -68,8 +79,14 @@ fn finish(model: ModelDirectory, text: &str, out: Option<&Path>, what: &str, out
 }
 
 pub(crate) fn policy(args: &PolicyCommandArgs, output: &Output) -> anyhow::Result<Answer> {
+    let asked_for = args.policy.policy();
+    if !args.none && asked_for == ReleasePolicy::default() {
+        let policy = Status::read(&args.model)?.policy;
+        output.show(&policy, &format!("releases of {} are made {}", args.model.display(), in_words(policy)), &[])?;
+        return Ok(Answer::Done);
+    }
     let mut model = open(&args.model, &args.store, output)?;
-    let policy = args.policy.policy();
+    let policy = asked_for;
     model.set_policy(policy)?;
     model.close()?;
     output.show(&policy, &format!("releases of {} are made {}", args.model.display(), in_words(policy)), &[])?;

@@ -25,9 +25,12 @@ struct Predictions<'a> {
 
 pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Answer> {
     if let Some(out) = &args.out {
-        let is_input =
-            std::fs::canonicalize(out).is_ok_and(|out| std::fs::canonicalize(&args.data).is_ok_and(|data| data == out));
-        anyhow::ensure!(!is_input, "{}: these are the rows to predict; predictions go to another file", out.display());
+        let is_out = |input: &Path| {
+            std::fs::canonicalize(out).is_ok_and(|out| std::fs::canonicalize(input).is_ok_and(|input| input == out))
+        };
+        let place = out.display();
+        anyhow::ensure!(!is_out(&args.data), "{place}: these are the rows to predict; predictions go to another file");
+        anyhow::ensure!(!is_out(&args.model), "{place}: this is the model; predictions go to another file");
     }
     let model = open(&args.model, output)?;
     let working = Working::new(output.is_text(), "predicting");

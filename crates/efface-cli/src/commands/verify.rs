@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::Context;
-use efface_engine::public_key_of;
-use efface_ledger::verify::{Check, CheckOutcome, Evidence, Verdict, verify};
+use efface_engine::{Status, public_key_of};
+use efface_ledger::verify::{Check, CheckOutcome, Evidence, Verdict, Verification, verify};
 
 use super::open;
 use crate::args::VerifyArgs;
@@ -20,11 +20,16 @@ fn certificate(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
         anyhow::bail!("--replay measures a model directory, and {} is a file", args.subject.display());
     }
     let text = read(&args.subject)?;
+    if serde_json::from_slice::<PublishedFormat>(&text).is_ok_and(|file| file.format.starts_with("efface-model")) {
+        let path = args.subject.display();
+        anyhow::bail!("{path} is a published model, not a certificate: that is {path}.certificate.json, or beside it");
+    }
     let key = args.key.as_deref().map(public_key_of).transpose()?;
     let model = args.model.as_deref().map(read).transpose()?;
     let checkpoint = args.checkpoint.as_deref().map(read).transpose()?;
     let consistency = args.consistency.as_deref().map(read).transpose()?;
     let revocation = args.revocation.as_deref().map(read).transpose()?;
+    let previous = args.previous.as_deref().map(read).transpose()?;
     // What is not text is not a checkpoint: as such it is refused.
     let checkpoint = checkpoint.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let evidence = Evidence {
@@ -33,6 +38,7 @@ fn certificate(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
         checkpoint: checkpoint.as_deref(),
         consistency: consistency.as_deref(),
         revocation: revocation.as_deref(),
+        previous: previous.as_deref(),
     };
     let verification = verify(&text, &evidence);
     let verdict = verification.verdict;
@@ -41,15 +47,31 @@ fn certificate(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
     Ok(answer(verdict))
 }
 
+/// What a published model says it is.
+#[derive(serde::Deserialize)]
+struct PublishedFormat {
+    format: String,
+}
+
 fn directory(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
     let for_files = [
         ("--key", &args.key),
         ("--model", &args.model),
         ("--checkpoint", &args.checkpoint),
         ("--revocation", &args.revocation),
+        ("--previous", &args.previous),
     ];
     if let Some((flag, _)) = for_files.into_iter().find(|(_, given)| given.is_some()) {
         anyhow::bail!("{flag} belongs to a certificate, and {} is a model directory", args.subject.display());
+    }
+    // Opening would mend it: a check says what there is.
+    let out_of_step = Status::read(&args.subject)?.out_of_step;
+    if !out_of_step.is_empty() {
+        let found = out_of_step.iter().map(|found| Check::failed("directory", found.clone()));
+        let verification = Verification::of(found.collect());
+        let sentence = format!("{}: {}", args.subject.display(), in_words(verification.verdict));
+        output.show(&verification, &sentence, &lines(&verification.checks))?;
+        return Ok(answer(verification.verdict));
     }
     let model = open(&args.subject, &args.store, output)?;
     let working = Working::new(output.is_text(), "verifying");
@@ -63,6 +85,10 @@ fn directory(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    // Not from a device that never ends.
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        anyhow::bail!("{} is not a file", path.display());
+    }
     std::fs::read(path).with_context(|| path.display().to_string())
 }
 
@@ -75,7 +101,9 @@ fn in_words(verdict: Verdict) -> &'static str {
         Verdict::Valid => "valid",
         Verdict::Invalid => "NOT VALID",
         Verdict::Unsupported => "unsupported: this version cannot judge it, and does not call it valid",
-        Verdict::NotVerified => "NOT VERIFIED: whose it is was not checked (give the issuer's key with --key PUB)",
+        Verdict::NotVerified => {
+            "NOT VERIFIED: nothing is wrong, and what it takes was not given (--key PUB, or what links a checkpoint)"
+        }
     }
 }
 

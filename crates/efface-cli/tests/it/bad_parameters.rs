@@ -89,7 +89,7 @@ fn arguments_that_make_no_sense_end_with_code_2() {
 #[test]
 fn a_place_that_is_taken_is_not_overwritten() {
     let sandbox = Sandbox::with_model("");
-    let parts = ["error: model exists already", "hint: choose another --out"];
+    let parts = ["error: model exists already", "hint: choose another place"];
     sandbox.refuses(&format!("train two.csv {COLUMNS} --out model"), &parts);
     sandbox.write("taken", "");
     sandbox.refuses(&format!("train two.csv {COLUMNS} --out taken"), &["error: taken exists already"]);

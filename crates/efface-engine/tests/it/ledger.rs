@@ -204,8 +204,8 @@ fn a_checkpoint_is_continued_until_the_log_is_rewritten() {
     let (key, earlier) = (model.public_key().expect("a key"), model.ledger_checkpoint().expect("signed"));
     model.remove(&ids(&["row-17"]), None).expect("removable");
     model.remove(&ids(&["row-18"]), None).expect("removable");
-    let file =
-        ConsistencyFile::parse(model.ledger_consistency(&earlier).expect("continued").as_bytes()).expect("a file");
+    let file = ConsistencyFile::parse(model.ledger_consistency(&earlier, None).expect("continued").as_bytes())
+        .expect("a file");
     let origin = earlier.lines().next().expect("a line").to_owned();
     let (from, to) = file.verify(&key, &origin).expect("a proof");
     assert_eq!((from.size, to.size), (1, 3));
@@ -214,23 +214,19 @@ fn a_checkpoint_is_continued_until_the_log_is_rewritten() {
     model.close().expect("writable");
 
     let refusal =
-        |checkpoint: &str| folder.open().ledger_consistency(checkpoint).expect_err("not continued").to_string();
-    assert!(refusal("nothing").contains("the log does not continue that checkpoint: "));
+        |checkpoint: &str| folder.open().ledger_consistency(checkpoint, None).expect_err("not continued").to_string();
+    assert!(refusal("nothing").contains("not a checkpoint of this log under its present key: "));
     let other = Folder::with_model().open().ledger_checkpoint().expect("signed");
     assert!(refusal(&other).contains("is signed by"), "{}", refusal(&other));
     // The last entry is taken out, as nobody but an attacker does.
     let mut head = folder.head();
     head["ledger"]["size"] = 2.into();
     folder.sql(&format!("UPDATE settings SET value = '{head}' WHERE key = 'head'"));
-    assert!(
-        refusal(&latest).contains("the checkpoint has 3 entries, and the log 2: it was cut"),
-        "{}",
-        refusal(&latest)
-    );
+    assert!(refusal(&latest).contains("it has 3 entries, and the log 2: the log was cut"), "{}", refusal(&latest));
     head["ledger"]["size"] = 3.into();
     folder.sql(&format!("UPDATE settings SET value = '{head}' WHERE key = 'head'"));
     folder.sql("UPDATE ledger_hashes SET hash = zeroblob(32) WHERE position = 3");
-    assert!(refusal(&latest).contains("the first 3 entries are not those of the checkpoint"));
+    assert!(refusal(&latest).contains("the first 3 entries of the log are not those of the checkpoint"));
 }
 
 /// An old backup has lost entries: whoever has a checkpoint with them must not be shown another log under its name.
@@ -252,7 +248,7 @@ fn an_old_backup_begins_another_log() {
     let started = model.ledger_checkpoint().expect("signed");
     let origin = |checkpoint: &str| checkpoint.lines().next().expect("a line").to_owned();
     assert_ne!(origin(&checkpoint), origin(&started));
-    let error = model.ledger_consistency(&checkpoint).expect_err("another log").to_string();
+    let error = model.ledger_consistency(&checkpoint, None).expect_err("another log").to_string();
     assert!(error.contains("the checkpoint is of the log"), "{error}");
     let restarts: Vec<Value> = entries(&folder).into_iter().filter(|entry| entry["kind"] == "restart").collect();
     assert!(restarts.iter().any(|entry| entry["previous_origin"] == origin(&checkpoint)), "{restarts:?}");

@@ -62,17 +62,15 @@ fn nothing_is_withdrawn_twice_or_before_it_is_there() {
 }
 
 #[test]
-fn a_directory_predicts_with_the_latest_release_that_is_in_use() {
+fn a_directory_predicts_with_its_latest_release_or_not_at_all() {
     let (folder, mut model) = with_releases(3);
     let used = || PublishedModel::open(folder.model()).map(|model| model.release);
     assert_eq!(used().expect("a release"), 3);
-    model.revoke(3, None).expect("a release");
-    assert_eq!(used().expect("a release"), 2);
-    assert_eq!(latest_certificate(&folder.model()).expect("one"), folder.path("model/releases/2/certificate.json"));
+    assert_eq!(latest_certificate(&folder.model()).expect("one"), folder.path("model/releases/3/certificate.json"));
     model.revoke(1, None).expect("a release");
-    assert_eq!(used().expect("a release"), 2);
-    model.revoke(2, None).expect("a release");
-    let error = used().expect_err("none is left");
+    assert_eq!(used().expect("a release"), 3);
+    model.revoke(3, None).expect("a release");
+    let error = used().expect_err("the one before may know people who have left since");
     assert!(error.to_string().ends_with("is revoked"), "{error}");
     assert_eq!(error.hint(), Some("`efface release DIR` publishes a new one"));
     // Whoever means it names it.

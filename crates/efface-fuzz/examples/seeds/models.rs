@@ -105,7 +105,7 @@ fn write_certificates(path: &Path, models: &Path) {
     }
     seed_with_damage("checkpoint", "early", early.as_bytes());
     seed_with_damage("checkpoint", "late", late.as_bytes());
-    let consistency = model.ledger_consistency(&early).expect("a longer log");
+    let consistency = model.ledger_consistency(&early, None).expect("a longer log");
     seed_with_damage("consistency", "release", consistency.as_bytes());
     fs::write(models.join("release.origin"), early.lines().next().expect("a line")).expect("writable");
     let public = model.public_key().expect("a key").to_string();

@@ -52,7 +52,7 @@ pub enum KeyError {
         path: PathBuf,
     },
     /// The file could not be read or written.
-    #[error("`{path}`", path = path.display())]
+    #[error("{path}: {source}", path = path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -97,7 +97,7 @@ pub enum PublicKeyError {
     #[error("not a public key: its bytes are not an Ed25519 key")]
     Point,
     /// The file could not be read.
-    #[error("`{path}`", path = path.display())]
+    #[error("{path}: {source}", path = path.display())]
     Io {
         /// The file.
         path: PathBuf,

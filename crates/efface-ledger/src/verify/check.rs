@@ -37,7 +37,7 @@ pub enum Verdict {
     Invalid,
     /// Something is not known to this version.
     Unsupported,
-    /// Nothing is wrong, and nobody's key was given to check the signature with.
+    /// Nothing is wrong, and something that it takes was not given: a key, or what links a checkpoint.
     NotVerified,
 }
 
@@ -85,11 +85,14 @@ impl Verification {
     pub fn of(checks: Vec<Check>) -> Self {
         let any = |outcome| checks.iter().any(|check| check.outcome == outcome);
         let signed = checks.iter().any(|check| check.check == SIGNATURE && check.outcome == CheckOutcome::Passed);
+        // A checkpoint that was given and could not be compared is a question that was not answered.
+        let unlinked =
+            checks.iter().any(|check| check.check == "checkpoint" && check.outcome == CheckOutcome::NotChecked);
         let verdict = if any(CheckOutcome::Failed) {
             Verdict::Invalid
         } else if any(CheckOutcome::Unsupported) {
             Verdict::Unsupported
-        } else if signed {
+        } else if signed && !unlinked {
             Verdict::Valid
         } else {
             Verdict::NotVerified

@@ -11,6 +11,7 @@ mod arithmetic;
 mod check;
 mod labels;
 mod log;
+mod previous;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +41,8 @@ pub struct Evidence<'a> {
     pub consistency: Option<&'a [u8]>,
     /// A signed revocation.
     pub revocation: Option<&'a [u8]>,
+    /// The certificate of the release before.
+    pub previous: Option<&'a [u8]>,
 }
 
 /// A certificate that could be read. Nothing of it is verified.
@@ -86,12 +89,14 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
                 checks.extend([labels::labels(certificate), labels::requests(certificate)]);
             }
             checks.extend(revocation(&envelope, certificate, evidence));
+            checks.extend(previous::follows(certificate, evidence));
         }
         Document::Request(certificate) => {
             checks.push(issuer(&envelope, &**certificate));
             let (check, shown) = request(&subject, certificate);
             checks.push(check);
             checks.extend(evidence.model.map(|_| not_of_a_model(certificate)));
+            checks.extend(evidence.revocation.map(|text| revocation_of_cover(certificate, text, evidence)));
             if shown.is_empty() {
                 let message = format!("its own entry is in the log {}, which was lost", certificate.request_origin);
                 checks.push(Check::not_checked("request-entry", message));
@@ -99,6 +104,9 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             checks.extend(in_log(&envelope, &**certificate, digest, shown, evidence));
         }
         Document::Revocation(certificate) => {
+            let RevocationCertificate { release, model, issued, .. } = &**certificate;
+            let message = format!("release {release} of model {model} was withdrawn on {issued}: it must not be used");
+            checks.push(Check::passed("withdrawal", message));
             checks.push(issuer(&envelope, &**certificate));
             checks.push(model_file(&subject, evidence.model));
             checks.extend(in_log(&envelope, &**certificate, digest, Vec::new(), evidence));
@@ -265,14 +273,35 @@ fn request(subject: &[Subject], c: &RequestCertificate) -> (Check, Vec<Expected>
     (check, shown)
 }
 
+/// A withdrawal that the verifier has, if the key signed it.
+fn withdrawal(text: &[u8], evidence: &Evidence<'_>) -> Result<Box<RevocationCertificate>, Check> {
+    let own = Evidence { key: evidence.key, ..Evidence::default() };
+    match read(text) {
+        Ok(Document::Revocation(revocation)) if verify(text, &own).is_valid() => Ok(revocation),
+        _ => Err(Check::failed("revocation", "the revocation is not one that this key signed")),
+    }
+}
+
+/// The release that covers a request was not withdrawn.
+fn revocation_of_cover(c: &RequestCertificate, text: &[u8], evidence: &Evidence<'_>) -> Check {
+    match withdrawal(text, evidence) {
+        Err(check) => check,
+        Ok(withdrawn) if withdrawn.model == c.model && Some(withdrawn.release) == c.release => Check::failed(
+            "revocation",
+            format!("release {}, which covers the request, was revoked on {}", withdrawn.release, withdrawn.issued),
+        ),
+        Ok(withdrawn) => Check::passed(
+            "revocation",
+            format!("the revocation is of release {} of model {}", withdrawn.release, withdrawn.model),
+        ),
+    }
+}
+
 /// A revocation that the verifier has is of another release, or this one must not be used.
 fn revocation(envelope: &Envelope, c: &ReleaseCertificate, evidence: &Evidence<'_>) -> Option<Check> {
-    let (text, key) = (evidence.revocation?, evidence.key);
-    let own = Evidence { key, ..Evidence::default() };
-    let valid = verify(text, &own).is_valid();
-    let withdrawn = match read(text) {
-        Ok(Document::Revocation(revocation)) if valid => revocation,
-        _ => return Some(Check::failed("revocation", "the revocation is not one that this key signed")),
+    let withdrawn = match withdrawal(evidence.revocation?, evidence) {
+        Ok(withdrawn) => withdrawn,
+        Err(check) => return Some(check),
     };
     let digest = hex::encode(Sha256::digest(envelope.unverified_payload()));
     let same_release = withdrawn.model == c.model && withdrawn.release == c.release;

@@ -7,3 +7,4 @@ mod claims;
 mod documents;
 mod example;
 mod in_log;
+mod previous;

@@ -36,6 +36,8 @@ pub(crate) fn run(args: &AuditArgs, output: &Output) -> anyhow::Result<Answer> {
     let place = args.out.display().to_string();
     // Opened first: a place that cannot be written to is told before the work, not after it.
     let is_new = !args.out.exists();
+    let is_page = args.out.extension().is_some_and(|extension| extension == "html" || extension == "htm");
+    anyhow::ensure!(is_new || is_page, "{place} exists already, and is no page of HTML: it is not written over");
     let mut file = create(&args.out, args.built_in).with_context(|| place.clone())?;
     let audited = noise(&args.seed, output).and_then(|mut noise| attack(args, &mut noise, output));
     let audit = match audited {
@@ -117,9 +119,11 @@ fn lines(audit: &Audit) -> Vec<(&'static str, String)> {
         lines.push(("the same after retraining", auc(membership.after_retraining.auc.value)));
     }
     if let Some(reconstruction) = &audit.reconstruction {
-        let cosines: Vec<String> =
-            reconstruction.batches.iter().map(|batch| format!("{}: {:.2}", batch.k, batch.removal.value)).collect();
-        lines.push(("removed row met by reconstruction (removals: cosine)", cosines.join(", ")));
+        let batches = reconstruction.batches.iter();
+        let cosines: Vec<String> = batches
+            .map(|batch| format!("{}: {:.2} ({:.2})", batch.k, batch.removal.value, batch.chance.value))
+            .collect();
+        lines.push(("removed row met by reconstruction (removals: cosine, by chance)", cosines.join(", ")));
     }
     lines
 }

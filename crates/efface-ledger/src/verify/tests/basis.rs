@@ -141,7 +141,7 @@ impl Basis {
             policy: ReleasePolicy { min_removals: Some(2), every_seconds: None },
             revoked: vec![1],
             mechanism: if objective { "objective" } else { "release" }.into(),
-            loss: "logistic".into(),
+            loss: if kind == Kind::Exact { "squared" } else { "logistic" }.into(),
             l2,
             scale: "clip:2.5".into(),
             intercept: true,

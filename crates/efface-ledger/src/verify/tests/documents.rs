@@ -104,8 +104,9 @@ fn another_model_file_is_refused() {
         let check = with_key(&envelope).check("model").expect("listed").clone();
         assert_eq!(check.outcome, CheckOutcome::NotChecked);
     }
-    let about_a_request = check(&request(|_| {}));
-    assert_eq!(about_a_request.check("model").expect("listed").outcome, CheckOutcome::NotChecked);
+    let evidence = Evidence { key: Some(&key), model: Some(MODEL), ..Evidence::default() };
+    let about_a_request = verify(request(|_| {}).to_text().as_bytes(), &evidence);
+    fails(&about_a_request, "model", "the certificate of a request vouches for no model file");
 }
 
 #[test]

@@ -14,12 +14,12 @@ use crate::key::SigningKey;
 use crate::merkle::{self, Hash};
 use crate::statement::{Statement, Subject};
 use crate::testing::signing_key;
-use crate::verify::{CheckOutcome, Evidence, Verification, verify};
+use crate::verify::{CheckOutcome, Document, Evidence, Verification, read, verify};
 
 pub(super) const ORIGIN: &str = "efface/model/log";
 pub(super) const MODEL: &[u8] = b"{\"format\": \"efface-model-1\", \"weights\": [0.25, -1.5]}\n";
 pub(super) const TIME: &str = "2026-01-31T12:00:00Z";
-const SALT: &str = "5a17";
+const SALT: &str = "5a17000000000000000000000000000000000000000000000000000000005a17";
 
 /// A log, and the key that signs for it.
 pub(super) struct Log {
@@ -182,10 +182,15 @@ pub(super) fn revocation(edit: impl FnOnce(&mut RevocationCertificate)) -> Envel
     log.certify(model_subject(), &certificate, &[])
 }
 
-/// Everything is checked that can be checked of one file alone.
+/// Everything is checked that can be checked of one file alone, and of the model file where it is about one.
 pub(super) fn check(envelope: &Envelope) -> Verification {
     let key = signing_key().public();
-    verify(envelope.to_text().as_bytes(), &Evidence { key: Some(&key), model: Some(MODEL), ..Evidence::default() })
+    let text = envelope.to_text();
+    let model = match read(text.as_bytes()) {
+        Ok(Document::Request(_)) => None,
+        _ => Some(MODEL),
+    };
+    verify(text.as_bytes(), &Evidence { key: Some(&key), model, ..Evidence::default() })
 }
 
 /// The one check that does not hold, with its message.
