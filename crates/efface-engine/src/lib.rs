@@ -22,6 +22,7 @@ mod checkpoint;
 mod database;
 mod error;
 mod files;
+mod found_releases;
 #[doc(hidden)]
 pub mod fuzzing;
 mod import;

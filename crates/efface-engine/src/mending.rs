@@ -27,9 +27,9 @@ use zeroize::Zeroizing;
 use crate::database::{Database, Head, Intent, Mending, RowKeys, index, ledger, now, timestamp};
 use crate::error::EngineError;
 use crate::files;
+use crate::found_releases::{self, FoundRelease};
 use crate::ledger::{NewLog, restart};
 use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
-use crate::releases::{self, FoundRelease};
 use crate::settings::Settings;
 use crate::state_file::StateFile;
 
@@ -227,7 +227,7 @@ impl ModelDirectory {
 
     /// Counts releases that are there under their names and not in the account: it was restored, they were not.
     pub(crate) fn count_found_releases(&mut self) -> Result<(), EngineError> {
-        let found = releases::uncounted(&self.path, self.head.account.n_releases)?;
+        let found = found_releases::uncounted(&self.path, self.head.account.n_releases)?;
         if found.is_empty() {
             return Ok(());
         }
