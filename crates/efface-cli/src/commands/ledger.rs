@@ -98,14 +98,22 @@ pub(super) fn in_words(policy: ReleasePolicy) -> String {
     let people = policy
         .min_removals
         .map(|least| if least == 1 { "after 1 removal".into() } else { format!("after {least} removals") });
-    let time = policy.every_seconds.map(|every| {
-        format!("{} after the one before", humantime::format_duration(std::time::Duration::from_secs(every)))
-    });
+    let time = policy.every_seconds.map(|every| format!("{} after the one before", interval(every)));
     match (people, time) {
         (None, None) => "whenever one is asked for".into(),
         (Some(one), None) | (None, Some(one)) => one,
         (Some(people), Some(time)) => format!("{people} or {time}, whichever comes first"),
     }
+}
+
+/// A time for people: whole days or hours where it is that.
+fn interval(seconds: u64) -> String {
+    let (n, unit) = match seconds {
+        n if n % 86_400 == 0 => (n / 86_400, "day"),
+        n if n % 3_600 == 0 => (n / 3_600, "hour"),
+        n => (n, "second"),
+    };
+    format!("{n} {unit}{}", if n == 1 { "" } else { "s" })
 }
 
 pub(crate) fn revoke(args: &RevokeArgs, output: &Output) -> anyhow::Result<Answer> {

@@ -1,5 +1,7 @@
 //! `efface release`
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use efface_engine::ReleaseAnswer;
 
 use super::ledger::in_words;
@@ -57,8 +59,12 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
             Ok(Answer::Done)
         }
         ReleaseAnswer::HeldBack(held_back) => {
-            let lines =
-                [("people whose rows left or changed since the release before", held_back.n_people.to_string())];
+            let mut lines =
+                vec![("people whose rows left or changed since the release before", held_back.n_people.to_string())];
+            if let Some(due) = held_back.due {
+                let due = UNIX_EPOCH + Duration::from_secs(due);
+                lines.push(("made in any case from", humantime::format_rfc3339_seconds(due).to_string()));
+            }
             output.show(&answer, &format!("not published: releases are made {}", in_words(policy)), &lines)?;
             output.say("next: wait, or change the policy with efface policy");
             Ok(Answer::Negative)

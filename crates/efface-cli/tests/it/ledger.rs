@@ -60,7 +60,7 @@ fn a_policy_holds_releases_back_with_code_1() {
     let told = json.run("release model");
     told.ends_with(1);
     let sentence =
-        "not published: releases are made after 2 removals or 30days after the one before, whichever comes first";
+        "not published: releases are made after 2 removals or 30 days after the one before, whichever comes first";
     assert!(told.stderr.contains(sentence), "{told:?}");
     json.json("remove model --id u8");
     assert_eq!(json.json("release model")["exposure"], "several-together");
