@@ -110,6 +110,16 @@ fn mu(c: &ReleaseCertificate) -> Result<String, String> {
 /// `objective` one perturbation serves all releases, each taken alone.
 fn total(c: &ReleaseCertificate) -> Result<String, String> {
     let (r, before) = (c.distance_bound, c.spent_before);
+    let n_before = before.n_releases as f64;
+    // Σ r_j ≤ √(n Σ r_j²), and every release with noise claims some distance.
+    let possible = before.distances * before.distances <= n_before * before.distance_squares * (1.0 + AGREEMENT);
+    let counted = c.mechanism == "objective" || c.noise_std == 0.0 || n_before == 0.0 || before.distances > 0.0;
+    if !possible || !counted {
+        return Err(format!(
+            "{n_before} releases cannot have spent distances of {:e} and squares of {:e} in all",
+            before.distances, before.distance_squares
+        ));
+    }
     let least = match (&*c.mechanism, &*c.law) {
         _ if c.noise_std == 0.0 => 0.0,
         ("objective", _) => c.mu,

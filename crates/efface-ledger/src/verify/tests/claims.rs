@@ -69,6 +69,7 @@ fn gaussian_noise_proves_no_pure_epsilon() {
             *value *= factor;
         }
         c.spent_before.distance_squares *= factor * factor;
+        c.spent_before.distances *= factor;
         (c.mu_limit, c.epsilon_spent, c.promise.delta, c.delta) = (1e-3, 1.0, 0.0, 0.0);
         c.curve.clear();
     };
@@ -80,6 +81,15 @@ fn what_earlier_releases_spent_counts() {
     refused(|c| c.spent_before.distance_squares *= 1.001, "total", "all 3 releases together come to");
     let gamma = check(&release_of(Kind::Gamma, |c| c.spent_before.distances *= 1.001));
     fails(&gamma, "total", "all 3 releases together come to");
+}
+
+#[test]
+fn earlier_releases_have_spent_something_that_can_be() {
+    let nothing = |c: &mut ReleaseCertificate| {
+        (c.spent_before.distances, c.spent_before.distance_squares) = (0.0, 0.0);
+    };
+    refused(nothing, "total", "2 releases cannot have spent distances of 0e0 and squares of 0e0 in all");
+    refused(|c| c.spent_before.distance_squares *= 0.5, "total", "2 releases cannot have spent");
 }
 
 #[test]
