@@ -2,6 +2,7 @@
 
 use efface_ledger::certificate::{Predicate, ReleaseCertificate, RequestCertificate};
 use efface_ledger::statement::Statement;
+use efface_ledger::verify::{Evidence, verify};
 
 use crate::break_in::BreakIn;
 use crate::forgery::{Issuer, Parts, any_statement_of, statement_of};
@@ -18,7 +19,7 @@ type Edit = (&'static str, &'static str, fn(&mut ReleaseCertificate));
 type RequestEdit = (&'static str, fn(&mut RequestCertificate));
 
 /// Edits that contradict something else in the certificate. With the victim's key, too, they are refused.
-const EDITS: [Edit; 20] = [
+const EDITS: [Edit; 21] = [
     ("lowers ε", "epsilon", |c| c.epsilon /= 2.0),
     ("lowers ε and the promise it comes from", "limit", |c| {
         c.epsilon /= 2.0;
@@ -34,6 +35,9 @@ const EDITS: [Edit; 20] = [
     ("raises what the promise allows", "limit", |c| c.mu_limit *= 2.0),
     ("lowers a point of δ(ε)", "curve", |c| c.curve[0].delta /= 2.0),
     ("forgets that there was a release before", "numbers", |c| c.spent_before.n_releases = 0),
+    ("forgets what the release before spent", "total", |c| {
+        (c.spent_before.distance_squares, c.spent_before.distances) = (0.0, 0.0);
+    }),
     ("makes a number negative", "numbers", |c| c.mu = -1.0),
     ("empties what is outside the scope", "labels", |c| c.outside_scope.clear()),
     ("claims to hold against whoever kept an older model", "labels", |c| c.adversary.sees_prior_release = true),
@@ -137,6 +141,11 @@ fn edited(certificate: &[u8], edit: fn(&mut ReleaseCertificate)) -> anyhow::Resu
     Parts::of(certificate)?.with_payload(&statement)?.to_file()
 }
 
+const HALF_FORGOTTEN: fn(&mut ReleaseCertificate) = |c| {
+    c.spent_before.distances *= 0.5;
+    c.spent_before.distance_squares *= 0.25;
+};
+
 /// What an insider can say without contradicting itself.
 fn unseen(outcome: &mut Outcome, victim: &Victim, insider: &Issuer) -> anyhow::Result<()> {
     let certificate = &victim.second.certificate;
@@ -148,9 +157,9 @@ fn unseen(outcome: &mut Outcome, victim: &Victim, insider: &Issuer) -> anyhow::R
             |c| c.n_removed += 100,
         ),
         (
-            "forgets what earlier releases spent, consistently; the victim's key",
-            "the certificate of the release before shows it: what it spent must be in `spent_before`",
-            |c| (c.spent_before.distance_squares, c.spent_before.distances) = (0.0, 0.0),
+            "forgets half of what earlier releases spent, consistently; the victim's key",
+            "the certificate of the release before shows it: `--previous`, below",
+            HALF_FORGOTTEN,
         ),
     ];
     let directory = verify_directory(&victim.path(), false)?;
@@ -162,5 +171,15 @@ fn unseen(outcome: &mut Outcome, victim: &Victim, insider: &Issuer) -> anyhow::R
         let found = verify_directory(&path, false)?;
         outcome.refused(format!("{what}, in the directory; `efface verify DIR`"), "release", &directory, found);
     }
+    let beside = |certificate: &[u8]| -> Answer {
+        let previous = Some(&*victim.first.certificate);
+        verify(certificate, &Evidence { previous, ..victim.evidence() }).into()
+    };
+    outcome.refused(
+        "shows that to somebody who has the certificate before; `efface verify --previous`",
+        "previous",
+        &beside(certificate),
+        beside(&insider.reissue(certificate, HALF_FORGOTTEN)?),
+    );
     Ok(())
 }

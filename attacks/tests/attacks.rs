@@ -8,7 +8,8 @@ use efface_attacks::{ALL, Expected, Outcome, slow_down};
 
 /// Every check that certificates, directories, logs and keys go through. Each must be the reason for which something is
 /// refused: a check that never refuses anything is none.
-const CHECKS: [&str; 24] = [
+const CHECKS: [&str; 25] = [
+    "previous",
     "certified",
     "checkpoint",
     "consistency",
