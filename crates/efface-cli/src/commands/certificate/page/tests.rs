@@ -81,7 +81,7 @@ fn a_release_is_told_in_plain_words_and_numbers() {
             "e<sup>ε</sup>&nbsp;=&nbsp;2.72",
             "<td>ticket-77</td><td class=\"num\">2026-01-30T12:00:00Z</td><td class=\"num\">2</td>",
             "0.00123 &nbsp;/&nbsp; 0.00174 &nbsp;/&nbsp; 0.314",
-            "after 10 removals or 30days",
+            "after 10 removals or 30 days",
             "efface verify model.json.certificate.json --key PUB --model model.json",
             "entry 5 of",
             "1626b2ae",
