@@ -1,0 +1,58 @@
+//! Why an experiment could not be done.
+
+use std::path::PathBuf;
+
+use efface_core::model::{PlanError, TrainError};
+use efface_core::rows::StoreError;
+use efface_data::{EncodeError, LabelError, LookupError, ParseScaleError, ReadError, SchemaError};
+
+use crate::data::Source;
+
+/// Why an experiment could not be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// A data set is not there.
+    #[error("{} is missing: expected {}; published at {}", source_of.name, path.display(), source_of.published)]
+    Missing {
+        /// Which one, and where it comes from.
+        source_of: &'static Source,
+        /// The file that was looked for.
+        path: PathBuf,
+    },
+    /// A data set is there and is not what its name says.
+    #[error("{}: {what}", path.display())]
+    Unexpected {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A file could not be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A schema is not one.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// A scale is not one.
+    #[error(transparent)]
+    Scale(#[from] ParseScaleError),
+    /// Labels could not be encoded.
+    #[error(transparent)]
+    Label(#[from] LabelError),
+    /// Rows could not be encoded.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// A row that should be there is not.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
+    /// Settings that cannot be promised.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Training failed.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// Rows could not be summed over.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,136 @@
+//! The experiments by name, and the record that one leaves.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::page::Section;
+use crate::{ExperimentError, Progress, Setting, beyond, mnist, scale, scenes, sst, times};
+
+/// An experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Experiment {
+    /// Figures 1 to 3.
+    Mnist,
+    /// Sentences.
+    Sst,
+    /// Scenes, in place of LSUN.
+    Scenes,
+    /// Table 1.
+    Times,
+    /// Beyond the paper.
+    Beyond,
+    /// A million rows, and growth curves.
+    Scale,
+}
+
+/// Numbers of one experiment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "experiment", rename_all = "kebab-case")]
+pub enum Results {
+    /// Figures 1 to 3.
+    Mnist(mnist::MnistResults),
+    /// Sentences.
+    Sst(sst::SstResults),
+    /// Scenes, in place of LSUN.
+    Scenes(scenes::ScenesResults),
+    /// Table 1.
+    Times(times::TimesResults),
+    /// Beyond the paper.
+    Beyond(beyond::BeyondResults),
+    /// A million rows, and growth curves.
+    Scale(scale::ScaleResults),
+}
+
+/// What one experiment leaves: its numbers, and how they came about.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// Version of the program.
+    pub efface: String,
+    /// Whether it was a smoke run, whose numbers mean nothing.
+    pub quick: bool,
+    /// Seed of orders, samples and noise.
+    pub seed: u64,
+    /// Threads that it ran on.
+    pub threads: usize,
+    /// How long it took.
+    pub seconds: f64,
+    /// Peak of the process's resident memory at its end, where the system tells.
+    pub peak_memory_bytes: Option<u64>,
+    /// The numbers.
+    #[serde(flatten)]
+    pub results: Results,
+}
+
+impl Experiment {
+    /// All of them, in the order of the report.
+    pub const ALL: [Self; 6] = [Self::Mnist, Self::Sst, Self::Scenes, Self::Times, Self::Beyond, Self::Scale];
+
+    /// Stable name, as on the command line and of files.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::Mnist => "mnist",
+            Self::Sst => "sst",
+            Self::Scenes => "scenes",
+            Self::Times => "times",
+            Self::Beyond => "beyond",
+            Self::Scale => "scale",
+        }
+    }
+
+    /// Runs it.
+    pub fn run(self, setting: &Setting, progress: &mut Progress<'_>) -> Result<Record, ExperimentError> {
+        let start = Instant::now();
+        let results = match self {
+            Self::Mnist => Results::Mnist(mnist::run(setting, progress)?),
+            Self::Sst => Results::Sst(sst::run(setting, progress)?),
+            Self::Scenes => Results::Scenes(scenes::run(setting, progress)?),
+            Self::Times => Results::Times(times::run(setting, progress)?),
+            Self::Beyond => Results::Beyond(beyond::run(setting, progress)?),
+            Self::Scale => Results::Scale(scale::run(setting, progress)?),
+        };
+        Ok(Record {
+            efface: env!("CARGO_PKG_VERSION").to_owned(),
+            quick: setting.quick,
+            seed: setting.seed,
+            threads: rayon::current_num_threads(),
+            seconds: start.elapsed().as_secs_f64(),
+            peak_memory_bytes: peak_memory(),
+            results,
+        })
+    }
+}
+
+impl Results {
+    /// The experiment whose numbers these are.
+    pub fn experiment(&self) -> Experiment {
+        match self {
+            Self::Mnist(_) => Experiment::Mnist,
+            Self::Sst(_) => Experiment::Sst,
+            Self::Scenes(_) => Experiment::Scenes,
+            Self::Times(_) => Experiment::Times,
+            Self::Beyond(_) => Experiment::Beyond,
+            Self::Scale(_) => Experiment::Scale,
+        }
+    }
+
+    /// The experiment on the page.
+    pub fn section(&self) -> Section {
+        match self {
+            Self::Mnist(results) => results.section(),
+            Self::Sst(results) => results.section(),
+            Self::Scenes(results) => results.section(),
+            Self::Times(results) => results.section(),
+            Self::Beyond(results) => results.section(),
+            Self::Scale(results) => results.section(),
+        }
+    }
+}
+
+/// Peak resident memory of this process in bytes, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}

@@ -1,0 +1,74 @@
+//! The life of one model in an experiment: trained, rows leave, compared with one that is trained without them.
+
+use std::time::Instant;
+
+use efface_core::model::{ChangeReport, Model, TrainingPlan};
+use efface_core::noise::NoiseSource;
+use efface_core::removal::Change;
+use efface_data::MemoryRows;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::ExperimentError;
+
+/// A model and the rows that it knows.
+pub(crate) struct Life {
+    pub(crate) model: Model,
+    pub(crate) rows: MemoryRows,
+    /// Seconds that training took.
+    pub(crate) training_seconds: f64,
+}
+
+impl Life {
+    /// Trains on these rows. The seed is that of the noise.
+    pub(crate) fn begin(plan: &TrainingPlan, rows: MemoryRows, seed: u64) -> Result<Self, ExperimentError> {
+        let (model, training_seconds) = train(plan, &rows, seed)?;
+        Ok(Self { model, rows, training_seconds })
+    }
+
+    /// Rows leave in one step. The seconds are those of the step and of taking the rows away.
+    pub(crate) fn remove(&mut self, positions: &[usize]) -> Result<(ChangeReport, f64), ExperimentError> {
+        let start = Instant::now();
+        let batch = self.rows.batch(positions)?;
+        self.rows.remove(positions)?;
+        let report = self.model.change(&Change::remove(&batch), &self.rows)?;
+        Ok((report, start.elapsed().as_secs_f64()))
+    }
+
+    /// A model that is trained from zero on the rows that are left, and the seconds that it took.
+    pub(crate) fn retrain(&self, seed: u64) -> Result<(Model, f64), ExperimentError> {
+        train(self.model.plan(), &self.rows, seed)
+    }
+}
+
+fn train(plan: &TrainingPlan, rows: &MemoryRows, seed: u64) -> Result<(Model, f64), ExperimentError> {
+    let start = Instant::now();
+    let trained = plan.train(rows, &mut NoiseSource::danger_fixed_seed(seed), &mut |_| {})?;
+    Ok((trained.model, start.elapsed().as_secs_f64()))
+}
+
+/// The secret weights, one vector per problem.
+pub(crate) fn weights(model: &Model) -> Vec<Vec<f64>> {
+    model.state().fits.iter().map(|fit| fit.weights.to_vec()).collect()
+}
+
+/// Distance of the weights of two models, jointly over their problems.
+pub(crate) fn distance(model: &Model, other: &Model) -> f64 {
+    let (ours, theirs) = (weights(model), weights(other));
+    let squares = ours.iter().flatten().zip(theirs.iter().flatten()).map(|(a, b)| (a - b).powi(2));
+    squares.sum::<f64>().sqrt()
+}
+
+/// The numbers below `n` in an order that the seed decides.
+pub(crate) fn random_order(n: usize, seed: u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    order
+}
+
+/// Middle value; NaN of none.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
