@@ -65,6 +65,10 @@ const MAX_ITERATIONS: usize = 40;
 /// Moves the fit to the changed rows. Returns the rung that the new claim rests on.
 pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<Rung, StoreError> {
     let shift = removal_gradient(fit, change, context)?;
+    if shift.n_changed == 0 {
+        // Nothing of this problem changed (its negatives are sampled), so all that is known of its gradient still holds.
+        return Ok(if fit.curvature.is_some() { context.rung } else { Rung::NoStep });
+    }
     fit.n_rows = shift.n_rows_after;
     // g − Δ: the gradient at the old weights over the new rows.
     let gradient: SecretVector = fit.gradient.iter().zip(&*shift.delta).map(|(g, delta)| g - delta).collect();

@@ -18,11 +18,13 @@ mod error;
 mod experiment;
 mod life;
 pub mod mnist;
+pub mod objective;
 pub mod page;
 pub mod scale;
 pub mod scenes;
 mod setting;
 pub mod sst;
+mod text;
 pub mod times;
 
 pub use error::ExperimentError;

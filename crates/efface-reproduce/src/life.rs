@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use efface_core::model::{ChangeReport, Model, TrainingPlan};
+use efface_core::model::{ChangeReport, Model, Settled, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
 use efface_data::MemoryRows;
@@ -34,6 +34,13 @@ impl Life {
         self.rows.remove(positions)?;
         let report = self.model.change(&Change::remove(&batch), &self.rows)?;
         Ok((report, start.elapsed().as_secs_f64()))
+    }
+
+    /// Measures what removals left and polishes it away. The seconds that it took come second.
+    pub(crate) fn settle(&mut self) -> Result<(Settled, f64), ExperimentError> {
+        let start = Instant::now();
+        let settled = self.model.settle(&self.rows, None)?;
+        Ok((settled, start.elapsed().as_secs_f64()))
     }
 
     /// A model that is trained from zero on the rows that are left, and the seconds that it took.

@@ -1,0 +1,53 @@
+//! Figure 3: the digits that are hardest and easiest to remove.
+
+use serde::{Deserialize, Serialize};
+
+use super::residuals::STRENGTH;
+use crate::data::{DataSet, image};
+use crate::life::Life;
+use crate::objective::release_plan;
+use crate::{ExperimentError, Progress, Setting};
+
+/// Digits at each end.
+const SHOWN: usize = 10;
+
+/// Figure 3.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Digits {
+    /// Largest ‖H⁻¹Δ‖ first.
+    pub hardest: Vec<Digit>,
+    /// Smallest ‖H⁻¹Δ‖ first.
+    pub easiest: Vec<Digit>,
+}
+
+/// A digit of the training set.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Digit {
+    /// 3 or 8.
+    pub digit: u8,
+    /// ‖H⁻¹Δ‖: norm of the step that removing it takes.
+    pub influence: f64,
+    /// 28 × 28 pixels, row by row: 0 is paper, 255 is ink.
+    pub pixels: Vec<u8>,
+}
+
+pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<Digits, ExperimentError> {
+    progress.begin("MNIST: hardest and easiest digits", 1);
+    let plan = release_plan(data, STRENGTH.l2_per_row)?;
+    let life = Life::begin(&plan, data.train_rows()?, setting.seed)?;
+    let mut influences = Vec::with_capacity(data.n_rows());
+    for position in 0..data.n_rows() {
+        influences.push(life.model.influence(&life.rows.batch(&[position])?)?);
+    }
+    let mut order: Vec<usize> = (0..influences.len()).collect();
+    order.sort_by(|a, b| influences[*b].total_cmp(&influences[*a]));
+    let digit = |position: &usize| Digit {
+        digit: if life.rows.label(*position) == Some(1.0) { 8 } else { 3 },
+        influence: influences[*position],
+        pixels: image(&life.rows.row(*position).unwrap_or_default()),
+    };
+    let hardest = order.iter().take(SHOWN).map(digit).collect();
+    let easiest = order.iter().rev().take(SHOWN).map(digit).collect();
+    progress.step();
+    Ok(Digits { hardest, easiest })
+}

@@ -1,0 +1,155 @@
+//! Figure 1: what noise costs in accuracy, and what it buys.
+
+use efface_core::residual::Rung;
+use efface_core::rounding::LowerBound;
+use serde::{Deserialize, Serialize};
+
+use super::reference::{self, Comparison};
+use crate::data::DataSet;
+use crate::life::{Life, weights};
+use crate::objective::{Effort, ObjectiveRun, Strength, grid, measure_all, published_plan, release_plan};
+use crate::{ExperimentError, Progress, Setting};
+
+/// λ of the figure.
+const L2_PER_ROW: [f64; 4] = [1e-4, 1e-3, 1e-2, 1e-1];
+
+/// σ of the figure.
+const NOISE_STD: [f64; 5] = [0.01, 0.1, 1.0, 10.0, 100.0];
+
+/// ε of the middle panel.
+const EPSILONS: [f64; 7] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
+
+/// Removals that the middle panel supports.
+pub(super) const SUPPORTED: f64 = 100.0;
+
+/// Figure 1.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TradeOff {
+    /// Accuracy without a perturbation, for each λ.
+    pub unperturbed: Vec<Unperturbed>,
+    /// Left and right panel: every λ and σ.
+    pub runs: Vec<ObjectiveRun>,
+    /// Middle panel: every λ and ε.
+    pub supporting: Vec<Supporting>,
+    /// The runs beside what the published code gives.
+    pub comparison: Vec<Comparison>,
+}
+
+/// Accuracy of the model that is not perturbed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Unperturbed {
+    /// λ.
+    pub l2_per_row: f64,
+    /// Accuracy on the test rows.
+    pub accuracy: f64,
+}
+
+/// A model with as much noise as 100 removals need.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Supporting {
+    /// λ.
+    pub l2_per_row: f64,
+    /// ε.
+    pub epsilon: f64,
+    /// σ that makes the budget the bound of 100 removals.
+    pub noise_std: f64,
+    /// Accuracy on the test rows, mean over the draws of b.
+    pub accuracy: f64,
+}
+
+pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<TradeOff, ExperimentError> {
+    let effort =
+        if setting.quick { Effort { n_removals: 3, n_draws: 1 } } else { Effort { n_removals: 100, n_draws: 5 } };
+    let l2_per_row = if setting.quick { &L2_PER_ROW[1..3] } else { &L2_PER_ROW[..] };
+    progress.begin("MNIST: unperturbed models", l2_per_row.len());
+    let mut unperturbed = Vec::new();
+    for &l2_per_row in l2_per_row {
+        let life = Life::begin(&release_plan(data, l2_per_row)?, data.train_rows()?, setting.seed)?;
+        unperturbed.push(Unperturbed { l2_per_row, accuracy: data.accuracy(&weights(&life.model))? });
+        progress.step();
+    }
+    let runs = measure_all(data, &grid(l2_per_row, &NOISE_STD), effort, setting.seed, progress)?;
+    let supporting = supporting(data, l2_per_row, &runs, effort.n_draws, setting.seed, progress)?;
+    let comparison = reference::compare(&runs);
+    Ok(TradeOff { unperturbed, runs, supporting, comparison })
+}
+
+fn supporting(
+    data: &DataSet,
+    l2_per_row: &[f64],
+    runs: &[ObjectiveRun],
+    n_draws: usize,
+    seed: u64,
+    progress: &mut Progress<'_>,
+) -> Result<Vec<Supporting>, ExperimentError> {
+    progress.begin("MNIST: noise for 100 removals", l2_per_row.len() * EPSILONS.len() * n_draws);
+    let mut all = Vec::new();
+    for (&l2_per_row, epsilon) in l2_per_row.iter().flat_map(|l2| EPSILONS.map(|epsilon| (l2, epsilon))) {
+        let bounds: Vec<(f64, f64)> = runs
+            .iter()
+            .filter(|run| run.strength.l2_per_row == l2_per_row)
+            .map(|run| (run.strength.noise_std, run.accumulated_bound / run.n_removals as f64))
+            .collect();
+        let unit = Strength { l2_per_row, noise_std: 1.0 };
+        let budget_of_unit = published_plan(data, unit, epsilon, Rung::DataDependent)?.removal_budget();
+        let noise_std = noise_for(&bounds, budget_of_unit.map_or(1.0, LowerBound::get));
+        let plan = published_plan(data, Strength { l2_per_row, noise_std }, epsilon, Rung::DataDependent)?;
+        let mut accuracy = 0.0;
+        for draw in 0..n_draws as u64 {
+            let life = Life::begin(&plan, data.train_rows()?, seed + draw)?;
+            accuracy += data.accuracy(&weights(&life.model))? / n_draws as f64;
+            progress.step();
+        }
+        all.push(Supporting { l2_per_row, epsilon, noise_std, accuracy });
+    }
+    Ok(all)
+}
+
+/// The least σ with `σ · budget_of_unit ≥ 100 · bound(σ)`, where the bound of one removal is known at some σ and
+/// interpolated between them, both as logarithms; it is constant beyond them.
+fn noise_for(bounds: &[(f64, f64)], budget_of_unit: f64) -> f64 {
+    let needs = |log_std: f64| (SUPPORTED * bound_at(bounds, log_std) / budget_of_unit).ln();
+    let (mut low, mut high) = (-20.0, 20.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if needs(middle) > middle { low = middle } else { high = middle }
+    }
+    f64::exp(high)
+}
+
+fn bound_at(bounds: &[(f64, f64)], log_std: f64) -> f64 {
+    let (Some(first), Some(last)) = (bounds.first(), bounds.last()) else { return f64::NAN };
+    if log_std <= first.0.ln() {
+        return first.1;
+    }
+    let between = bounds.windows(2).find(|pair| log_std <= pair[1].0.ln());
+    between.map_or(last.1, |pair| {
+        let (from, to) = (pair[0].0.ln(), pair[1].0.ln());
+        let share = (log_std - from) / (to - from);
+        ((1.0 - share) * pair[0].1.ln() + share * pair[1].1.ln()).exp()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_makes_the_budget_the_bound_of_a_hundred_removals() {
+        // A bound that does not depend on σ: σ = 100·bound / budget.
+        let std = noise_for(&[(0.1, 0.007), (10.0, 0.007)], 0.228);
+        assert!((std - 0.7 / 0.228).abs() < 1e-6, "{std}");
+        // One that grows as √σ: σ = (100·a / budget)².
+        let bounds: Vec<(f64, f64)> = [1e-3, 1e3].iter().map(|std: &f64| (*std, 0.01 * std.sqrt())).collect();
+        let std = noise_for(&bounds, 0.5);
+        assert!((std - 4.0).abs() < 1e-6, "{std}");
+    }
+
+    #[test]
+    fn the_bound_is_constant_beyond_what_was_measured() {
+        let bounds = [(0.1, 2.0), (1.0, 4.0)];
+        assert_eq!(bound_at(&bounds, f64::ln(1e-6)), 2.0);
+        assert_eq!(bound_at(&bounds, f64::ln(1e6)), 4.0);
+        assert!((bound_at(&bounds, f64::ln(0.1_f64.sqrt())) - 8.0_f64.sqrt()).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,193 @@
+//! Mechanism `objective` as it was published: one perturbation for the model's life, printed constants, and a budget
+//! that removals use up.
+
+use efface_core::loss;
+use efface_core::model::{BudgetRule, Mechanism, PlanError, TrainingConfig, TrainingPlan};
+use efface_core::residual::{Constants, Rung};
+use efface_core::rounding::LowerBound;
+use serde::{Deserialize, Serialize};
+
+use crate::data::DataSet;
+use crate::life::{Life, median, random_order, weights};
+use crate::page::{Axis, Chart, Point, Series};
+use crate::text::strength;
+use crate::{ExperimentError, Progress};
+
+/// ε of every experiment that does not vary it.
+pub(crate) const EPSILON: f64 = 1.0;
+
+/// δ of every experiment.
+pub(crate) const DELTA: f64 = 1e-4;
+
+/// λ and σ of one model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Strength {
+    /// λ.
+    pub l2_per_row: f64,
+    /// σ.
+    pub noise_std: f64,
+}
+
+/// What was measured of one choice of λ and σ.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ObjectiveRun {
+    /// λ and σ.
+    #[serde(flatten)]
+    pub strength: Strength,
+    /// Accuracy on the test rows, mean over the draws of b.
+    pub accuracy: f64,
+    /// Accuracy of each draw.
+    pub accuracies: Vec<f64>,
+    /// Removals that were made, one row at a time in a random order.
+    pub n_removals: usize,
+    /// Sum of the bounds after these removals: printed constants, data-dependent, fresh Hessian.
+    pub accumulated_bound: f64,
+    /// Gradient residual measured after these removals.
+    pub measured_residual: f64,
+    /// Largest residual that the perturbation covers, σε/c.
+    pub budget: f64,
+    /// Removals that the budget covers: `budget / (accumulated_bound / n_removals)`.
+    pub supported_removals: f64,
+    /// Median time of one removal.
+    pub removal_seconds: f64,
+}
+
+/// How much is measured of each choice of λ and σ.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Removals.
+    pub(crate) n_removals: usize,
+    /// Draws of b over which accuracy is averaged.
+    pub(crate) n_draws: usize,
+}
+
+/// Guo et al. 2020, Algorithms 1 and 2 with the constants and the budget as printed.
+pub(crate) fn published_plan(
+    data: &DataSet,
+    strength: Strength,
+    epsilon: f64,
+    bound: Rung,
+) -> Result<TrainingPlan, PlanError> {
+    let config = TrainingConfig::new(&loss::Logistic, strength.l2_per_row, Some(data.n_classes));
+    TrainingPlan::new(TrainingConfig {
+        mechanism: Mechanism::Objective { budget: BudgetRule::Paper },
+        noise_std: Some(strength.noise_std),
+        epsilon,
+        delta: DELTA,
+        bound: Some(bound),
+        constants: Constants::Paper,
+        negatives: balancing_negatives(data),
+        ..config
+    })
+}
+
+/// Mechanism `release` with its defaults, on the same problems.
+pub(crate) fn release_plan(data: &DataSet, l2_per_row: f64) -> Result<TrainingPlan, PlanError> {
+    let config = TrainingConfig::new(&loss::Logistic, l2_per_row, Some(data.n_classes));
+    TrainingPlan::new(TrainingConfig { negatives: balancing_negatives(data), ..config })
+}
+
+/// The fraction of negatives that makes K classes of about equal size balanced one-vs-all problems.
+fn balancing_negatives(data: &DataSet) -> Option<f64> {
+    (data.n_classes > 2).then(|| 1.0 / f64::from(data.n_classes - 1))
+}
+
+/// Trains, removes rows one at a time, and measures what is left of the budget.
+pub(crate) fn measure(
+    data: &DataSet,
+    strength: Strength,
+    effort: Effort,
+    seed: u64,
+    progress: &mut Progress<'_>,
+) -> Result<ObjectiveRun, ExperimentError> {
+    let plan = published_plan(data, strength, EPSILON, Rung::DataDependent)?;
+    let mut accuracies = Vec::with_capacity(effort.n_draws);
+    let mut life = None;
+    for draw in 0..effort.n_draws as u64 {
+        let drawn = Life::begin(&plan, data.train_rows()?, seed + draw)?;
+        accuracies.push(data.accuracy(&weights(&drawn.model))?);
+        life.get_or_insert(drawn);
+        progress.step();
+    }
+    let mut life = match life {
+        Some(life) => life,
+        None => Life::begin(&plan, data.train_rows()?, seed)?,
+    };
+    let trained = life.model.claim().gradient_residual.get();
+    let n_removals = effort.n_removals.min(data.n_rows() / 2);
+    let mut times = Vec::with_capacity(n_removals);
+    for position in random_order(data.train.len(), seed).into_iter().take(n_removals) {
+        times.push(life.remove(&[position])?.1);
+        progress.step();
+    }
+    let accumulated_bound = life.model.claim().gradient_residual.get();
+    let budget = plan.removal_budget().map_or(f64::INFINITY, LowerBound::get);
+    Ok(ObjectiveRun {
+        strength,
+        accuracy: accuracies.iter().sum::<f64>() / accuracies.len().max(1) as f64,
+        accuracies,
+        n_removals,
+        accumulated_bound,
+        measured_residual: life.model.measure(&life.rows)?.claim.gradient_residual.get(),
+        budget,
+        supported_removals: budget * n_removals as f64 / (accumulated_bound - trained),
+        removal_seconds: median(times),
+    })
+}
+
+/// Measures every choice of λ and σ.
+pub(crate) fn measure_all(
+    data: &DataSet,
+    strengths: &[Strength],
+    effort: Effort,
+    seed: u64,
+    progress: &mut Progress<'_>,
+) -> Result<Vec<ObjectiveRun>, ExperimentError> {
+    let steps = effort.n_draws + effort.n_removals.min(data.n_rows() / 2);
+    progress.begin(format!("{}: mechanism objective, λ and σ", data.name), strengths.len() * steps);
+    strengths.iter().map(|strength| measure(data, *strength, effort, seed, progress)).collect()
+}
+
+/// All pairs of these λ and σ, λ by λ.
+pub(crate) fn grid(l2_per_row: &[f64], noise_std: &[f64]) -> Vec<Strength> {
+    let pairs = l2_per_row.iter().flat_map(|l2| noise_std.iter().map(move |std| (*l2, *std)));
+    pairs.map(|(l2_per_row, noise_std)| Strength { l2_per_row, noise_std }).collect()
+}
+
+/// The runs of each λ, in the order in which they came.
+pub(crate) fn by_l2(runs: &[ObjectiveRun]) -> Vec<(f64, Vec<&ObjectiveRun>)> {
+    let mut groups: Vec<(f64, Vec<&ObjectiveRun>)> = Vec::new();
+    for run in runs {
+        match groups.iter_mut().find(|(l2_per_row, _)| *l2_per_row == run.strength.l2_per_row) {
+            Some((_, group)) => group.push(run),
+            None => groups.push((run.strength.l2_per_row, vec![run])),
+        }
+    }
+    groups
+}
+
+/// Accuracy against supported removals, one line per λ, every point labelled with its σ.
+pub(crate) fn accuracy_against_removals(id: &str, title: &str, runs: &[ObjectiveRun], unperturbed: f64) -> Chart {
+    let ends = runs.iter().map(|run| run.supported_removals);
+    let (low, high) = ends.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+    let mut series = vec![Series::line("best λ without a perturbation", [(low, unperturbed), (high, unperturbed)])];
+    for (l2_per_row, group) in by_l2(runs) {
+        let points = group.iter().map(|run| Point {
+            x: run.supported_removals,
+            y: run.accuracy,
+            label: Some(format!("{}, {}", strength(l2_per_row), strength(run.strength.noise_std))),
+        });
+        series.push(Series { name: format!("λ = {}", strength(l2_per_row)), points: points.collect(), joined: true });
+    }
+    Chart {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        caption: "Points are labelled (λ, σ). More noise buys more removals before the model must be retrained, and \
+                  costs accuracy. Supported removals: budget over the mean bound of one removal."
+            .to_owned(),
+        x: Axis::log("supported removals before retraining"),
+        y: Axis::percent("test accuracy"),
+        series,
+        marks: Vec::new(),
+    }
+}
