@@ -93,3 +93,53 @@ fn comparison(ours: &ObjectiveRun, theirs: &Reference) -> Comparison {
             && near(ours.supported_removals, theirs.supported_removals),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Progress;
+    use crate::data::mnist_3_vs_8;
+    use crate::objective::{Effort, Strength, measure_all};
+
+    #[test]
+    fn the_published_method_lands_where_the_published_code_does() {
+        let Some(folder) = std::env::var_os("EFFACE_DATA") else {
+            eprintln!("skipped: EFFACE_DATA is not set; it names a folder with mnist/");
+            return;
+        };
+        let data = mnist_3_vs_8(folder.as_ref(), false).expect("MNIST");
+        let strength = |l2_per_row, noise_std| Strength { l2_per_row, noise_std };
+        let strengths = [strength(1e-3, 1.0), strength(1e-2, 10.0)];
+        let effort = Effort { n_removals: 30, n_draws: 2 };
+        let runs = measure_all(&data, &strengths, effort, 1, &mut Progress::new(&mut |_| {})).expect("runs");
+        let compared = compare(&runs);
+        assert_eq!(compared.len(), 2);
+        for row in compared {
+            assert!(row.agrees, "{row:?}");
+            assert!((100.0..10_000.0).contains(&row.bound_over_measured), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_outside_the_tolerance_does_not_agree() {
+        let run = |accuracy: f64, bound: f64, supported: f64| ObjectiveRun {
+            strength: Strength { l2_per_row: 1e-3, noise_std: 1.0 },
+            accuracy,
+            accuracies: vec![accuracy],
+            n_removals: 100,
+            accumulated_bound: bound,
+            measured_residual: 1e-3,
+            budget: 0.228,
+            supported_removals: supported,
+            removal_seconds: 0.1,
+        };
+        let agrees = |run: ObjectiveRun| compare(&[run])[0].agrees;
+        assert!(agrees(run(0.955, 0.66, 31.0)));
+        assert!(agrees(run(0.9605, 1.0, 49.0)));
+        assert!(!agrees(run(0.962, 0.66, 31.0)));
+        assert!(!agrees(run(0.948, 0.66, 31.0)));
+        assert!(!agrees(run(0.955, 1.1, 31.0)));
+        assert!(!agrees(run(0.955, 0.66, 51.0)));
+        assert!(!agrees(run(0.955, 0.66, 19.0)));
+    }
+}
