@@ -3,7 +3,9 @@
 use std::fmt;
 
 use faer::linalg::cholesky::llt::factor::{LltParams, LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
-use faer::{MatMut, Par, Spec};
+use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+use faer::prelude::ReborrowMut;
+use faer::{MatMut, MatRef, Par, Spec};
 use zeroize::Zeroize;
 
 use super::{TrackedMatrix, kernel};
@@ -42,6 +44,16 @@ impl Cholesky {
     /// Replaces b by the solution of `L Lᵀ x = b`.
     pub fn solve(&self, b: &mut [f64]) {
         kernel::cholesky_solve(&self.lower, b);
+    }
+
+    /// Replaces each column of `columns` by its solution; `dim` numbers each, one after the other. Reads the factor once
+    /// for all of them.
+    pub(crate) fn solve_columns(&self, columns: &mut [f64]) {
+        let lower = MatRef::from_column_major_slice(&self.lower, self.dim, self.dim);
+        let n = columns.len() / self.dim.max(1);
+        let mut columns = MatMut::from_column_major_slice_mut(columns, self.dim, n);
+        solve_lower_triangular_in_place(lower, columns.rb_mut(), Par::Seq);
+        solve_upper_triangular_in_place(lower.transpose(), columns, Par::Seq);
     }
 
     fn diagonal(&self) -> impl Iterator<Item = f64> + '_ {

@@ -1,6 +1,7 @@
 //! A trained model that can forget: one fit per problem, one Gram matrix for all, and one joint claim.
 
 mod fit;
+mod influence;
 mod plan;
 mod release;
 mod scale;
@@ -175,24 +176,6 @@ impl Model {
         }
         state.rung = if stepped { context.rung } else { Rung::NoStep };
         Ok(ChangeReport { claim: self.claim(), outcome: self.outcome() })
-    }
-
-    /// Norm of the step that removing these rows would take, ‖H⁻¹Δ‖, jointly over the problems. An estimate.
-    pub fn influence(&self, batch: &dyn RowStore) -> Result<f64, StoreError> {
-        let context = StepContext {
-            objective: self.plan.objective(),
-            change: self.plan.curvature_change(self.state.row_norm),
-            rung: Rung::Stale,
-            gram: None,
-            design_norm_squared: self.state.design_norm_squared,
-            rows: batch,
-        };
-        let change = Change::remove(batch);
-        let mut sum = 0.0;
-        for fit in &self.state.fits {
-            sum += removal::step_size(fit, &change, &context)?.powi(2);
-        }
-        Ok(sum.sqrt())
     }
 
     /// Bounds ‖X‖₂ again from the Gram matrix as it is now.

@@ -272,7 +272,7 @@ pub(crate) fn margin_error<S: RowStore + ?Sized>(store: &S, weights: &[f64]) -> 
 
 impl RowBlock<'_> {
     /// The target of each row, `None` for one that takes no part in the problem.
-    fn targets<'a>(&'a self, problem: &'a Problem) -> impl Iterator<Item = Option<f64>> + 'a {
+    pub(crate) fn targets<'a>(&'a self, problem: &'a Problem) -> impl Iterator<Item = Option<f64>> + 'a {
         let rows = self.labels.iter().zip(self.selectors).zip(self.present);
         rows.map(|((label, selector), present)| if *present { problem.target(*label, *selector) } else { None })
     }

@@ -299,6 +299,33 @@ fn influence_is_the_length_of_the_newton_step() {
     }
 }
 
+/// 2 × 40 worlds, some with several classes and few negatives, some without a matrix, in every block layout.
+#[test]
+fn influences_are_the_influence_of_each_row() {
+    for loss in LOSSES {
+        for seed in 8100..8140 {
+            let mut draw = Draw::any(seed, loss, if seed % 5 == 0 { 600 } else { 60 });
+            if seed % 2 == 0 && loss == ReferenceLoss::Logistic {
+                draw.n_classes = 4;
+            }
+            let mut world = World::train(draw, |config| {
+                config.negatives = (seed % 4 == 0).then_some(0.4);
+                config.max_matrix_dim = if seed % 3 == 0 { 0 } else { 100 };
+            });
+            let gone = world.some_rows(5);
+            world.change(&gone, 0);
+            assert_eq!(world.model.state().fits[0].curvature.is_none(), seed % 3 == 0);
+            let all = world.model.influences(&world.store).expect("readable");
+            assert_eq!(all.len(), world.store.n_places());
+            assert!(gone.iter().all(|place| all[*place] == 0.0));
+            for place in world.store.present() {
+                let alone = world.model.influence(&world.store.batch(&[place])).expect("readable");
+                assert!((all[place] - alone).abs() <= 1e-9 * alone, "{:e} for {alone:e}: {draw:?}", all[place]);
+            }
+        }
+    }
+}
+
 /// Shapes in which bounds are nearly reached: one feature, all rows alike.
 #[test]
 fn claims_hold_where_bounds_are_tight() {

@@ -1,0 +1,109 @@
+//! Influence: how far the weights would move if rows left. What is hard to remove has much of it.
+
+use rayon::prelude::*;
+
+use super::{Fit, Model};
+use crate::linalg::kernel::{self, Value};
+use crate::objective::Objective;
+use crate::removal::{self, Change, StepContext};
+use crate::residual::Rung;
+use crate::rows::{BLOCK_ROWS, Features, RowBlock, RowStore, StoreError};
+use crate::secret::SecretVector;
+
+impl Model {
+    /// Norm of the step that removing these rows would take, ‖H⁻¹Δ‖, jointly over the problems. An estimate.
+    pub fn influence(&self, batch: &dyn RowStore) -> Result<f64, StoreError> {
+        let context = StepContext {
+            objective: self.plan.objective(),
+            change: self.plan.curvature_change(self.state.row_norm),
+            rung: Rung::Stale,
+            gram: None,
+            design_norm_squared: self.state.design_norm_squared,
+            rows: batch,
+        };
+        let change = Change::remove(batch);
+        let mut sum = 0.0;
+        for fit in &self.state.fits {
+            sum += removal::step_size(fit, &change, &context)?.powi(2);
+        }
+        Ok(sum.sqrt())
+    }
+
+    /// [`Self::influence`] of each row alone, in the order of their positions; 0 for a row that is not present.
+    ///
+    /// ```text
+    /// √(Σ_k ‖H_k⁻¹ Δ_ik‖²)      Δ_ik = λ w_k + ℓ′(w_kᵀx_i, y_ik) x_i, for the problems k that row i takes part in
+    /// ```
+    ///
+    /// The rows of a block share one solve, which reads the factor once instead of once per row.
+    pub fn influences(&self, rows: &dyn RowStore) -> Result<Vec<f64>, StoreError> {
+        let objective = self.plan.objective();
+        let blocks: Result<Vec<Vec<f64>>, StoreError> = (0..rows.n_blocks())
+            .into_par_iter()
+            .map_init(
+                || BlockSteps::new(rows.dim()),
+                |steps, index| {
+                    let mut squares = Vec::new();
+                    rows.visit_block(index, &mut |block| {
+                        squares.resize(block.labels.len(), 0.0);
+                        for fit in &self.state.fits {
+                            match block.features {
+                                Features::F32(values) => steps.add(fit, &objective, block, values, &mut squares),
+                                Features::F64(values) => steps.add(fit, &objective, block, values, &mut squares),
+                            }
+                        }
+                    })?;
+                    Ok(squares.into_iter().map(f64::sqrt).collect())
+                },
+            )
+            .collect();
+        Ok(blocks?.concat())
+    }
+}
+
+/// Room for the steps of the rows of one block, used again for the next.
+struct BlockSteps {
+    /// One column per row that takes part.
+    steps: SecretVector,
+    margins: Vec<f64>,
+    /// Place in the block of each column's row.
+    places: Vec<usize>,
+}
+
+impl BlockSteps {
+    fn new(dim: usize) -> Self {
+        Self { steps: SecretVector::zeros(dim * BLOCK_ROWS), margins: Vec::new(), places: Vec::new() }
+    }
+
+    /// Adds ‖H⁻¹Δ_i‖² of one problem to the squares of the block's rows.
+    fn add<T: Value>(
+        &mut self,
+        fit: &Fit,
+        objective: &Objective<'_>,
+        block: &RowBlock<'_>,
+        values: &[T],
+        squares: &mut [f64],
+    ) {
+        let dim = fit.weights.len();
+        self.margins.resize(block.labels.len(), 0.0);
+        kernel::margins(values, &fit.weights, &mut self.margins);
+        self.places.clear();
+        let ridge = objective.ridge(1);
+        let rows = values.chunks_exact(dim).zip(&self.margins).zip(block.targets(&fit.problem)).enumerate();
+        let taking_part = rows.filter_map(|(place, (row, target))| Some((place, row, target?)));
+        for ((place, (row, margin), target), step) in taking_part.zip(self.steps.chunks_exact_mut(dim)) {
+            let slope = objective.loss.slope(*margin, target);
+            for ((step, weight), x) in step.iter_mut().zip(&*fit.weights).zip(row) {
+                *step = slope * x.wide() + ridge * weight;
+            }
+            self.places.push(place);
+        }
+        let steps = &mut self.steps[..dim * self.places.len()];
+        if let Some(curvature) = &fit.curvature {
+            curvature.factor.solve_columns(steps);
+        }
+        for (step, place) in steps.chunks_exact(dim).zip(&self.places) {
+            squares[*place] += kernel::dot(step, step);
+        }
+    }
+}
