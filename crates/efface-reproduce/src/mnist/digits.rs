@@ -35,10 +35,7 @@ pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>
     progress.begin("MNIST: hardest and easiest digits", 1);
     let plan = release_plan(data, STRENGTH.l2_per_row)?;
     let life = Life::begin(&plan, data.train_rows()?, setting.seed)?;
-    let mut influences = Vec::with_capacity(data.n_rows());
-    for position in 0..data.n_rows() {
-        influences.push(life.model.influence(&life.rows.batch(&[position])?)?);
-    }
+    let influences = life.model.influences(&life.rows)?;
     let mut order: Vec<usize> = (0..influences.len()).collect();
     order.sort_by(|a, b| influences[*b].total_cmp(&influences[*a]));
     let digit = |position: &usize| Digit {
