@@ -65,6 +65,7 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {
         Command::Evaluate(args) => commands::predict::evaluate(args, output),
         Command::Plan(args) => commands::plan::run(args, output),
         Command::Audit(args) => commands::audit::run(&args, output),
+        Command::Reproduce(args) => commands::reproduce::run(&args, output),
         Command::Schema(args) => commands::schema::run(&args, output),
     }
 }

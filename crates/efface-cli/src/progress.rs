@@ -103,6 +103,53 @@ impl Drop for Working {
     }
 }
 
+/// A bar per stage of a long piece of work: what is being done, how much of it is done, and how long it will take.
+pub(crate) struct Stages {
+    visible: bool,
+    bar: ProgressBar,
+    stage: String,
+}
+
+impl Stages {
+    pub(crate) fn new(visible: bool) -> Self {
+        Self { visible, bar: hidden(), stage: String::new() }
+    }
+
+    /// Of the stage `what` of `name`, `done` steps of `of` are done.
+    pub(crate) fn now(&mut self, name: &'static str, what: &str, done: usize, of: usize) {
+        if !self.visible {
+            return;
+        }
+        let stage = format!("{name}: {what}");
+        if stage != self.stage || done == 0 {
+            self.clear();
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            let template = "{spinner} {msg} {wide_bar} {pos}/{len} [{elapsed}, {eta} left]";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                self.bar.set_style(style);
+            }
+            self.bar.set_message(stage.clone());
+            self.bar.enable_steady_tick(QUIET);
+            self.stage = stage;
+        }
+        self.bar.set_length(of as u64);
+        self.bar.set_position(done as u64);
+    }
+
+    /// Takes the bar away, so that a line can be written.
+    pub(crate) fn clear(&mut self) {
+        self.bar.finish_and_clear();
+        self.bar = hidden();
+        self.stage.clear();
+    }
+}
+
+impl Drop for Stages {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 fn hidden() -> ProgressBar {
     ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
 }

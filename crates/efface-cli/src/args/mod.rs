@@ -3,6 +3,7 @@
 mod audit;
 mod choices;
 mod ledger;
+mod reproduce;
 mod store;
 mod train;
 
@@ -15,6 +16,7 @@ pub(crate) use ledger::{
     CertificateArgs, CertificateCommand, KeyArgs, KeyCommand, LedgerArgs, LedgerCommand, ListArgs, PassphraseArgs,
     PolicyCommandArgs, RequestCertificateArgs, RevokeArgs, ShowCertificateArgs, SigningArgs, VerifyArgs,
 };
+pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use store::StoreArgs;
 pub(crate) use train::{PromiseArgs, RowArgs, TrainArgs};
 
@@ -74,6 +76,8 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Attack what a model claims, and report with pictures.
     Audit(AuditArgs),
+    /// Repeat the experiments of the paper, and report with pictures.
+    Reproduce(ReproduceArgs),
     /// Say before training which noise is needed and how many instant removals fit.
     Plan(PlanArgs),
 }

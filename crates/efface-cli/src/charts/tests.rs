@@ -1,5 +1,7 @@
 //! Charts leave out what has no place on their axis, and put the rest where it belongs.
 
+use efface_reproduce::page::{self, Axis};
+
 use super::*;
 
 fn chart(scale: Scale, values: &[f64]) -> String {
@@ -32,32 +34,8 @@ fn decades_far_below_and_above_one_are_drawn_where_they_are() {
 }
 
 #[test]
-fn axes_end_on_ticks_and_enclose_the_values() {
-    for (low, high) in [(-15.3, -2.1), (-0.2, 0.3), (2.0, 2.0), (-16.0, 7.5)] {
-        let axis = decades(low, high);
-        assert!(axis.low <= low && high <= axis.high && axis.low < axis.high);
-        assert!(axis.low % axis.step == 0.0 && axis.high % axis.step == 0.0);
-        assert!((axis.high - axis.low) / axis.step <= 10.0);
-    }
-    for (low, high) in [(92.1, 93.4), (0.0, 0.0), (100.0, 100.0), (12.0, 99.0)] {
-        let axis = percents(low, high);
-        assert!(axis.low <= low && high <= axis.high && axis.high - axis.low >= 4.0);
-    }
-}
-
-#[test]
 fn names_are_escaped() {
     assert!(chart(Scale::Percent, &[0.5, 0.6]).contains("a &lt;b&gt;"));
-}
-
-#[test]
-fn ink_becomes_darker_with_the_pixel() {
-    let mut image = [0; 64];
-    (image[0], image[9]) = (16, 8);
-    let svg = digit_svg(&image);
-    assert!(svg.contains("x=\"0\" y=\"0\" width=\"1\" height=\"1\" fill=\"#000000\""));
-    assert!(svg.contains("x=\"1\" y=\"1\" width=\"1\" height=\"1\" fill=\"#808080\""));
-    assert_eq!(svg.matches("<rect").count(), 3);
 }
 
 #[test]
@@ -71,4 +49,83 @@ fn places_of_a_horizontal_axis_can_have_names() {
     assert!(html.contains(">first<") && html.contains(">second<") && html.contains(">0.2<"), "{html}");
     let html = chart(Horizontal::Numbers { low: -4.0, high: 4.0, step: 1.0 }).to_html();
     assert!(html.contains(">−4<") && html.contains(">4<"), "{html}");
+}
+
+fn picture(x: Axis, y: Axis, points: &[(f64, f64)]) -> page::Chart {
+    page::Chart {
+        id: "id".into(),
+        title: "A & <b>".into(),
+        caption: "what to \"see\"".into(),
+        x,
+        y,
+        series: vec![page::Series::line("one <line>", points.iter().copied())],
+        marks: Vec::new(),
+    }
+}
+
+#[test]
+fn a_log_axis_of_a_picture_has_powers_of_ten_and_says_so() {
+    let chart = picture(Axis::log("rows"), Axis::log("norm"), &[(1.0, 1e-16), (1e3, 1e-4)]);
+    let svg = chart_svg(&chart, Place::File);
+    for part in ["10⁻¹⁶", "10⁻⁴", "10³", ">rows (log scale)<", ">norm (log scale)<"] {
+        assert!(svg.contains(part), "{part} is missing");
+    }
+}
+
+#[test]
+fn percents_are_percents_on_both_axes() {
+    let svg =
+        chart_svg(&picture(Axis::percent("removed"), Axis::percent("right"), &[(0.0, 0.9), (0.5, 0.95)]), Place::File);
+    for part in [">50 %<", ">0 %<", ">95 %<", ">removed<"] {
+        assert!(svg.contains(part), "{part} is missing");
+    }
+}
+
+#[test]
+fn what_has_no_place_is_left_out_and_what_has_nothing_says_so() {
+    let (x, y) = (|| Axis::linear("x"), || Axis::log("y"));
+    let clean = [(0.0, 1e-3), (1.0, 1e-2)];
+    let with_others: Vec<_> =
+        clean.into_iter().chain([(2.0, 0.0), (3.0, -1.0), (4.0, f64::NAN), (f64::INFINITY, 1.0)]).collect();
+    assert_eq!(
+        chart_svg(&picture(x(), y(), &clean), Place::Page),
+        chart_svg(&picture(x(), y(), &with_others), Place::Page),
+    );
+    assert!(chart_svg(&picture(x(), y(), &[(0.0, 0.0)]), Place::File).contains("no value that this chart could show"));
+    let mut two = picture(x(), y(), &clean);
+    two.series.push(page::Series::line("two", []));
+    assert!(chart_svg(&two, Place::File).contains("two (no value on these axes)"));
+    two.series.clear();
+    assert!(chart_svg(&two, Place::File).contains("no value that this chart could show"));
+}
+
+#[test]
+fn a_file_has_its_title_and_ground_and_a_page_has_its_own() {
+    let chart = picture(Axis::linear("x"), Axis::linear("y"), &[(0.0, 1.0), (1.0, 2.0)]);
+    let (file, page) = (chart_svg(&chart, Place::File), chart_svg(&chart, Place::Page));
+    assert!(file.contains("A &amp; &lt;b&gt;") && file.contains("fill=\"#ffffff\"") && file.contains(" width=\"960\""));
+    assert!(!page.contains("A &amp;") && page.contains("var(--rule)") && !page.contains(" width=\"960\""));
+    for svg in [file, page] {
+        assert!(svg.contains("one &lt;line&gt;") && svg.contains("aria-label=\"what to &quot;see&quot;\""));
+    }
+}
+
+#[test]
+fn marks_lie_on_the_axis_and_widen_it() {
+    let mut chart = picture(Axis::linear("x"), Axis::linear("y"), &[(0.0, 1.0), (1.0, 2.0)]);
+    chart.marks =
+        vec![page::Mark { x: 9.5, label: "here & now".into() }, page::Mark { x: f64::NAN, label: "never".into() }];
+    let svg = chart_svg(&chart, Place::File);
+    assert!(svg.contains("here &amp; now") && svg.contains(">10<") && !svg.contains("never"), "{svg}");
+}
+
+#[test]
+fn points_without_a_line_are_all_marked_and_have_their_words() {
+    let mut chart = picture(Axis::linear("x"), Axis::linear("y"), &[]);
+    let points = (0..40).map(|i| page::Point { x: f64::from(i), y: 1.0, label: (i == 7).then(|| "σ < 1".to_owned()) });
+    chart.series = vec![page::Series { name: "points".into(), points: points.collect(), joined: false }];
+    let svg = chart_svg(&chart, Place::File);
+    assert!(svg.contains("σ &lt; 1") && svg.matches("<circle").count() == 40, "{}", svg.matches("<circle").count());
+    chart.series[0].joined = true;
+    assert!(chart_svg(&chart, Place::File).matches("<circle").count() < 15);
 }

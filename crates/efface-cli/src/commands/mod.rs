@@ -8,6 +8,7 @@ pub(crate) mod ledger;
 pub(crate) mod plan;
 pub(crate) mod predict;
 pub(crate) mod release;
+pub(crate) mod reproduce;
 pub(crate) mod schema;
 pub(crate) mod settle;
 pub(crate) mod status;

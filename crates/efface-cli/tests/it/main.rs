@@ -18,6 +18,7 @@ mod kill;
 mod ledger;
 mod published;
 mod real_tables;
+mod reproduce;
 mod requests;
 mod sandbox;
 mod schema;

@@ -1,0 +1,81 @@
+//! What can be typed after `efface reproduce`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use efface_reproduce::Experiment;
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  efface reproduce all --data data --out results
+  efface reproduce mnist times --data data
+  efface reproduce all --quick --data data --out smoke
+  efface reproduce report --out results --markdown docs/results.md
+
+The data directory has one folder per data set. A data set that is not there is told with the place where it is published,
+and the other experiments go on.
+
+Each experiment leaves its numbers in OUT/NAME.json. The report shows every experiment whose numbers are in OUT, whenever
+they were made: OUT/report.html, results.md, and OUT/figures with every picture as SVG and PNG.
+
+Ends with 0 when all were done, 1 when a data set was missing, 2 on errors or when no experiment could be done.")]
+pub(crate) struct ReproduceArgs {
+    /// What to do, one or more.
+    #[arg(required = true, value_name = "EXPERIMENT")]
+    pub(crate) experiments: Vec<Choice>,
+    /// Directory with one folder per data set.
+    #[arg(long, value_name = "DIR", env = "EFFACE_DATA")]
+    pub(crate) data: Option<PathBuf>,
+    /// Where numbers, pictures and the report go.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub(crate) out: PathBuf,
+    /// Few rows and few repeats: shows in minutes that everything runs. The numbers mean nothing.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Where the report in Markdown goes [default: OUT/results.md].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Seed of orders, samples and noise. What is trained here is not to be published.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// An experiment, or more than one, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Choice {
+    /// Figures 1 to 3 of the paper: digits, 3 against 8.
+    Mnist,
+    /// Sentences, on public features.
+    Sst,
+    /// Scenes, on public features.
+    Scenes,
+    /// Table 1 of the paper: what training and removal cost.
+    Times,
+    /// Half of the rows leave.
+    Beyond,
+    /// A million rows, and how costs grow.
+    Scale,
+    /// All of these.
+    All,
+    /// None: only write the report again from the numbers in OUT.
+    Report,
+}
+
+impl ReproduceArgs {
+    /// The experiments to run, each once, in the order of the report.
+    pub(crate) fn chosen(&self) -> Vec<Experiment> {
+        let is_chosen = |experiment: &Experiment| {
+            self.experiments.iter().any(|choice| match choice {
+                Choice::All => true,
+                Choice::Report => false,
+                Choice::Mnist => *experiment == Experiment::Mnist,
+                Choice::Sst => *experiment == Experiment::Sst,
+                Choice::Scenes => *experiment == Experiment::Scenes,
+                Choice::Times => *experiment == Experiment::Times,
+                Choice::Beyond => *experiment == Experiment::Beyond,
+                Choice::Scale => *experiment == Experiment::Scale,
+            })
+        };
+        Experiment::ALL.into_iter().filter(is_chosen).collect()
+    }
+}
