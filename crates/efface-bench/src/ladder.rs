@@ -9,8 +9,7 @@ use efface_core::removal::Change;
 use efface_core::residual::{Constants, Rung};
 use efface_core::rows::RowStore;
 use efface_data::MemoryRows;
-
-use crate::rows::mnist_3_vs_8;
+use efface_reproduce::data::mnist_3_vs_8;
 
 /// Rows that leave in one batch.
 const BATCH: usize = 100;
@@ -39,7 +38,7 @@ pub(crate) struct Ladder {
 impl Ladder {
     pub(crate) fn climb(data: &Path) -> anyhow::Result<Self> {
         let config = TrainingConfig::new(&loss::Logistic, 1e-3, Some(2));
-        let rows = mnist_3_vs_8(data)?;
+        let rows = mnist_3_vs_8(data, false)?.train;
         let plan = TrainingPlan::new(config.clone())?;
         let trained = plan.train(&rows, &mut NoiseSource::danger_fixed_seed(0), &mut |_| {})?.model;
         let positions: Vec<usize> = (0..BATCH).map(|i| i * rows.len() / BATCH).collect();

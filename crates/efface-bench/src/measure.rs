@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use anyhow::Context;
+
 /// Seconds that `work` takes, and what it returns.
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = Instant::now();
@@ -27,4 +29,9 @@ pub(crate) fn peak_memory() -> Option<u64> {
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kilobytes * 1024)
+}
+
+/// Starts the peak of memory afresh at what is resident now, where the system allows it.
+pub(crate) fn forget_peak_memory() -> anyhow::Result<()> {
+    std::fs::write("/proc/self/clear_refs", "5").context("the peak of memory cannot be started afresh here")
 }
