@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::path::Path;
 
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, RowTransform, Scale, open_table_with};
-use efface_engine::{ModelDirectory, ReleaseAnswer, ReleasePolicy, Selection, TrainRequest, fuzzing};
+use efface_data::{Columns, RowId, RowTransform, Scale, open_table_with};
+use efface_engine::{ModelDirectory, ReleaseAnswer, ReleasePolicy, ReleaseReport, Selection, TrainRequest, fuzzing};
 use efface_ledger::verify::{Evidence, verify};
 
 use crate::measure::{median, quantile, timed};
@@ -20,31 +21,12 @@ const ENTRIES: u64 = 1_000_000;
 pub(crate) fn run() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let mut noise = NoiseSource::from_system()?;
-    let data = folder.path().join("rows.csv");
-    fs::write(&data, rows(&mut noise))?;
-    let columns = Columns { label: Some("label".into()), ..Columns::default() };
-    let request = TrainRequest {
-        rows: open_table_with(&data, &columns, None)?,
-        columns,
-        schema: None,
-        transform: RowTransform { scale: Scale::Unit, intercept: false },
-        config: TrainingConfig::new(&loss::Logistic, 1e-3, Some(2)),
-        out: folder.path().join("model.efface"),
-        memory_bytes: None,
-        policy: ReleasePolicy::default(),
-        key: None,
-        witness: None,
-    };
-    let path = request.out.clone();
-    ModelDirectory::train(request, &mut noise, &mut |_| {})?;
-    let mut model = ModelDirectory::open(&path)?;
+    let mut model = train(folder.path(), (ROWS, DIM), &mut noise)?;
     println!("certificates of a model of {DIM} features, medians of {RELEASES}");
 
     let (mut releases, mut certificates, mut latest) = (Vec::new(), Vec::new(), None);
     for id in 0..RELEASES {
-        let ids = Selection::Ids(vec![efface_data::RowId::parse(&id.to_string())]);
-        model.remove(&ids, Some(&format!("request-{id}")))?;
-        let ReleaseAnswer::Published(report) = model.release(&mut noise, None)? else { anyhow::bail!("refused") };
+        let report = remove_and_release(&mut model, id, &mut noise)?;
         releases.push(report.seconds);
         certificates.push(report.certificate_seconds);
         latest = Some(report);
@@ -94,15 +76,53 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A model directory in the folder, trained on so many rows and features.
+pub(crate) fn train(
+    folder: &Path,
+    (n_rows, dim): (usize, usize),
+    noise: &mut NoiseSource,
+) -> anyhow::Result<ModelDirectory> {
+    let data = folder.join("rows.csv");
+    fs::write(&data, rows(n_rows, dim, noise))?;
+    let columns = Columns { label: Some("label".into()), ..Columns::default() };
+    let request = TrainRequest {
+        rows: open_table_with(&data, &columns, None)?,
+        columns,
+        schema: None,
+        transform: RowTransform { scale: Scale::Unit, intercept: false },
+        config: TrainingConfig::new(&loss::Logistic, 1e-3, Some(2)),
+        out: folder.join("model.efface"),
+        memory_bytes: None,
+        policy: ReleasePolicy::default(),
+        key: None,
+        witness: None,
+    };
+    let path = request.out.clone();
+    ModelDirectory::train(request, noise, &mut |_| {})?;
+    Ok(ModelDirectory::open(&path)?)
+}
+
+/// One row leaves, and the model is published with its certificate.
+pub(crate) fn remove_and_release(
+    model: &mut ModelDirectory,
+    id: usize,
+    noise: &mut NoiseSource,
+) -> anyhow::Result<ReleaseReport> {
+    let ids = Selection::Ids(vec![RowId::parse(&id.to_string())]);
+    model.remove(&ids, Some(&format!("request-{id}")))?;
+    let ReleaseAnswer::Published(report) = model.release(noise, None)? else { anyhow::bail!("refused") };
+    Ok(report)
+}
+
 /// Rows of random bytes with a label that half depends on them.
-fn rows(noise: &mut NoiseSource) -> String {
-    let names: Vec<String> = (0..DIM).map(|feature| format!("f{feature}")).collect();
+fn rows(n_rows: usize, dim: usize, noise: &mut NoiseSource) -> String {
+    let names: Vec<String> = (0..dim).map(|feature| format!("f{feature}")).collect();
     let mut text = names.join(",") + ",label\n";
-    let mut bytes = [0; DIM];
-    for _ in 0..ROWS {
+    let mut bytes = vec![0; dim];
+    for _ in 0..n_rows {
         noise.fill(&mut bytes);
-        for byte in bytes {
-            let _ = write!(text, "{},", f64::from(byte) / 255.0 - 0.5);
+        for byte in &bytes {
+            let _ = write!(text, "{},", f64::from(*byte) / 255.0 - 0.5);
         }
         text += if u32::from(bytes[0]) + u32::from(bytes[1]) > 255 { "yes\n" } else { "no\n" };
     }

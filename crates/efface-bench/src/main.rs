@@ -8,20 +8,30 @@
 //! cargo run --release -p efface-bench -- gram                 the weighted Gram matrix against a matrix product
 //! cargo run --release -p efface-bench -- scale                a million rows under a limit on memory, durable removals
 //! cargo run --release -p efface-bench -- ledger               issuing and verifying certificates, proofs from a long log
+//! cargo run --release -p efface-bench -- peers --data DIR     all of it beside scikit-learn, on the same rows
+//! cargo run --release -p efface-bench -- sample               a few operations on seeded rows
+//! cargo run --release -p efface-bench -- compare OLD NEW      two builds of this program; `benches/compare` makes them
 //! ```
 
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
 
+mod compare;
+mod figure;
 mod gram;
 mod growth;
 mod ladder;
 mod ledger;
 mod measure;
 mod mnist;
+mod operations;
+mod peers;
 mod rows;
+mod sample;
 mod scale;
+mod subject;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -60,14 +70,33 @@ enum Command {
     Scale(scale::ScaleArgs),
     /// Certificates of a model of 784 features, and a log of 1,000,000 entries.
     Ledger,
+    /// Training, removal, settling, releasing and predicting beside scikit-learn, on the same rows and threads.
+    Peers(peers::PeersArgs),
+    /// Training, removal, settling, releasing, predicting and a certificate on seeded synthetic rows.
+    Sample(sample::SampleArgs),
+    /// Runs `sample` of two builds in turn; the exit code is 1 when the new one is slower.
+    Compare(compare::CompareArgs),
     /// One step of `scale`, in a process of its own.
     #[command(subcommand, hide = true)]
     ScaleStep(scale::Step),
 }
 
-fn main() -> anyhow::Result<()> {
-    let command = Cli::parse().command;
-    if !matches!(command, Command::ScaleStep(_)) {
+/// 0: done. 1: the new build of `compare` is slower. 2: an error.
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<bool> {
+    let part = matches!(&command, Command::ScaleStep(_) | Command::Compare(_))
+        || matches!(&command, Command::Sample(args) if args.json);
+    if !part {
         println!("threads: {}", rayon::current_num_threads());
     }
     match command {
@@ -77,7 +106,11 @@ fn main() -> anyhow::Result<()> {
         Command::Growth => growth::run(),
         Command::Gram => gram::run(),
         Command::Ledger => ledger::run(),
+        Command::Peers(args) => peers::run(&args),
+        Command::Sample(args) => sample::run(&args),
+        Command::Compare(args) => return compare::run(&args),
         Command::Scale(args) => scale::run(&args),
         Command::ScaleStep(step) => scale::run_step(&step),
-    }
+    }?;
+    Ok(true)
 }

@@ -1,0 +1,59 @@
+//! A figure: seconds, how often they were measured, and the gradient that was reached in them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::measure::{median, timed};
+
+/// Median of repeats of one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Figure {
+    /// Median.
+    pub(crate) seconds: f64,
+    /// How often it was measured.
+    pub(crate) repeats: usize,
+    /// Largest ‖∇L‖₂ that was left, where the operation leaves one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gradient_norm: Option<f64>,
+}
+
+/// Repeats of one operation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Samples {
+    seconds: Vec<f64>,
+    gradient_norm: Option<f64>,
+}
+
+impl Samples {
+    /// One more repeat.
+    pub(crate) fn push(&mut self, seconds: f64) {
+        self.seconds.push(seconds);
+    }
+
+    /// One more repeat, which left a gradient of this norm.
+    pub(crate) fn push_with_gradient(&mut self, seconds: f64, gradient_norm: f64) {
+        self.seconds.push(seconds);
+        self.gradient_norm = Some(self.gradient_norm.unwrap_or(0.0).max(gradient_norm));
+    }
+
+    /// The median; nothing when nothing was measured.
+    pub(crate) fn figure(&self) -> Option<Figure> {
+        let repeats = self.seconds.len();
+        let gradient_norm = self.gradient_norm;
+        (repeats > 0).then(|| Figure { seconds: median(self.seconds.clone()), repeats, gradient_norm })
+    }
+}
+
+/// Runs `work` once, and again while neither the number of repeats nor the time is used up.
+pub(crate) fn repeated(most: usize, seconds: f64, mut work: impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let mut spent = 0.0;
+    for done in 0..most {
+        let (result, took) = timed(&mut work);
+        result?;
+        spent += took;
+        // Another one would take as long as the mean so far.
+        if spent + spent / (done + 1) as f64 > seconds {
+            break;
+        }
+    }
+    Ok(())
+}
