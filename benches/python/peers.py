@@ -111,16 +111,19 @@ def repeat(work: Callable[[], Fit], task: dict[str, Any], first: Fit | None = No
 
 
 def matching_tolerance(problem: Problem, solver: str, gradient_norm: float) -> tuple[float, Fit]:
-    """The largest tolerance, halved from the wanted gradient per row on, that reaches the wanted gradient."""
+    """A tolerance, lowered from the wanted gradient per row on as far as it takes, that reaches the wanted gradient."""
     tol = gradient_norm / len(problem.x)
     while True:
         found = fit(problem, solver, tol)
-        if problem.gradient_norm(found.coef) <= gradient_norm or tol < 1e-14:
+        reached = problem.gradient_norm(found.coef)
+        if reached <= gradient_norm or tol < 1e-14:
             return tol, found
-        tol /= 2
+        tol *= min(0.5, gradient_norm / reached)
 
 
-def measure(solver: str, problem: Problem, test: NDArray[np.float64], task: dict[str, Any], folder: Path) -> dict[str, Any]:
+def measure(
+    solver: str, problem: Problem, test: NDArray[np.float64], task: dict[str, Any], folder: Path
+) -> dict[str, Any]:
     wanted = task["gradient_norm"]
     tol, first = matching_tolerance(problem, solver, wanted)
     seconds, trained = repeat(lambda: fit(problem, solver, tol), task, first)

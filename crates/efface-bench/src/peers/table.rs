@@ -18,7 +18,7 @@ pub(crate) fn of(report: &SetReport) -> String {
         let _ = write!(text, "  {what:<34}{:>CELL$}", cell(&ours));
         for peer in &report.scikit_learn {
             let Some(theirs) = theirs.map(|theirs| theirs(peer)) else { continue };
-            let _ = write!(text, "{:>CELL$}{:>RATIO$}", cell(theirs), ratio(theirs.seconds / ours.seconds));
+            let _ = write!(text, "{:>CELL$}{:>RATIO$}", cell(theirs), three_digits(theirs.seconds / ours.seconds));
         }
         text.push('\n');
     }
@@ -73,25 +73,14 @@ fn duration(seconds: f64) -> String {
         1e-3.. => (1e3 * seconds, "ms"),
         _ => (1e6 * seconds, "µs"),
     };
-    let decimals = if value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else if value >= 1.0 {
-        2
-    } else {
-        3
-    };
-    format!("{value:.decimals$} {unit}")
+    format!("{} {unit}", three_digits(value))
 }
 
-fn ratio(value: f64) -> String {
-    let decimals = if value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        2
+fn three_digits(value: f64) -> String {
+    let decimals = match value {
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
     };
     format!("{value:.decimals$}")
 }
