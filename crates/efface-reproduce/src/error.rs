@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use efface_core::model::{PlanError, TrainError};
+use efface_core::model::{PlanError, ReleaseOutcome, TrainError};
 use efface_core::rows::StoreError;
 use efface_data::{EncodeError, LabelError, LookupError, ParseScaleError, ReadError, SchemaError};
 
@@ -52,6 +52,22 @@ pub enum ExperimentError {
     /// Training failed.
     #[error(transparent)]
     Train(#[from] TrainError),
+    /// What is claimed of a model does not hold: never the data's fault.
+    #[error("{what} is `{found}` where at most `{claimed}` is claimed")]
+    ClaimBroken {
+        /// What was measured.
+        what: &'static str,
+        /// Its value.
+        found: f64,
+        /// What was claimed.
+        claimed: f64,
+    },
+    /// A model may not leave under the promise it was trained for.
+    #[error("the model cannot be released: {outcome:?}")]
+    NotReleased {
+        /// What was said instead.
+        outcome: ReleaseOutcome,
+    },
     /// Rows could not be summed over.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,0 +1,156 @@
+//! A million rows of 2,048 features, and how costs grow.
+//!
+//! No public data set of that size is at hand, so [`synthetic`] draws rows like the features of real scenes, and
+//! [`likeness`] says how alike they are. [`large`] trains on a million of them, removes ten thousand one at a time,
+//! settles, and holds every claim against a model that is trained from zero. [`growth`] doubles rows and features.
+
+mod growth;
+mod large;
+mod likeness;
+mod section;
+mod synthetic;
+
+use efface_core::loss::Logistic;
+use efface_core::model::{TrainingConfig, TrainingPlan};
+use efface_core::predict;
+use efface_data::MemoryRows;
+use serde::{Deserialize, Serialize};
+
+pub use growth::{Cost, Curve, Exponents, Growth};
+pub use large::{Checked, LargeRun};
+pub use likeness::{Likeness, Look};
+
+use self::synthetic::{ClassMoments, ClassRows};
+use crate::{ExperimentError, Progress, Setting, data};
+
+/// What was measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ScaleResults {
+    /// How much the rows are like real ones.
+    pub likeness: Likeness,
+    /// A million rows.
+    pub large: LargeRun,
+    /// Growth curves.
+    pub growth: Growth,
+}
+
+/// Runs the experiment.
+pub fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<ScaleResults, ExperimentError> {
+    let sizes = Sizes::of(setting.quick);
+    let plan = TrainingPlan::new(TrainingConfig::new(&Logistic, L2_PER_ROW, Some(2)))?;
+    progress.begin("reading the scenes", 1);
+    let scenes = data::scenes(&setting.data, setting.quick)?;
+    let test = TestRows::of(ClassRows::first_features(&scenes.test, sizes.large_dim))?;
+    let real = ClassRows::first_features(&scenes.train, sizes.large_dim);
+    let moments = ClassMoments::of(&real);
+
+    progress.begin("comparing drawn rows with real ones", 1);
+    let likeness = likeness::compare(real, &moments, sizes.compared_rows, &test, &plan, setting.seed)?;
+    let large = large::run(&moments, &sizes, &test, &plan, setting.seed, progress)?;
+    let growth = growth::run(&scenes.train, &sizes, &plan, setting.seed, progress)?;
+    Ok(ScaleResults { likeness, large, growth })
+}
+
+/// How much is done.
+struct Sizes {
+    large_rows: usize,
+    large_dim: usize,
+    large_removals: usize,
+    /// Drawn rows that are compared with the real ones.
+    compared_rows: usize,
+    growth_rows: Vec<usize>,
+    growth_fixed_dim: usize,
+    growth_dims: Vec<usize>,
+    growth_fixed_rows: usize,
+    /// Removals behind each cost.
+    growth_removals: usize,
+}
+
+impl Sizes {
+    fn of(quick: bool) -> Self {
+        let doubling = |first: usize, n: usize| (0..n).map(|k| first << k).collect();
+        if quick {
+            return Self {
+                large_rows: 2_000,
+                large_dim: 64,
+                large_removals: 50,
+                compared_rows: 500,
+                growth_rows: doubling(500, 4),
+                growth_fixed_dim: 32,
+                growth_dims: doubling(16, 4),
+                growth_fixed_rows: 500,
+                growth_removals: 20,
+            };
+        }
+        Self {
+            large_rows: 1_000_000,
+            large_dim: 2_048,
+            large_removals: 10_000,
+            compared_rows: 20_000,
+            growth_rows: doubling(5_000, 7),
+            growth_fixed_dim: 256,
+            growth_dims: doubling(64, 6),
+            growth_fixed_rows: 20_000,
+            growth_removals: 200,
+        }
+    }
+}
+
+/// λ of every model here.
+const L2_PER_ROW: f64 = 1e-3;
+
+/// Real rows to test on, built against nature.
+struct TestRows {
+    rows: MemoryRows,
+    labels: Vec<f64>,
+}
+
+impl TestRows {
+    fn of(rows: ClassRows) -> Result<Self, ExperimentError> {
+        let labels = rows.labels();
+        Ok(Self { rows: rows.into_rows()?, labels })
+    }
+
+    /// Fraction of the rows whose label these weights find.
+    fn accuracy(&self, weights: &[Vec<f64>]) -> Result<f64, ExperimentError> {
+        Ok(predict::accuracy(&predict::margins(&self.rows, weights)?, &self.labels))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::Part;
+
+    #[test]
+    fn a_quick_run_holds_its_claims_from_end_to_end() {
+        let Some(data) = std::env::var_os("EFFACE_DATA") else {
+            eprintln!("skipped: EFFACE_DATA does not say where the data sets are");
+            return;
+        };
+        let setting = Setting { data: data.into(), quick: true, seed: 1 };
+        let mut stages = Vec::new();
+        let mut tell = |stage: &crate::Stage| stages.push(stage.what.clone());
+        let results = run(&setting, &mut Progress::new(&mut tell)).expect("a quick run");
+        assert!(results.large.instant.holds && results.large.settled.holds);
+        assert!(results.large.settled.measured_distance < 1e-9, "{:?}", results.large.settled);
+        assert_eq!((results.large.n_rows, results.large.dim, results.large.n_removed), (2_000, 64, 50));
+        assert_eq!(results.growth.by_rows.costs.len(), 4);
+        assert!(stages.iter().any(|what| what == "settling"));
+
+        let text = serde_json::to_string(&results).expect("numbers");
+        let again: ScaleResults = serde_json::from_str(&text).expect("the same numbers");
+        assert_eq!(again.large.n_rows, results.large.n_rows);
+        let section = results.section();
+        assert_eq!(section.parts.iter().filter(|part| matches!(part, Part::Chart(_))).count(), 2);
+        assert!(section.parts.iter().filter(|part| matches!(part, Part::Table(_))).count() >= 2);
+    }
+
+    #[test]
+    fn missing_data_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let setting = Setting { data: folder.path().into(), quick: true, seed: 1 };
+        let error = run(&setting, &mut Progress::new(&mut |_| {})).expect_err("nothing there");
+        assert!(matches!(error, ExperimentError::Missing { .. }), "{error}");
+    }
+}

@@ -1,0 +1,201 @@
+//! The experiment on the page.
+
+use super::{Curve, LargeRun, Likeness, Look, ScaleResults};
+use crate::page::{Axis, Chart, Part, Section, Series, Table};
+
+impl ScaleResults {
+    /// The experiment on the page.
+    pub fn section(&self) -> Section {
+        let Self { likeness, large, growth } = self;
+        let parts = vec![
+            Part::Text(format!(
+                "{} rows of {} features in single precision, drawn to look like the features of real scenes: built \
+                 (buildings, streets) against nature. A model is trained, {} rows leave one at a time, the model is \
+                 settled, and it is compared with one that is trained from zero on the rows left. Had a claim not \
+                 held, the experiment would have ended with an error instead of this page.",
+                count(large.n_rows),
+                count(large.dim),
+                count(large.n_removed),
+            )),
+            Part::Table(run_table(large)),
+            Part::Table(check_table(large)),
+            Part::Text(
+                "Rows are drawn class by class, as mixtures of eight real rows with normal weights: mean and \
+                 covariance of a class are those of the real rows until negative entries are set to zero and rows are \
+                 brought to norm 1. What that leaves of the likeness:"
+                    .to_owned(),
+            ),
+            Part::Table(likeness_table(likeness)),
+            Part::Chart(growth_chart("scale-rows", "Cost against rows", 'n', &growth.by_rows)),
+            Part::Chart(growth_chart("scale-features", "Cost against features", 'd', &growth.by_features)),
+            Part::Table(exponent_table(&growth.by_rows, &growth.by_features)),
+        ];
+        Section { id: "scale", title: "A million rows, and how costs grow".to_owned(), parts }
+    }
+}
+
+fn run_table(large: &LargeRun) -> Table {
+    let mut rows = vec![
+        ["rows in memory".to_owned(), gigabytes(large.rows_bytes)],
+        ["drawing them".to_owned(), seconds(large.draw_seconds)],
+        ["training".to_owned(), seconds(large.train_seconds)],
+        ["one removal, median".to_owned(), seconds(large.removal_median_seconds)],
+        ["one removal, 95 %".to_owned(), seconds(large.removal_95_seconds)],
+        [format!("all {} removals", count(large.n_removed)), seconds(large.removals_seconds)],
+        [
+            "settling".to_owned(),
+            format!(
+                "{} ({} passes, {} Hessians)",
+                seconds(large.settle_seconds),
+                large.settle_passes,
+                large.settle_hessians
+            ),
+        ],
+        ["training from zero".to_owned(), seconds(large.retrain_seconds)],
+        ["accuracy, settled (secret)".to_owned(), percent(large.settled_accuracy)],
+        [
+            format!("accuracy, released (noise {:.0e}, ε = {:.1e})", large.release_noise_std, large.release_epsilon),
+            percent(large.released_accuracy),
+        ],
+        ["accuracy, trained from zero".to_owned(), percent(large.retrained_accuracy)],
+    ];
+    rows.extend(large.peak_memory_bytes.map(|bytes| ["peak memory of the process".to_owned(), gigabytes(bytes)]));
+    Table {
+        caption: format!(
+            "{} × {}, λ = {:e}; accuracy on {} real test rows",
+            count(large.n_rows),
+            count(large.dim),
+            large.l2_per_row,
+            count(large.n_test_rows)
+        ),
+        columns: vec!["step".to_owned(), "measured".to_owned()],
+        rows: rows.into_iter().map(Vec::from).collect(),
+    }
+}
+
+fn check_table(large: &LargeRun) -> Table {
+    let models = [("after the removals", &large.instant), ("settled", &large.settled)];
+    let mut rows: Vec<Vec<String>> = models
+        .iter()
+        .map(|(name, checked)| {
+            vec![
+                (*name).to_owned(),
+                format!("{:.1e}", checked.claimed_residual),
+                format!("{:.1e}", checked.measured_residual),
+                format!("{:.1e}", checked.claimed_distance),
+                format!("{:.1e}", checked.measured_distance),
+                if checked.holds { "yes" } else { "no" }.to_owned(),
+            ]
+        })
+        .collect();
+    let none = || "–".to_owned();
+    let retrained_distance = format!("{:.1e}", large.retrained_claimed_distance);
+    rows.push(vec!["trained from zero".to_owned(), none(), none(), retrained_distance, none(), none()]);
+    let columns =
+        ["model", "gradient, claimed", "gradient, at least", "distance, claimed", "distance, measured", "holds"];
+    Table {
+        caption:
+            "Claims beside measurements. Claims are distances from the exact weights; measured is the distance from \
+                  the weights that were trained from zero, which may be as large as both claims together."
+                .to_owned(),
+        columns: columns.map(str::to_owned).into(),
+        rows,
+    }
+}
+
+fn likeness_table(likeness: &Likeness) -> Table {
+    let Likeness { dim, real, drawn } = likeness;
+    let row = |name: &str, show: &dyn Fn(&Look) -> String| vec![name.to_owned(), show(real), show(drawn)];
+    Table {
+        caption: format!("Real and drawn rows of {} features", count(*dim)),
+        columns: ["", "real", "drawn"].map(str::to_owned).into(),
+        rows: vec![
+            row("rows", &|look| count(look.n_rows)),
+            row("mean cosine within a class", &|look| format!("{:.3}", look.cosine_within_class)),
+            row("variance within classes", &|look| format!("{:.3}", look.variance_within_class)),
+            row("share of its first direction", &|look| percent(look.first_direction_share)),
+            row("features that are zero", &|look| percent(look.zero_fraction)),
+            row("accuracy on real test rows when trained on these", &|look| percent(look.test_accuracy)),
+        ],
+    }
+}
+
+fn growth_chart(id: &str, title: &str, size: char, curve: &Curve) -> Chart {
+    let at = |cost: &super::Cost| if size == 'n' { cost.n_rows } else { cost.dim } as f64;
+    let line = |name: &str, exponent: f64, seconds: fn(&super::Cost) -> f64| {
+        let points = curve.costs.iter().map(|cost| (at(cost), seconds(cost)));
+        Series::line(format!("{name} ({size}^{exponent:.2})"), points)
+    };
+    let (label, fixed) = match curve.costs.first() {
+        Some(cost) if size == 'n' => ("rows n", format!("d = {}", count(cost.dim))),
+        Some(cost) => ("features d", format!("n = {}", count(cost.n_rows))),
+        None => ("size", "no sizes".to_owned()),
+    };
+    let Curve { exponents, .. } = curve;
+    Chart {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        caption: format!(
+            "Seconds at {fixed}, both axes by powers of ten. Exponents are fitted over the upper half of the sizes."
+        ),
+        x: Axis::log(label),
+        y: Axis::log("seconds"),
+        series: vec![
+            line("train", exponents.train, |cost| cost.train_seconds),
+            line("settle", exponents.settle, |cost| cost.settle_seconds),
+            line("instant removal", exponents.removal, |cost| cost.removal_seconds),
+        ],
+        marks: Vec::new(),
+    }
+}
+
+fn exponent_table(by_rows: &Curve, by_features: &Curve) -> Table {
+    let row = |name: &str, exponent: fn(&super::Exponents) -> f64| {
+        let of = |curve: &Curve| format!("{:.2}", exponent(&curve.exponents));
+        vec![name.to_owned(), of(by_rows), of(by_features)]
+    };
+    Table {
+        caption: "a of seconds ∝ sizeᵃ, over the upper half of the sizes".to_owned(),
+        columns: ["", "rows n", "features d"].map(str::to_owned).into(),
+        rows: vec![
+            row("train", |exponents| exponents.train),
+            row("settle", |exponents| exponents.settle),
+            row("instant removal", |exponents| exponents.removal),
+        ],
+    }
+}
+
+/// `1,000,000`.
+fn count(n: usize) -> String {
+    let digits = n.to_string();
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
+    groups.join(",")
+}
+
+fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => format!("{:.2} ms", 1e3 * s),
+        s if s < 100.0 => format!("{s:.1} s"),
+        s => format!("{s:.0} s"),
+    }
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.2} GB", bytes as f64 / 1e9)
+}
+
+fn percent(fraction: f64) -> String {
+    format!("{:.2} %", 100.0 * fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_readers() {
+        assert_eq!(["7", "1,000", "1,000,000"], [7, 1_000, 1_000_000].map(count));
+        assert_eq!(["12.34 ms", "12.3 s", "1234 s"], [0.01234, 12.34, 1234.0].map(seconds));
+        assert_eq!((gigabytes(8_200_000_000), percent(0.9512)), ("8.20 GB".to_owned(), "95.12 %".to_owned()));
+    }
+}
