@@ -39,7 +39,7 @@ pub enum Results {
     /// Beyond the paper.
     Beyond(beyond::BeyondResults),
     /// A million rows, and growth curves.
-    Scale(scale::ScaleResults),
+    Scale(Box<scale::ScaleResults>),
 }
 
 /// What one experiment leaves: its numbers, and how they came about.
@@ -87,7 +87,7 @@ impl Experiment {
             Self::Scenes => Results::Scenes(scenes::run(setting, progress)?),
             Self::Times => Results::Times(times::run(setting, progress)?),
             Self::Beyond => Results::Beyond(beyond::run(setting, progress)?),
-            Self::Scale => Results::Scale(scale::run(setting, progress)?),
+            Self::Scale => Results::Scale(Box::new(scale::run(setting, progress)?)),
         };
         Ok(Record {
             efface: env!("CARGO_PKG_VERSION").to_owned(),

@@ -57,7 +57,7 @@ impl ClassRows {
             for (row, class) in features.chunks_exact_mut(dim).zip(classes) {
                 let drawn_from = moments.random_class(&mut generator);
                 drawn_from.draw(&mut generator, row);
-                row.iter_mut().for_each(|x| *x = x.max(0.0));
+                clip(row);
                 to_norm_one(row);
                 *class = drawn_from.class;
             }
@@ -163,8 +163,14 @@ pub(crate) fn mean<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Vec
         sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(*x));
         n_rows += 1;
     }
-    sum.iter_mut().for_each(|sum| *sum /= f64::from(n_rows.max(1)));
-    sum
+    sum.into_iter().map(|sum| sum / f64::from(n_rows.max(1))).collect()
+}
+
+/// Sets negative entries to zero.
+fn clip(row: &mut [f32]) {
+    for x in row {
+        *x = x.max(0.0);
+    }
 }
 
 /// Divides a row by its norm; a row of zeros stays one.
@@ -178,7 +184,9 @@ fn to_norm_one(row: &mut [f32]) {
     }
     let norm = (sums.iter().sum::<f64>() + rest.iter().map(square).sum::<f64>()).sqrt();
     if norm > 0.0 {
-        row.iter_mut().for_each(|x| *x = (f64::from(*x) / norm) as f32);
+        for x in row {
+            *x = (f64::from(*x) / norm) as f32;
+        }
     }
 }
 
