@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use efface_core::model::TrainingPlan;
+use efface_data::MemoryRows;
 use serde::{Deserialize, Serialize};
 
 use super::Sizes;
 use super::synthetic::{ClassMoments, ClassRows};
 use crate::life::{Life, median, random_order};
 use crate::{ExperimentError, Progress};
-use efface_data::MemoryRows;
 
 /// Both curves.
 #[derive(Clone, Debug, Serialize, Deserialize)]

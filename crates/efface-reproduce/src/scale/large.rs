@@ -97,10 +97,12 @@ pub(super) fn run(
     let start = Instant::now();
     let rows = ClassRows::draw(moments, n_rows, seed).into_rows()?;
     let draw_seconds = start.elapsed().as_secs_f64();
+    progress.step();
     let (dim, rows_bytes) = (rows.dim(), rows.memory_bytes() as u64);
 
     progress.begin(format!("training on {n_rows} rows of {dim} features"), 1);
     let mut life = Life::begin(plan, rows, seed)?;
+    progress.step();
 
     progress.begin("removing rows one at a time", sizes.large_removals);
     let mut removal_seconds = Vec::with_capacity(sizes.large_removals);
@@ -116,9 +118,11 @@ pub(super) fn run(
     let settling = life.model.settle(&life.rows, None)?;
     let settle_seconds = start.elapsed().as_secs_f64();
     let settled_residual = least_residual(&life.model, &life)?;
+    progress.step();
 
     progress.begin("training from zero on the rows left", 1);
     let (retrained, retrain_seconds) = life.retrain(seed)?;
+    progress.step();
     let instant = check(&instant, instant_residual, &retrained)?;
     let settled = check(&life.model, settled_residual, &retrained)?;
 

@@ -40,12 +40,14 @@ pub fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<ScaleResult
     let plan = TrainingPlan::new(TrainingConfig::new(&Logistic, L2_PER_ROW, Some(2)))?;
     progress.begin("reading the scenes", 1);
     let scenes = data::scenes(&setting.data, setting.quick)?;
+    progress.step();
     let test = TestRows::of(ClassRows::first_features(&scenes.test, sizes.large_dim))?;
     let real = ClassRows::first_features(&scenes.train, sizes.large_dim);
     let moments = ClassMoments::of(&real);
 
     progress.begin("comparing drawn rows with real ones", 1);
     let likeness = likeness::compare(real, &moments, sizes.compared_rows, &test, &plan, setting.seed)?;
+    progress.step();
     let large = large::run(&moments, &sizes, &test, &plan, setting.seed, progress)?;
     let growth = growth::run(&scenes.train, &sizes, &plan, setting.seed, progress)?;
     Ok(ScaleResults { likeness, large, growth })
