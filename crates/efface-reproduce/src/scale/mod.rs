@@ -1,8 +1,8 @@
 //! A million rows of 2,048 features, and how costs grow.
 //!
-//! No public data set of that size is at hand, so [`synthetic`] draws rows like the features of real scenes, and
-//! [`likeness`] says how alike they are. [`large`] trains on a million of them, removes ten thousand one at a time,
-//! settles, and holds every claim against a model that is trained from zero. [`growth`] doubles rows and features.
+//! No public data set of that size is at hand, so `synthetic` draws rows like the features of real scenes, and
+//! `likeness` says how alike they are. `large` trains on a million of them, removes ten thousand one at a time,
+//! settles, and holds every claim against a model that is trained from zero. `growth` doubles rows and features.
 
 mod growth;
 mod large;
