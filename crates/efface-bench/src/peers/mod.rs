@@ -86,15 +86,15 @@ pub(crate) fn run(args: &PeersArgs) -> anyhow::Result<()> {
         [] => &Set::ALL,
         only => only,
     };
-    let mut report = Report { threads: rayon::current_num_threads(), peers: None, sets: Vec::new() };
+    let (peer, peers) = peer.unzip();
+    let mut report = Report { threads: rayon::current_num_threads(), peers, sets: Vec::new() };
     for set in sets {
-        let found = measure(*set, args, peer.as_ref().map(|(peer, _)| peer))?;
-        report.sets.push(found);
-    }
-    report.peers = peer.map(|(_, versions)| versions);
-    if let Some(path) = &args.out {
-        let text = serde_json::to_string_pretty(&report)? + "\n";
-        fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+        report.sets.push(measure(*set, args, peer.as_ref())?);
+        // After each set: what was measured is kept when a later one fails.
+        if let Some(path) = &args.out {
+            let text = serde_json::to_string_pretty(&report)? + "\n";
+            fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+        }
     }
     Ok(())
 }
