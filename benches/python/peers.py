@@ -21,6 +21,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,14 +127,14 @@ def measure(
 ) -> dict[str, Any]:
     wanted = task["gradient_norm"]
     tol, first = matching_tolerance(problem, solver, wanted)
-    seconds, trained = repeat(lambda: fit(problem, solver, tol), task, first)
+    seconds, trained = repeat(partial(fit, problem, solver, tol), task, first)
     figures: dict[str, Any] = {
         "solver": solver,
         "tol": tol,
         "train_matched": figure(seconds, problem.gradient_norm(trained.coef)),
     }
     least = LEAST_GRADIENT / len(problem.x)
-    seconds, best = repeat(lambda: fit(problem, solver, least), task)
+    seconds, best = repeat(partial(fit, problem, solver, least), task)
     figures["train"] = figure(seconds, problem.gradient_norm(best.coef))
     np.save(folder / f"coef-{solver}.npy", best.coef)
 
@@ -141,7 +142,7 @@ def measure(
     for name, positions in (("one", removed[:1]), ("hundred", removed)):
         left = problem.without(positions)
         for kind, start in (("refit", None), ("warm", trained.coef)):
-            seconds, found = repeat(lambda: fit(left, solver, tol, start), task)
+            seconds, found = repeat(partial(fit, left, solver, tol, start), task)
             figures[f"{kind}_{name}"] = figure(seconds, left.gradient_norm(found.coef))
     figures["predict"] = figure(predictions(best.coef, test))
     return figures
