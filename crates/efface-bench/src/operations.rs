@@ -54,7 +54,7 @@ pub(crate) struct Bench<'a> {
 const MOST_REPEATS: usize = 5;
 
 /// … and seconds after which no other is begun.
-const ROUND_SECONDS: f64 = 4.0;
+const ROUND_SECONDS: f64 = 2.0;
 
 /// Predictions in a round.
 const PREDICTIONS: usize = 15;

@@ -22,7 +22,7 @@ const SCRIPT: &str = include_str!("../../../../benches/python/peers.py");
 const MOST_REPEATS: usize = 7;
 
 /// … and seconds after which no other is begun.
-const SECONDS: f64 = 8.0;
+const SECONDS: f64 = 4.0;
 
 /// What was measured of one solver of scikit-learn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
