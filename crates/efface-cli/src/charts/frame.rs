@@ -47,6 +47,8 @@ pub(super) struct Frame<'a> {
     pub(super) height: f64,
     /// Size of the ticks' text; titles of axes are a little larger.
     pub(super) text_size: u32,
+    /// Length of ticks; longer ones keep the texts of the two axes apart where they meet.
+    pub(super) tick_length: f64,
     pub(super) ink: Ink,
 }
 
@@ -71,6 +73,7 @@ impl Frame<'_> {
             .with_y_label(self.y_label)
             .with_label_size(self.text_size + 1)
             .with_tick_size(self.text_size)
+            .with_tick_length(self.tick_length)
             .with_x_axis_min(x.low)
             .with_x_axis_max(x.high)
             .with_x_tick_step(x.step)
@@ -89,6 +92,18 @@ impl Frame<'_> {
 }
 
 impl Drawn {
+    /// The frame in two layers, so that something can lie between them: axes with the grid, and lines with markers.
+    /// The second is not clipped, so that markers on an axis are whole: all points must lie inside.
+    pub(super) fn layers(&self) -> (String, String) {
+        let (axes, data) = self.elements.split_once("<g clip-path=").unwrap_or((&self.elements, ">"));
+        let axes = match (axes.split_once("<defs>"), axes.split_once("</defs>")) {
+            (Some((before, _)), Some((_, after))) => format!("{before}{after}"),
+            _ => axes.to_owned(),
+        };
+        let data = data.split_once('>').map_or("", |(_, data)| data);
+        (axes, data.replacen("</g>", "", 1))
+    }
+
     /// Where a point lies.
     pub(super) fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (self.layout.map_x(x), self.layout.map_y(y))

@@ -17,14 +17,14 @@ pub(crate) fn images_svg(images: &Images, place: Place) -> String {
     let mut canvas = Canvas::new(place, &images.title);
     let most = images.rows.iter().map(|row| row.images.len()).max().unwrap_or(0).clamp(4, 12);
     let cell = (WIDTH - 2.0 * MARGIN) / most as f64;
-    // Whole units per pixel where that is possible: edges of pixels then fall on pixels of the screen.
-    let unit = (cell - 14.0).min(150.0) / images.side.max(1) as f64;
-    let unit = if unit >= 1.0 { unit.floor() } else { unit };
+    // Halves of a unit where that is possible: edges of pixels then fall on pixels of the file.
+    let unit = (cell - 12.0).min(150.0) / images.side.max(1) as f64;
+    let unit = if unit >= 0.5 { (2.0 * unit).floor() / 2.0 } else { unit };
     let side = unit * images.side as f64;
     for row in &images.rows {
         for line in lines(&row.name, SIZE, WIDTH - 2.0 * MARGIN) {
-            canvas.height += 26.0;
-            text(&mut canvas, MARGIN, -6.0, "start", SIZE, &line);
+            canvas.height += 28.0;
+            text(&mut canvas, MARGIN, -8.0, "start", SIZE, &line);
         }
         for chunk in row.images.chunks(most) {
             let mut n_lines = 0;

@@ -13,6 +13,8 @@ use super::text::{escape, width};
 pub(super) struct Wanted<'a> {
     pub(super) at: (f64, f64),
     pub(super) text: &'a str,
+    /// Colour of the line to the point.
+    pub(super) color: &'a str,
 }
 
 /// What words should not cover.
@@ -33,31 +35,23 @@ impl Obstacles {
     }
 
     pub(super) fn segment(&mut self, from: (f64, f64), to: (f64, f64)) {
-        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
-        let n = (dx.hypot(dy) / 6.0).ceil().clamp(1.0, 400.0);
-        for i in 0..n as usize {
-            let share = i as f64 / n;
-            self.lines.push(Area::around((from.0 + share * dx, from.1 + share * dy), 3.0));
-        }
+        self.lines.extend(along(from, to, 3.0));
     }
 }
 
 /// All words as SVG elements, each with a halo in the colour of the paper.
 pub(super) fn words(wanted: &[Wanted], obstacles: &Obstacles, ink: Ink) -> String {
-    let mut elements = String::new();
+    let (mut leaders, mut texts) = (String::new(), String::new());
     for (words, area) in wanted.iter().zip(arrange(wanted, obstacles)) {
-        let (x, y) = words.at;
-        // From the point to the nearest place of the words, where that is not right beside it.
-        let (near_x, near_y) = (x.clamp(area.left, area.right), y.clamp(area.top, area.bottom));
-        if (near_x - x).hypot(near_y - y) > DISTANCES[1] {
+        if let Some(((x, y), (near_x, near_y))) = leader(words.at, area) {
             let _ = write!(
-                elements,
-                "<path d=\"M{x:.1} {y:.1}L{near_x:.1} {near_y:.1}\" stroke=\"currentColor\" stroke-width=\"0.8\" \
-                 stroke-opacity=\"0.6\" fill=\"none\"/>"
+                leaders,
+                "<path d=\"M{x:.1} {y:.1}L{near_x:.1} {near_y:.1}\" stroke=\"{}\" stroke-width=\"1.2\" fill=\"none\"/>",
+                words.color,
             );
         }
         let _ = write!(
-            elements,
+            texts,
             "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"{SIZE}\" stroke=\"{}\" stroke-width=\"4\" \
              stroke-linejoin=\"round\" paint-order=\"stroke\">{}</text>",
             area.left,
@@ -66,45 +60,82 @@ pub(super) fn words(wanted: &[Wanted], obstacles: &Obstacles, ink: Ink) -> Strin
             escape(words.text),
         );
     }
-    elements
+    leaders + &texts
+}
+
+/// The line from a point to the nearest place of its words, where that is not right beside it.
+fn leader((x, y): (f64, f64), area: Area) -> Option<((f64, f64), (f64, f64))> {
+    let near = (x.clamp(area.left, area.right), y.clamp(area.top, area.bottom));
+    ((near.0 - x).hypot(near.1 - y) > DISTANCES[0] + 1.0).then_some(((x, y), near))
 }
 
 /// An area for each of the words.
 fn arrange(wanted: &[Wanted], obstacles: &Obstacles) -> Vec<Area> {
     let mut taken: Vec<Option<Area>> = vec![None; wanted.len()];
-    for _ in 0..4 {
+    for _ in 0..N_ROUNDS {
         for (i, words) in wanted.iter().enumerate() {
             taken[i] = None;
-            let cost = |area: &Area| {
-                let others: f64 = taken.iter().flatten().map(|other| area.shared(other.grown(2.0))).sum();
-                let markers: f64 = obstacles.markers.iter().map(|marker| area.shared(*marker)).sum();
-                let lines: f64 = obstacles.lines.iter().map(|line| area.shared(*line)).sum();
-                20.0 * others + 8.0 * markers + lines + 50.0 * area.outside_of(obstacles.inside)
+            let others: Vec<Area> = taken.iter().flatten().map(|other| other.grown(2.0)).collect();
+            let leaders: Vec<Area> = wanted
+                .iter()
+                .zip(&taken)
+                .filter_map(|(other, area)| leader(other.at, (*area)?))
+                .flat_map(|(from, to)| along(from, to, 2.0))
+                .collect();
+            let cost = |area: Area| {
+                let on = |areas: &[Area], part: Area| areas.iter().map(|other| part.shared(*other)).sum::<f64>();
+                let own = leader(words.at, area).into_iter().flat_map(|(from, to)| along(from, to, 2.0));
+                // The first steps of the line leave the point's own marker.
+                let crossed: f64 = own.skip(2).map(|step| on(&others, step) + on(&obstacles.markers, step)).sum();
+                20.0 * on(&others, area)
+                    + 8.0 * on(&obstacles.markers, area)
+                    + on(&obstacles.lines, area)
+                    + 10.0 * (on(&leaders, area) + crossed)
+                    + 50.0 * area.outside_of(obstacles.inside)
             };
-            // Of places that cost the same the first wins; every further one has a small price.
-            let priced = candidates(words).enumerate().map(|(rank, area)| (4.0 * rank as f64 + cost(&area), area));
+            let priced = candidates(words).map(|(price, area)| (price + cost(area), area));
             taken[i] = priced.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, area)| area);
         }
     }
     taken.into_iter().flatten().collect()
 }
 
-/// Places around a point: right, left, above, below and the corners, first near and then farther off.
-fn candidates(words: &Wanted) -> impl Iterator<Item = Area> {
-    const DIRECTIONS: [(f64, f64); 8] =
-        [(1.0, 0.0), (-1.0, 0.0), (0.0, -1.0), (0.0, 1.0), (0.8, -0.8), (0.8, 0.8), (-0.8, -0.8), (-0.8, 0.8)];
+/// Small areas along a line.
+fn along(from: (f64, f64), to: (f64, f64), radius: f64) -> impl Iterator<Item = Area> {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let n = (dx.hypot(dy) / 6.0).ceil().clamp(1.0, 400.0);
+    (0..n as usize).map(move |i| Area::around((from.0 + i as f64 / n * dx, from.1 + i as f64 / n * dy), radius))
+}
+
+/// Places around a point, and what they cost: first near and then farther off, best at the right.
+fn candidates(words: &Wanted) -> impl Iterator<Item = (f64, Area)> {
+    const DIRECTIONS: [(f64, f64); 12] = [
+        (1.0, 0.0),
+        (0.8, -0.8),
+        (0.8, 0.8),
+        (-1.0, 0.0),
+        (0.0, -1.0),
+        (0.0, 1.0),
+        (-0.8, -0.8),
+        (-0.8, 0.8),
+        (1.0, -0.4),
+        (1.0, 0.4),
+        (-1.0, -0.4),
+        (-1.0, 0.4),
+    ];
     let (half_width, half_height) = (0.5 * width(words.text, SIZE), 0.5 * 1.15 * SIZE);
     let (x, y) = words.at;
     DISTANCES.into_iter().flat_map(move |distance| {
-        DIRECTIONS.into_iter().map(move |(right, down)| {
+        DIRECTIONS.into_iter().enumerate().map(move |(rank, (right, down))| {
             let middle_x = x + right * distance + half_width * sign(right);
             let middle_y = y + down * distance + half_height * sign(down);
-            Area {
+            let area = Area {
                 left: middle_x - half_width,
                 top: middle_y - half_height,
                 right: middle_x + half_width,
                 bottom: middle_y + half_height,
-            }
+            };
+            (3.0 * distance + 2.0 * rank as f64, area)
         })
     })
 }
@@ -149,7 +180,9 @@ impl Area {
 
 const SIZE: f64 = TEXT_SIZE as f64 - 3.0;
 /// How far words may be from their point.
-const DISTANCES: [f64; 4] = [9.0, 20.0, 36.0, 56.0];
+const DISTANCES: [f64; 6] = [9.0, 16.0, 25.0, 37.0, 52.0, 70.0];
+/// How often all words may move.
+const N_ROUNDS: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -160,9 +193,12 @@ mod tests {
         let texts: Vec<String> = (0..20).map(|i| format!("λ = 10⁻{}, σ = {i}", i % 5)).collect();
         let points: Vec<(f64, f64)> =
             (0..20).map(|i| (150.0 + 160.0 * f64::from(i % 4), 60.0 + 22.0 * f64::from(i))).collect();
-        let wanted: Vec<Wanted> = points.iter().zip(&texts).map(|(&at, text)| Wanted { at, text }).collect();
+        let wanted: Vec<Wanted> =
+            points.iter().zip(&texts).map(|(&at, text)| Wanted { at, text, color: "#000" }).collect();
         let mut obstacles = Obstacles::within([80.0, 10.0, 900.0, 540.0]);
-        points.iter().for_each(|&at| obstacles.marker(at));
+        for &at in &points {
+            obstacles.marker(at);
+        }
         let areas = arrange(&wanted, &obstacles);
         for (i, area) in areas.iter().enumerate() {
             assert!(areas[..i].iter().all(|other| area.shared(*other) == 0.0), "{i}: {area:?}");
@@ -173,7 +209,7 @@ mod tests {
 
     #[test]
     fn words_at_the_same_point_are_told_apart() {
-        let wanted = ["one", "two", "three"].map(|text| Wanted { at: (400.0, 200.0), text });
+        let wanted = ["one", "two", "three"].map(|text| Wanted { at: (400.0, 200.0), text, color: "#000" });
         let areas = arrange(&wanted, &Obstacles::within([0.0, 0.0, 960.0, 540.0]));
         assert!(areas[0].shared(areas[1]) == 0.0 && areas[1].shared(areas[2]) == 0.0);
     }

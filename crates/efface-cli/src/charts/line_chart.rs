@@ -83,6 +83,7 @@ impl LineChart<'_> {
             width: WIDTH,
             height: HEIGHT,
             text_size: 15,
+            tick_length: 5.0,
             ink: Ink::PAGE,
         }
         .draw();

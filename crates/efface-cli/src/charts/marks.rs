@@ -20,30 +20,33 @@ pub(super) fn mark_rows(marks: &[(f64, &str)], [left, top, right, bottom]: [f64;
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
     // Where the last name of each row ends; the first row is next to the plot.
     let mut row_ends: Vec<f64> = Vec::new();
-    let mut elements = String::new();
+    let (mut lines, mut names) = (String::new(), String::new());
     for &&(x, name) in &sorted {
         let half = 0.5 * width(name, SIZE);
         let middle = x.min(most - half - 4.0).max(half + 4.0);
         let row = row_ends.iter().position(|&end| end + 12.0 <= middle - half).unwrap_or(row_ends.len());
-        row_ends.truncate(row_ends.len().max(row));
         if row == row_ends.len() {
             row_ends.push(0.0);
         }
         row_ends[row] = middle + half;
         let baseline = top - 8.0 - row as f64 * LINE;
         let _ = write!(
-            elements,
+            lines,
             "<path d=\"M{x:.1} {bottom:.1}V{:.1}\" stroke=\"currentColor\" stroke-width=\"1.4\" \
-             stroke-dasharray=\"5 4\" fill=\"none\"/>\
-             <text x=\"{middle:.1}\" y=\"{baseline:.1}\" font-size=\"{SIZE}\" text-anchor=\"middle\" \
-             stroke=\"{}\" stroke-width=\"5\" paint-order=\"stroke\">{}</text>",
+             stroke-dasharray=\"5 4\" fill=\"none\"/>",
             baseline + 4.0,
+        );
+        let _ = write!(
+            names,
+            "<text x=\"{middle:.1}\" y=\"{baseline:.1}\" font-size=\"{SIZE}\" text-anchor=\"middle\" \
+             stroke=\"{}\" stroke-width=\"6\" stroke-linejoin=\"round\" paint-order=\"stroke\">{}</text>",
             ink.paper,
             escape(name),
         );
     }
-    let names = row_ends.len() as f64 * LINE + 6.0;
-    MarkRows { elements, height: if row_ends.is_empty() { 0.0 } else { (names - top).max(0.0) + 4.0 } }
+    let needed = row_ends.len() as f64 * LINE + 6.0;
+    let height = if row_ends.is_empty() { 0.0 } else { (needed - top).max(0.0) + 4.0 };
+    MarkRows { elements: lines + &names, height }
 }
 
 const SIZE: f64 = TEXT_SIZE as f64 - 1.0;

@@ -33,9 +33,10 @@ pub(crate) fn chart_svg(chart: &Chart, place: Place) -> String {
         x,
         y,
         lines: &lines,
-        width: WIDTH,
+        width: WIDTH - MARGIN,
         height: HEIGHT,
         text_size: TEXT_SIZE,
+        tick_length: TICK_LENGTH,
         ink,
     }
     .draw();
@@ -44,17 +45,18 @@ pub(crate) fn chart_svg(chart: &Chart, place: Place) -> String {
         .marks
         .iter()
         .zip(marks(chart))
-        .filter_map(|(mark, x)| x.is_finite().then(|| (drawn.place((x, 0.0)).0, mark.label.as_str())))
+        .filter(|(_, x)| x.is_finite())
+        .map(|(mark, x)| (drawn.place((x, 0.0)).0, mark.label.as_str()))
         .collect();
     let MarkRows { elements: marks, height: marks_height } = mark_rows(&named, drawn.inside(), WIDTH, ink);
     let mut canvas = top;
     canvas.height += marks_height;
+    let (axes, data) = drawn.layers();
     let minor = [minor_ticks(&drawn, x_axis, chart.x.scale, true), minor_ticks(&drawn, y_axis, chart.y.scale, false)];
     let _ = write!(
         canvas.elements,
-        "<g transform=\"translate(0 {:.1})\">{marks}{}{}{}</g>",
+        "<g transform=\"translate(0 {:.1})\">{axes}{}{marks}{data}{}</g>",
         canvas.height,
-        drawn.elements,
         minor.concat(),
         point_labels(chart, &lines, &drawn, ink),
     );
@@ -201,35 +203,50 @@ fn axis_title(label: &str, scale: AxisScale) -> String {
     if scale == AxisScale::Log { format!("{label} (log scale)") } else { label.to_owned() }
 }
 
-/// Short ticks at 2, 3, … 9 between powers of ten, where there is room for them.
+/// Short ticks at 2, 3, … 9 between powers of ten, where there is room for them; on a short axis some have a text.
 fn minor_ticks(drawn: &Drawn, axis: Axis, scale: AxisScale, is_horizontal: bool) -> String {
-    if scale != AxisScale::Log || axis.step > 1.0 || axis.high - axis.low > 8.0 {
+    let n_decades = axis.high - axis.low;
+    if scale != AxisScale::Log || axis.step > 1.0 || n_decades > 8.0 {
         return String::new();
     }
     let [left, _, _, bottom] = drawn.inside();
-    let mut path = String::new();
+    let (mut path, mut texts) = (String::new(), String::new());
     for decade in axis.low as i32..axis.high as i32 {
         for digit in 2..10 {
             let at = f64::from(decade) + f64::from(digit).log10();
             let (x, y) = drawn.place((at, at));
             let _ = if is_horizontal {
-                write!(path, "M{x:.1} {bottom:.1}v3.5")
+                write!(path, "M{x:.1} {bottom:.1}v4")
             } else {
-                write!(path, "M{left:.1} {y:.1}h-3.5")
+                write!(path, "M{left:.1} {y:.1}h-4")
             };
+            if n_decades <= 2.0 && matches!(digit, 2 | 5) {
+                let unit = 10_f64.powi(decade);
+                let (x, y, anchor) = if is_horizontal {
+                    (x, bottom + TICK_LENGTH + 15.0, "middle")
+                } else {
+                    (left - TICK_LENGTH - 3.0, y + 5.0, "end")
+                };
+                let _ = write!(
+                    texts,
+                    "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{}\" text-anchor=\"{anchor}\">{}</text>",
+                    TEXT_SIZE - 2,
+                    plain(f64::from(digit) * unit, unit),
+                );
+            }
         }
     }
-    format!("<path d=\"{path}\" stroke=\"currentColor\" stroke-width=\"0.8\" fill=\"none\"/>")
+    format!("<path d=\"{path}\" stroke=\"currentColor\" stroke-width=\"0.8\" fill=\"none\"/>{texts}")
 }
 
 /// Words beside the points that have some.
 fn point_labels(chart: &Chart, lines: &[Line], drawn: &Drawn, ink: Ink) -> String {
     let mut wanted = Vec::new();
-    for series in &chart.series {
+    for (series, line) in chart.series.iter().zip(lines) {
         for point in &series.points {
             let at = (to_axis(point.x, chart.x.scale), to_axis(point.y, chart.y.scale));
             if let Some(label) = point.label.as_deref().filter(|_| at.0.is_finite() && at.1.is_finite()) {
-                wanted.push(Wanted { at: drawn.place(at), text: label });
+                wanted.push(Wanted { at: drawn.place(at), text: label, color: line.style.color });
             }
         }
     }
@@ -253,6 +270,7 @@ const HEIGHT: f64 = 540.0;
 pub(super) const MARGIN: f64 = 16.0;
 /// Size of ticks, legends and words.
 pub(super) const TEXT_SIZE: u32 = 17;
+const TICK_LENGTH: f64 = 8.0;
 const TITLE_SIZE: f64 = 22.0;
 /// A line of so few points has a marker on each.
 const FEW_POINTS: usize = 24;

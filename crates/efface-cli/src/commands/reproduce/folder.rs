@@ -1,6 +1,7 @@
 //! The folder of results: numbers, pictures and reports. A file is either as it was or whole: it is written under
 //! another name first.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -38,7 +39,7 @@ impl Folder {
     pub(super) fn keep(&self, experiment: Experiment, record: &impl Serialize) -> anyhow::Result<PathBuf> {
         let path = self.record(experiment);
         let text = serde_json::to_string_pretty(record)? + "\n";
-        self.write(&path, text.as_bytes())?;
+        write(&path, text.as_bytes())?;
         Ok(path)
     }
 
@@ -76,20 +77,20 @@ impl Folder {
         link(&absolute(parent(&self.markdown)), &absolute(&figures))
     }
 
-    /// Writes a file as a whole.
-    pub(super) fn write(&self, path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-        let temporary = parent(path).join(TEMPORARY);
-        let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
-        if written.is_err() {
-            // Best effort: half a file helps nobody.
-            let _ = fs::remove_file(&temporary);
-        }
-        with_path(written, path)
-    }
-
     fn record(&self, experiment: Experiment) -> PathBuf {
         self.out.join(format!("{}.json", experiment.tag()))
     }
+}
+
+/// Writes a file as a whole.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let temporary = parent(path).join(TEMPORARY);
+    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // Best effort: half a file helps nobody.
+        let _ = fs::remove_file(&temporary);
+    }
+    with_path(written, path)
 }
 
 fn read(path: &Path) -> anyhow::Result<Record> {
@@ -117,8 +118,17 @@ fn link(from: &Path, to: &Path) -> String {
 /// A part of a path as links have it.
 fn encoded(part: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "._-~".contains(c);
-    let encode = |c: char| c.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect();
-    part.chars().map(|c| if plain(c) { c.to_string() } else { encode(c) }).collect()
+    let mut link = String::new();
+    for c in part.chars() {
+        if plain(c) {
+            link.push(c);
+        } else {
+            for byte in c.to_string().bytes() {
+                let _ = write!(link, "%{byte:02X}");
+            }
+        }
+    }
+    link
 }
 
 const FIGURES: &str = "figures";

@@ -87,11 +87,11 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
 fn report(folder: &Folder, experiments: &[Shown]) -> anyhow::Result<Vec<String>> {
     let figures = figures::draw(experiments.iter().map(|shown| &shown.section))?;
     for figure in &figures {
-        folder.write(&folder.figure(&figure.name, "svg"), figure.svg.as_bytes())?;
-        folder.write(&folder.figure(&figure.name, "png"), &figure.png)?;
+        folder::write(&folder.figure(&figure.name, "svg"), figure.svg.as_bytes())?;
+        folder::write(&folder.figure(&figure.name, "png"), &figure.png)?;
     }
-    folder.write(&folder.report, html::page(experiments).as_bytes())?;
-    folder.write(&folder.markdown, markdown::page(experiments, &folder.link_to_figures()).as_bytes())?;
+    folder::write(&folder.report, html::page(experiments).as_bytes())?;
+    folder::write(&folder.markdown, markdown::page(experiments, &folder.link_to_figures()).as_bytes())?;
     Ok(figures.into_iter().map(|figure| figure.name).collect())
 }
 
