@@ -31,7 +31,7 @@ impl Obstacles {
     }
 
     pub(super) fn marker(&mut self, at: (f64, f64)) {
-        self.markers.push(Area::around(at, 7.0));
+        self.markers.push(Area::around(at, 8.0));
     }
 
     pub(super) fn segment(&mut self, from: (f64, f64), to: (f64, f64)) {
@@ -52,7 +52,7 @@ pub(super) fn words(wanted: &[Wanted], obstacles: &Obstacles, ink: Ink) -> Strin
         }
         let _ = write!(
             texts,
-            "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"{SIZE}\" stroke=\"{}\" stroke-width=\"4\" \
+            "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"{SIZE}\" stroke=\"{}\" stroke-width=\"3\" \
              stroke-linejoin=\"round\" paint-order=\"stroke\">{}</text>",
             area.left,
             area.bottom - 0.28 * SIZE,
@@ -69,35 +69,58 @@ fn leader((x, y): (f64, f64), area: Area) -> Option<((f64, f64), (f64, f64))> {
     ((near.0 - x).hypot(near.1 - y) > DISTANCES[0] + 1.0).then_some(((x, y), near))
 }
 
-/// An area for each of the words.
+/// An area for each of the words: the cheapest arrangement of those that come of different orders.
 fn arrange(wanted: &[Wanted], obstacles: &Obstacles) -> Vec<Area> {
+    let sorted = |key: &dyn Fn((f64, f64)) -> f64| {
+        let mut order: Vec<usize> = (0..wanted.len()).collect();
+        order.sort_by(|&a, &b| key(wanted[a].at).total_cmp(&key(wanted[b].at)));
+        order
+    };
+    let keys: [&dyn Fn((f64, f64)) -> f64; 6] =
+        [&|_| 0.0, &|(x, _)| x, &|(x, _)| -x, &|(_, y)| y, &|(_, y)| -y, &|(x, y)| x + 10.0 * y];
+    let arrangements = keys.iter().map(|key| arrange_in(&sorted(key), wanted, obstacles));
+    arrangements.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, areas)| areas).unwrap_or_default()
+}
+
+/// Words take the cheapest place in this order, several times; what all cost together, and their areas.
+fn arrange_in(order: &[usize], wanted: &[Wanted], obstacles: &Obstacles) -> (f64, Vec<Area>) {
     let mut taken: Vec<Option<Area>> = vec![None; wanted.len()];
+    let mut total = 0.0;
     for _ in 0..N_ROUNDS {
-        for (i, words) in wanted.iter().enumerate() {
+        total = 0.0;
+        for &i in order {
             taken[i] = None;
-            let others: Vec<Area> = taken.iter().flatten().map(|other| other.grown(2.0)).collect();
-            let leaders: Vec<Area> = wanted
-                .iter()
-                .zip(&taken)
-                .filter_map(|(other, area)| leader(other.at, (*area)?))
-                .flat_map(|(from, to)| along(from, to, 2.0))
-                .collect();
-            let cost = |area: Area| {
-                let on = |areas: &[Area], part: Area| areas.iter().map(|other| part.shared(*other)).sum::<f64>();
-                let own = leader(words.at, area).into_iter().flat_map(|(from, to)| along(from, to, 2.0));
-                // The first steps of the line leave the point's own marker.
-                let crossed: f64 = own.skip(2).map(|step| on(&others, step) + on(&obstacles.markers, step)).sum();
-                20.0 * on(&others, area)
-                    + 8.0 * on(&obstacles.markers, area)
-                    + on(&obstacles.lines, area)
-                    + 10.0 * (on(&leaders, area) + crossed)
-                    + 50.0 * area.outside_of(obstacles.inside)
-            };
-            let priced = candidates(words).map(|(price, area)| (price + cost(area), area));
-            taken[i] = priced.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, area)| area);
+            let cost = cost(&wanted[i], wanted, &taken, obstacles);
+            let priced = candidates(&wanted[i]).map(|(price, area)| (price + cost(area), area));
+            if let Some((price, area)) = priced.min_by(|a, b| a.0.total_cmp(&b.0)) {
+                taken[i] = Some(area);
+                total += price;
+            }
         }
     }
-    taken.into_iter().flatten().collect()
+    (total, taken.into_iter().flatten().collect())
+}
+
+/// What an area costs these words, given where the others are.
+fn cost<'a>(
+    words: &'a Wanted,
+    wanted: &[Wanted],
+    taken: &[Option<Area>],
+    obstacles: &'a Obstacles,
+) -> impl Fn(Area) -> f64 + 'a {
+    let others: Vec<Area> = taken.iter().flatten().map(|other| other.grown(2.0)).collect();
+    let ends = wanted.iter().zip(taken).filter_map(|(other, area)| leader(other.at, (*area)?));
+    let leaders: Vec<Area> = ends.flat_map(|(from, to)| along(from, to, 2.0)).collect();
+    move |area| {
+        let on = |areas: &[Area], part: Area| areas.iter().map(|other| part.shared(*other)).sum::<f64>();
+        let own = leader(words.at, area).into_iter().flat_map(|(from, to)| along(from, to, 2.0));
+        // The first steps of the line leave the point's own marker.
+        let crossed: f64 = own.skip(2).map(|step| on(&others, step) + on(&obstacles.markers, step)).sum();
+        20.0 * (on(&others, area) + on(&obstacles.markers, area))
+            + on(&obstacles.lines, area)
+            + 20.0 * (on(&leaders, area) + crossed)
+            + 50.0 * area.outside_of(obstacles.inside)
+    }
 }
 
 /// Small areas along a line.

@@ -13,7 +13,7 @@ use super::labels::{Obstacles, Wanted, words};
 use super::legend::{Entry, legend};
 use super::marks::{MarkRows, mark_rows};
 use super::style::{Ink, STYLES};
-use super::text::{SVG_NAMESPACE, escape, lines};
+use super::text::{self, SVG_NAMESPACE, escape, lines};
 
 /// The chart as an SVG. A file has a fixed width; on a page, the page decides.
 pub(crate) fn chart_svg(chart: &Chart, place: Place) -> String {
@@ -26,6 +26,7 @@ pub(crate) fn chart_svg(chart: &Chart, place: Place) -> String {
     let x = ruler(chart.x.scale, &series, &marks(chart), true);
     let y = ruler(chart.y.scale, &series, &[], false);
     let (x_axis, y_axis) = (x.axis, y.axis);
+    let last_tick = text::width(&x.format.format(x_axis.high), f64::from(TEXT_SIZE));
     let lines: Vec<Line> = series.into_iter().enumerate().map(|(i, line)| with_markers(line, i, x_axis)).collect();
     let drawn = Frame {
         x_label: &axis_title(&chart.x.label, chart.x.scale),
@@ -33,7 +34,7 @@ pub(crate) fn chart_svg(chart: &Chart, place: Place) -> String {
         x,
         y,
         lines: &lines,
-        width: WIDTH - MARGIN,
+        width: WIDTH - MARGIN.max(0.5 * last_tick - MARGIN),
         height: HEIGHT,
         text_size: TEXT_SIZE,
         tick_length: TICK_LENGTH,
@@ -189,11 +190,15 @@ fn ruler(scale: AxisScale, lines: &[Line], others: &[f64], is_horizontal: bool) 
         AxisScale::Log => Ruler::new(decades(low, high), power_of_ten),
         AxisScale::Percent if !is_horizontal => Ruler::new(percents(low, high), |y| format!("{y:.0} %")),
         AxisScale::Percent => {
-            let axis = evenly(low, high, 8.0);
+            let axis = evenly(low, high, N_TICKS);
             Ruler::new(axis, move |x| format!("{} %", plain(x, axis.step)))
         }
         AxisScale::Linear => {
-            let axis = evenly(low, high, if is_horizontal { 8.0 } else { 7.0 });
+            // Long numbers beside each other need more room than above each other.
+            let widest = |axis: &Axis| text::width(&plain(axis.high, axis.step), f64::from(TEXT_SIZE)) + 24.0;
+            let fits = |axis: &Axis| !is_horizontal || widest(axis) * (axis.high - axis.low) / axis.step < 0.85 * WIDTH;
+            let axis =
+                Some(evenly(low, high, N_TICKS)).filter(fits).unwrap_or_else(|| evenly(low, high, 0.5 * N_TICKS));
             Ruler::new(axis, move |x| plain(x, axis.step))
         }
     }
@@ -270,6 +275,8 @@ const HEIGHT: f64 = 540.0;
 pub(super) const MARGIN: f64 = 16.0;
 /// Size of ticks, legends and words.
 pub(super) const TEXT_SIZE: u32 = 17;
+/// About how many ticks an even axis has.
+const N_TICKS: f64 = 8.0;
 const TICK_LENGTH: f64 = 8.0;
 const TITLE_SIZE: f64 = 22.0;
 /// A line of so few points has a marker on each.

@@ -129,3 +129,12 @@ fn points_without_a_line_are_all_marked_and_have_their_words() {
     chart.series[0].joined = true;
     assert!(chart_svg(&chart, Place::File).matches("<circle").count() < 15);
 }
+
+#[test]
+fn long_numbers_beside_each_other_have_room() {
+    let ticks = |high: f64| {
+        let chart = picture(Axis::linear("rows"), Axis::linear("y"), &[(1000.0, 1.0), (high, 2.0)]);
+        chart_svg(&chart, Place::File).matches("000<").count()
+    };
+    assert_eq!((ticks(998_000.0), ticks(7_900_000.0)), (5, 4));
+}
