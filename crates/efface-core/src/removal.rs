@@ -62,12 +62,12 @@ const SOLVER_SHARE: f64 = 0.02;
 
 const MAX_ITERATIONS: usize = 40;
 
-/// Moves the fit to the changed rows. Returns the rung that the new claim rests on.
-pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<Rung, StoreError> {
+/// Moves the fit to the changed rows. Returns the rung that the new claim rests on; `None` when no changed row takes
+/// part in the problem, so that everything that is known of the fit stands.
+pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<Option<Rung>, StoreError> {
     let shift = removal_gradient(fit, change, context)?;
     if shift.n_changed == 0 {
-        // Nothing of this problem changed (its negatives are sampled), so all that is known of its gradient still holds.
-        return Ok(if fit.curvature.is_some() { context.rung } else { Rung::NoStep });
+        return Ok(None);
     }
     fit.n_rows = shift.n_rows_after;
     // g − Δ: the gradient at the old weights over the new rows.
@@ -75,10 +75,10 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
     fit.gradient_error += shift.error + operations(1) * norm(&gradient);
     let solver_before = norm(&fit.gradient);
     fit.gradient = gradient;
-    let (Some(gram), true) = (context.gram, fit.curvature.is_some()) else { return Ok(Rung::NoStep) };
+    let (Some(gram), true) = (context.gram, fit.curvature.is_some()) else { return Ok(Some(Rung::NoStep)) };
 
     update_curvature(fit, change, context)?;
-    let Some(curvature) = fit.curvature.as_mut() else { return Ok(Rung::NoStep) };
+    let Some(curvature) = fit.curvature.as_mut() else { return Ok(Some(Rung::NoStep)) };
     let ridge = context.objective.ridge(fit.n_rows);
     let weights_norm = norm(&fit.weights);
     let anchor_distance = curvature.distance_from(&fit.weights);
@@ -127,7 +127,7 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
     if context.rung == Rung::Measured {
         fit.measure(&context.objective, context.rows)?;
     }
-    Ok(context.rung)
+    Ok(Some(context.rung))
 }
 
 /// Norm of the step that removing these rows would take, ‖H⁻¹Δ‖: how hard they are to remove. An estimate, not a bound.

@@ -14,6 +14,8 @@ pub use release::{Release, ReleaseAccount, ReleaseClaim, ReleaseOutcome};
 pub use settle::{Measured, Settled};
 pub use training::{Phase, TrainError, Trained};
 
+use rayon::prelude::*;
+
 use crate::linalg::{TrackedMatrix, largest_eigenvalue};
 use crate::removal::{self, Change, StepContext};
 use crate::residual::Rung;
@@ -170,11 +172,13 @@ impl Model {
             design_norm_squared: state.design_norm_squared,
             rows,
         };
-        let mut stepped = false;
-        for fit in &mut state.fits {
-            stepped |= removal::step(fit, change, &context)? != Rung::NoStep;
+        // The fits share nothing that is written, so their order, and the number of threads, makes no difference.
+        let rungs: Result<Vec<Option<Rung>>, StoreError> =
+            state.fits.par_iter_mut().map(|fit| removal::step(fit, change, &context)).collect();
+        let mut rungs = rungs?.into_iter().flatten();
+        if let Some(first) = rungs.next() {
+            state.rung = rungs.find(|rung| *rung != Rung::NoStep).unwrap_or(first);
         }
-        state.rung = if stepped { context.rung } else { Rung::NoStep };
         Ok(ChangeReport { claim: self.claim(), outcome: self.outcome() })
     }
 
