@@ -28,6 +28,26 @@ pub enum ExperimentError {
         /// What is wrong with it.
         what: String,
     },
+    /// A distance exceeds what is claimed of it: the claim is wrong.
+    #[error("{what}, {n_removed} rows removed: the distance to the retrained model is {distance:e}, beyond {bound:e}")]
+    BoundViolated {
+        /// Data set and run.
+        what: String,
+        /// Rows removed so far.
+        n_removed: usize,
+        /// Distance that was measured.
+        distance: f64,
+        /// The most that the claims allow.
+        bound: f64,
+    },
+    /// A release was refused although the model is settled.
+    #[error("{what}, {n_removed} rows removed: the settled model may not be released")]
+    NotReleased {
+        /// Data set and run.
+        what: String,
+        /// Rows removed so far.
+        n_removed: usize,
+    },
     /// A file could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),
