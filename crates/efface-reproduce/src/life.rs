@@ -1,5 +1,6 @@
 //! The life of one model in an experiment: trained, rows leave, compared with one that is trained without them.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use efface_core::model::{ChangeReport, Model, Settled, TrainingPlan};
@@ -60,9 +61,26 @@ pub(crate) fn weights(model: &Model) -> Vec<Vec<f64>> {
     model.state().fits.iter().map(|fit| fit.weights.to_vec()).collect()
 }
 
+/// What has weights, one vector per problem.
+pub(crate) trait Weighted {
+    fn vectors(&self) -> Cow<'_, [Vec<f64>]>;
+}
+
+impl Weighted for Model {
+    fn vectors(&self) -> Cow<'_, [Vec<f64>]> {
+        Cow::Owned(weights(self))
+    }
+}
+
+impl Weighted for Vec<Vec<f64>> {
+    fn vectors(&self) -> Cow<'_, [Vec<f64>]> {
+        Cow::Borrowed(self)
+    }
+}
+
 /// Distance of the weights of two models, jointly over their problems.
-pub(crate) fn distance(model: &Model, other: &Model) -> f64 {
-    let (ours, theirs) = (weights(model), weights(other));
+pub(crate) fn distance(model: &impl Weighted, other: &impl Weighted) -> f64 {
+    let (ours, theirs) = (model.vectors(), other.vectors());
     let squares = ours.iter().flatten().zip(theirs.iter().flatten()).map(|(a, b)| (a - b).powi(2));
     squares.sum::<f64>().sqrt()
 }

@@ -94,9 +94,6 @@ const L2_PER_ROW: f64 = 1e-3;
 /// Of six classes each problem keeps a fifth of its negatives: as many as it has positives.
 const NEGATIVES: f64 = 0.2;
 
-/// Rows that leave in one step.
-const BATCHES: [usize; 2] = [1, 100];
-
 /// Runs the experiment on the data sets that are there.
 pub fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<BeyondResults, ExperimentError> {
     let mut results = BeyondResults { data_sets: Vec::new(), missing: Vec::new() };
@@ -138,9 +135,7 @@ fn on_data_set(
         [(Order::Random, random_order(set.n_rows(), setting.seed)), (Order::HardestFirst, hardest_first(&influences))];
     let mut runs = Vec::new();
     for (order, positions) in &orders {
-        for batch_rows in BATCHES {
-            runs.push(run::run(set, &life.model, *order, positions, batch_rows, setting, progress)?);
-        }
+        runs.extend(run::runs(set, &life.model, *order, positions, setting, progress)?);
     }
     let objective = objective::run(set, &config, &orders, setting, progress)?;
     Ok(DataSetResults {

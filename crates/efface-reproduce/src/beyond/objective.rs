@@ -84,7 +84,7 @@ pub(super) fn run(
 fn n_simulated_at_most(several: bool, quick: bool) -> usize {
     match (several, quick) {
         (_, true) => 3,
-        (false, false) => 120,
+        (false, false) => 80,
         (true, false) => 12,
     }
 }

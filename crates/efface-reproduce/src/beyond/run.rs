@@ -1,5 +1,7 @@
 //! One life under mechanism `release`: rows leave until half of them are gone.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::Instant;
 
 use efface_core::model::{Model, ReleaseClaim, ReleaseOutcome};
@@ -98,18 +100,39 @@ pub struct Checkpoint {
 /// Releases whose accuracies are averaged.
 const N_RELEASES: usize = 5;
 
-/// Rows leave a copy of `model` in the order of `positions`.
-pub(super) fn run(
+/// Rows leave copies of `model` in the order of `positions`: a run for each size of steps.
+///
+/// At the percentages the same rows have left in each of them, so that one model trained from zero serves all.
+pub(super) fn runs(
     set: &DataSet,
     model: &Model,
     order: Order,
     positions: &[usize],
+    setting: &Setting,
+    progress: &mut Progress<'_>,
+) -> Result<Vec<RunResults>, ExperimentError> {
+    let mut retrained = BTreeMap::new();
+    BATCHES
+        .into_iter()
+        .map(|batch_rows| run(set, model, (order, positions), batch_rows, &mut retrained, setting, progress))
+        .collect()
+}
+
+/// Rows that leave in one step.
+const BATCHES: [usize; 2] = [1, 100];
+
+fn run(
+    set: &DataSet,
+    model: &Model,
+    (order, positions): (Order, &[usize]),
     batch_rows: usize,
+    retrained: &mut BTreeMap<usize, Other>,
     setting: &Setting,
     progress: &mut Progress<'_>,
 ) -> Result<RunResults, ExperimentError> {
     let several = model.state().fits.len() > 1;
     let stops = schedule(set.n_rows(), batch_rows, density(several, setting.quick));
+    let first_percentage = stops.iter().find(|stop| stop.percent.is_some()).map_or(0, |stop| stop.n_removed);
     let steps = if batch_rows == 1 { "one at a time".to_owned() } else { format!("{batch_rows} at a time") };
     let what = format!("{}: {}, {steps}", set.name, order.name());
     progress.begin(what.clone(), stops.len());
@@ -123,31 +146,40 @@ pub(super) fn run(
         step_seconds.push(seconds);
         if let Some(percent) = stop.percent {
             let step_seconds = median(std::mem::take(&mut step_seconds));
-            let (check, checkpoint) = run.checkpoint(percent, n_removed, step_seconds)?;
+            let other = match retrained.entry(n_removed) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(run.retrained()?),
+            };
+            let (check, checkpoint) = run.checkpoint(percent, n_removed, step_seconds, other)?;
             results.checks.push(check);
             results.checkpoints.push(checkpoint);
         } else if stop.compare {
-            let (reference, model) = if several {
-                let mut copy = run.life.model.clone();
-                copy.settle(&run.life.rows, None)?;
-                (Reference::SettledCopy, copy)
-            } else {
-                (Reference::Retrained, run.life.retrain(setting.seed)?.0)
-            };
-            results.checks.push(run.compare(n_removed, reference, &model)?);
+            let early = n_removed < first_percentage;
+            let other = if early || several { run.settled_copy()? } else { run.retrained()? };
+            results.checks.push(run.compare(n_removed, &other)?);
         }
         progress.step();
     }
     Ok(results)
 }
 
-/// Training one problem takes less than a second; several take long enough that copies are settled instead, and fewer.
+/// Settling a copy of several problems takes seconds.
 fn density(several: bool, quick: bool) -> Density {
     match (several, quick) {
         (_, true) => Density { every_early_step: false, n_spread: 2 },
-        (false, false) => Density { every_early_step: true, n_spread: 40 },
-        (true, false) => Density { every_early_step: false, n_spread: 10 },
+        (false, false) => Density { every_early_step: true, n_spread: 30 },
+        (true, false) => Density { every_early_step: false, n_spread: 6 },
     }
+}
+
+/// Weights that a model is compared with.
+struct Other {
+    reference: Reference,
+    weights: Vec<Vec<f64>>,
+    distance_bound: f64,
+    accuracy: f64,
+    /// Seconds that they took.
+    seconds: f64,
 }
 
 struct Run<'a> {
@@ -159,15 +191,36 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn compare(&self, n_removed: usize, reference: Reference, other: &Model) -> Result<Check, ExperimentError> {
+    /// A model that is trained from zero on the rows that are left.
+    fn retrained(&self) -> Result<Other, ExperimentError> {
+        let (model, seconds) = self.life.retrain(self.seed)?;
+        self.other(Reference::Retrained, &model, seconds)
+    }
+
+    /// A copy of the model as it is, settled.
+    fn settled_copy(&self) -> Result<Other, ExperimentError> {
+        let start = Instant::now();
+        let mut copy = self.life.model.clone();
+        copy.settle(&self.life.rows, None)?;
+        self.other(Reference::SettledCopy, &copy, start.elapsed().as_secs_f64())
+    }
+
+    fn other(&self, reference: Reference, model: &Model, seconds: f64) -> Result<Other, ExperimentError> {
+        let weights = weights(model);
+        let accuracy = self.set.accuracy(&weights)?;
+        Ok(Other { reference, weights, distance_bound: model.claim().distance_bound.get(), accuracy, seconds })
+    }
+
+    fn compare(&self, n_removed: usize, other: &Other) -> Result<Check, ExperimentError> {
+        let weights = weights(&self.life.model);
         let check = Check {
             n_removed,
-            reference,
-            distance: distance(&self.life.model, other),
+            reference: other.reference,
+            distance: distance(&self.life.model, &other.weights),
             distance_bound: self.life.model.claim().distance_bound.get(),
-            reference_bound: other.claim().distance_bound.get(),
-            accuracy: self.set.accuracy(&weights(&self.life.model))?,
-            reference_accuracy: self.set.accuracy(&weights(other))?,
+            reference_bound: other.distance_bound,
+            accuracy: self.set.accuracy(&weights)?,
+            reference_accuracy: other.accuracy,
         };
         check.hold(&self.what)?;
         Ok(check)
@@ -179,13 +232,13 @@ impl Run<'_> {
         percent: usize,
         n_removed: usize,
         step_seconds: f64,
+        retrained: &Other,
     ) -> Result<(Check, Checkpoint), ExperimentError> {
-        let (retrained, retrain_seconds) = self.life.retrain(self.seed)?;
-        let instant = self.compare(n_removed, Reference::Retrained, &retrained)?;
+        let instant = self.compare(n_removed, retrained)?;
         let start = Instant::now();
         let settle_passes = self.life.model.settle_before_release(&self.life.rows)?;
         let settle_seconds = start.elapsed().as_secs_f64();
-        let settled = self.compare(n_removed, Reference::Retrained, &retrained)?;
+        let settled = self.compare(n_removed, retrained)?;
         let (released_accuracy, claim) = self.release(n_removed)?;
         let checkpoint = Checkpoint {
             percent,
@@ -205,7 +258,7 @@ impl Run<'_> {
             step_seconds,
             settle_seconds,
             settle_passes,
-            retrain_seconds,
+            retrain_seconds: retrained.seconds,
         };
         Ok((instant, checkpoint))
     }
