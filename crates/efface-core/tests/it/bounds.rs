@@ -327,6 +327,23 @@ fn problems_without_a_changed_row_are_left_alone() {
     assert!(untouched > 200, "only {untouched} fits had nothing to do");
 }
 
+/// Four problems, ten changes, one thread and three: the same bits.
+#[test]
+fn problems_step_alike_on_any_number_of_threads() {
+    let live = |n_threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().expect("threads");
+        pool.install(|| {
+            let draw = Draw { n_classes: 4, dim: 12, ..Draw::any(8300, ReferenceLoss::Logistic, 300) };
+            let mut world = World::train(draw, |config| config.negatives = Some(0.5));
+            let claims: Vec<_> = (0..10).map(|_| world.random_change(5).claim).collect();
+            let influences = world.model.influences(&world.store).expect("readable");
+            let fits = &world.model.state().fits;
+            (claims, influences, fits.iter().map(|fit| fit.weights.clone()).collect::<Vec<_>>())
+        })
+    };
+    assert!(live(1) == live(3));
+}
+
 /// Shapes in which bounds are nearly reached: one feature, all rows alike.
 #[test]
 fn claims_hold_where_bounds_are_tight() {
