@@ -28,7 +28,7 @@ impl Folder {
         let markdown_folder = parent(&folder.markdown);
         for needed in [out, &out.join(FIGURES), markdown_folder] {
             with_path(fs::create_dir_all(needed), needed)?;
-            let trial = needed.join(TEMPORARY);
+            let trial = temporary(needed);
             with_path(fs::write(&trial, "").and_then(|()| fs::remove_file(&trial)), needed)?;
         }
         anyhow::ensure!(!folder.markdown.is_dir(), "--markdown: {} is a directory", at(&folder.markdown));
@@ -84,7 +84,7 @@ impl Folder {
 
 /// Writes a file as a whole.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let temporary = parent(path).join(TEMPORARY);
+    let temporary = temporary(parent(path));
     let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // Best effort: half a file helps nobody.
@@ -95,6 +95,11 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
 
 fn read(path: &Path) -> anyhow::Result<Record> {
     Ok(serde_json::from_slice(&fs::read(path)?)?)
+}
+
+/// A file in this folder until it is whole. Another process has another name.
+fn temporary(folder: &Path) -> PathBuf {
+    folder.join(format!(".efface-{}.tmp", std::process::id()))
 }
 
 /// The folder of a file.
@@ -132,8 +137,6 @@ fn encoded(part: &str) -> String {
 }
 
 const FIGURES: &str = "figures";
-/// Name of a file until it is whole.
-const TEMPORARY: &str = ".efface-reproduce.tmp";
 
 #[cfg(test)]
 mod tests {

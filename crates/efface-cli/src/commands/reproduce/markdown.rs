@@ -28,15 +28,16 @@ pub(super) fn page(experiments: &[Shown], figures: &str) -> String {
 fn push_part(page: &mut String, part: &Part, figures: &str) {
     let _ = match part {
         Part::Text(text) => write!(page, "{}\n\n", paragraph(text)),
-        Part::Chart(chart) => push_figure(page, figures, &chart.id, &chart.title, &chart.caption),
-        Part::Images(images) => push_figure(page, figures, &images.id, &images.title, &images.caption),
+        Part::Chart(chart) => push_figure(page, figures, &chart.id, &chart.caption),
+        Part::Images(images) => push_figure(page, figures, &images.id, &images.caption),
         Part::Table(table) => push_table(page, table),
     };
 }
 
-fn push_figure(page: &mut String, figures: &str, id: &str, title: &str, caption: &str) -> std::fmt::Result {
-    let (link, title, caption) = (format!("{figures}{}.svg", file_name(id)), escape(title), escape(caption));
-    write!(page, "### {title}\n\n![{caption}]({link})\n\n{}\n\n", paragraph_of_escaped(&caption))
+/// The picture, which shows its own title, and what to see in it.
+fn push_figure(page: &mut String, figures: &str, id: &str, caption: &str) -> std::fmt::Result {
+    let caption = escape(caption);
+    write!(page, "![{caption}]({figures}{}.svg)\n\n{}\n\n", file_name(id), paragraph_of_escaped(&caption))
 }
 
 fn push_table(page: &mut String, table: &Table) -> std::fmt::Result {
