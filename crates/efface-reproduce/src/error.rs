@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use efface_core::model::{PlanError, ReleaseOutcome, TrainError};
+use efface_core::model::{PlanError, TrainError};
 use efface_core::rows::StoreError;
 use efface_data::{EncodeError, LabelError, LookupError, ParseScaleError, ReadError, SchemaError};
 
@@ -27,26 +27,6 @@ pub enum ExperimentError {
         path: PathBuf,
         /// What is wrong with it.
         what: String,
-    },
-    /// A distance exceeds what is claimed of it: the claim is wrong.
-    #[error("{what}, {n_removed} rows removed: the distance to the retrained model is {distance:e}, beyond {bound:e}")]
-    BoundViolated {
-        /// Data set and run.
-        what: String,
-        /// Rows removed so far.
-        n_removed: usize,
-        /// Distance that was measured.
-        distance: f64,
-        /// The most that the claims allow.
-        bound: f64,
-    },
-    /// A release was refused although the model is settled.
-    #[error("{what}, {n_removed} rows removed: the settled model may not be released")]
-    NotReleased {
-        /// Data set and run.
-        what: String,
-        /// Rows removed so far.
-        n_removed: usize,
     },
     /// A file could not be read.
     #[error(transparent)]
@@ -73,22 +53,29 @@ pub enum ExperimentError {
     #[error(transparent)]
     Train(#[from] TrainError),
     /// What is claimed of a model does not hold: never the data's fault.
-    #[error("{what} is `{found}` where at most `{claimed}` is claimed")]
+    #[error("{what} is `{found:e}` where at most `{claimed:e}` is claimed")]
     ClaimBroken {
-        /// What was measured.
-        what: &'static str,
+        /// What was measured, and of which model.
+        what: String,
         /// Its value.
         found: f64,
         /// What was claimed.
         claimed: f64,
     },
-    /// A model may not leave under the promise it was trained for.
-    #[error("the model cannot be released: {outcome:?}")]
+    /// A settled model may not leave under the promise it was trained for.
+    #[error("{what} may not be released")]
     NotReleased {
-        /// What was said instead.
-        outcome: ReleaseOutcome,
+        /// The model.
+        what: String,
     },
     /// Rows could not be summed over.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl ExperimentError {
+    /// An error unless what was found is within what is claimed. What is not a number is within nothing.
+    pub(crate) fn unless_within(what: impl Into<String>, found: f64, claimed: f64) -> Result<(), Self> {
+        if found <= claimed { Ok(()) } else { Err(Self::ClaimBroken { what: what.into(), found, claimed }) }
+    }
 }

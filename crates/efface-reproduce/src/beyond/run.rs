@@ -266,7 +266,8 @@ impl Run<'_> {
     /// Releases once, and a copy a few times more: the mean accuracy, and the claim of the one release.
     fn release(&mut self, n_removed: usize) -> Result<(f64, ReleaseClaim), ExperimentError> {
         let mut noise = NoiseSource::danger_fixed_seed(self.seed.wrapping_add(n_removed as u64));
-        let refused = || ExperimentError::NotReleased { what: self.what.clone(), n_removed };
+        let refused =
+            || ExperimentError::NotReleased { what: format!("{}, {n_removed} rows removed: the model", self.what) };
         let mut copy = self.life.model.clone();
         let ReleaseOutcome::Published(release) = self.life.model.release(&mut noise) else { return Err(refused()) };
         let mut sum = self.set.accuracy(&release.weights)?;
@@ -281,12 +282,7 @@ impl Run<'_> {
 impl Check {
     /// Both weights are within their own bound of the exact minimiser, so their distance is within the sum.
     pub(super) fn hold(&self, what: &str) -> Result<(), ExperimentError> {
-        let bound = self.distance_bound + self.reference_bound;
-        // A distance that is not a number is not within a bound either.
-        if self.distance <= bound {
-            return Ok(());
-        }
-        let Self { n_removed, distance, .. } = *self;
-        Err(ExperimentError::BoundViolated { what: what.to_owned(), n_removed, distance, bound })
+        let what = format!("{what}, {} rows removed: the distance to the retrained model", self.n_removed);
+        ExperimentError::unless_within(what, self.distance, self.distance_bound + self.reference_bound)
     }
 }

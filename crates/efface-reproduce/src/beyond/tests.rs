@@ -50,7 +50,7 @@ fn a_distance_beyond_its_bound_is_an_error() {
     assert!(check(0.75).hold("rows").is_ok());
     for distance in [0.76, f64::NAN, f64::INFINITY] {
         let error = check(distance).hold("rows").expect_err("beyond the bound");
-        assert!(matches!(error, ExperimentError::BoundViolated { n_removed: 7, bound: 0.75, .. }), "{error}");
+        assert!(matches!(error, ExperimentError::ClaimBroken { claimed: 0.75, .. }), "{error}");
     }
 }
 
