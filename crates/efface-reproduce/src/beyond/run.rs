@@ -89,6 +89,8 @@ pub struct Checkpoint {
     pub epsilon_spent: f64,
     /// Median seconds of one step since the checkpoint before.
     pub step_seconds: f64,
+    /// The same per row; the last step before a checkpoint may be a short one.
+    pub row_seconds: f64,
     /// Seconds of settling.
     pub settle_seconds: f64,
     /// Passes over the rows of settling, over all problems.
@@ -139,18 +141,19 @@ fn run(
     let life = Life { model: model.clone(), rows: set.train_rows()?, training_seconds: 0.0 };
     let mut run = Run { set, what, life, seed: setting.seed };
     let mut results = RunResults { order, batch_rows, checks: Vec::new(), checkpoints: Vec::new() };
-    let (mut n_removed, mut step_seconds) = (0, Vec::new());
+    let (mut n_removed, mut step_seconds, mut row_seconds) = (0, Vec::new(), Vec::new());
     for stop in stops {
         let (_, seconds) = run.life.remove(&positions[n_removed..stop.n_removed])?;
-        n_removed = stop.n_removed;
         step_seconds.push(seconds);
+        row_seconds.push(seconds / (stop.n_removed - n_removed) as f64);
+        n_removed = stop.n_removed;
         if let Some(percent) = stop.percent {
-            let step_seconds = median(std::mem::take(&mut step_seconds));
+            let seconds = [&mut step_seconds, &mut row_seconds].map(|times| median(std::mem::take(times)));
             let other = match retrained.entry(n_removed) {
                 Entry::Occupied(entry) => entry.into_mut(),
                 Entry::Vacant(entry) => entry.insert(run.retrained()?),
             };
-            let (check, checkpoint) = run.checkpoint(percent, n_removed, step_seconds, other)?;
+            let (check, checkpoint) = run.checkpoint(percent, n_removed, seconds, other)?;
             results.checks.push(check);
             results.checkpoints.push(checkpoint);
         } else if stop.compare {
@@ -231,7 +234,7 @@ impl Run<'_> {
         &mut self,
         percent: usize,
         n_removed: usize,
-        step_seconds: f64,
+        [step_seconds, row_seconds]: [f64; 2],
         retrained: &Other,
     ) -> Result<(Check, Checkpoint), ExperimentError> {
         let instant = self.compare(n_removed, retrained)?;
@@ -256,6 +259,7 @@ impl Run<'_> {
             mu_limit: claim.mu_limit.get(),
             epsilon_spent: claim.epsilon_spent,
             step_seconds,
+            row_seconds,
             settle_seconds,
             settle_passes,
             retrain_seconds: retrained.seconds,

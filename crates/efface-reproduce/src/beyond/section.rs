@@ -136,8 +136,9 @@ impl DataSetResults {
         Chart {
             id: format!("beyond-distance-{}", self.slug()),
             title: format!("{}: distance to the model without the removed rows", self.name),
-            caption: "What is claimed is above what is measured at every step. Between releases the claim grows with \
-                      every removal, and costs no pass over the rows; where the model is settled, both fall to rounding."
+            caption: "What is claimed is above what is measured at every step. Nothing is settled between the percentages \
+                      here: the claim grows with every removal, without a pass over the rows, until it says little. Where \
+                      the model is settled, as before every release, both fall to rounding."
                 .to_owned(),
             x: Axis::log("rows removed"),
             y: Axis::log("distance of the weights"),
@@ -188,7 +189,7 @@ impl DataSetResults {
                     run.name(),
                     format!("{} %", point.percent),
                     seconds(point.step_seconds),
-                    seconds(point.step_seconds / run.batch_rows as f64),
+                    seconds(point.row_seconds),
                     format!("{} ({} passes)", seconds(point.settle_seconds), point.settle_passes),
                     seconds(point.retrain_seconds),
                 ]
