@@ -1,6 +1,5 @@
 //! The life of one model in an experiment: trained, rows leave, compared with one that is trained without them.
 
-use std::borrow::Cow;
 use std::time::Instant;
 
 use efface_core::model::{ChangeReport, Model, Settled, TrainingPlan};
@@ -61,26 +60,8 @@ pub(crate) fn weights(model: &Model) -> Vec<Vec<f64>> {
     model.state().fits.iter().map(|fit| fit.weights.to_vec()).collect()
 }
 
-/// What has weights, one vector per problem.
-pub(crate) trait Weighted {
-    fn vectors(&self) -> Cow<'_, [Vec<f64>]>;
-}
-
-impl Weighted for Model {
-    fn vectors(&self) -> Cow<'_, [Vec<f64>]> {
-        Cow::Owned(weights(self))
-    }
-}
-
-impl Weighted for Vec<Vec<f64>> {
-    fn vectors(&self) -> Cow<'_, [Vec<f64>]> {
-        Cow::Borrowed(self)
-    }
-}
-
-/// Distance of the weights of two models, jointly over their problems.
-pub(crate) fn distance(model: &impl Weighted, other: &impl Weighted) -> f64 {
-    let (ours, theirs) = (model.vectors(), other.vectors());
+/// Distance of two sets of weights, jointly over their problems.
+pub(crate) fn distance(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> f64 {
     let squares = ours.iter().flatten().zip(theirs.iter().flatten()).map(|(a, b)| (a - b).powi(2));
     squares.sum::<f64>().sqrt()
 }
@@ -89,6 +70,13 @@ pub(crate) fn distance(model: &impl Weighted, other: &impl Weighted) -> f64 {
 pub(crate) fn random_order(n: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    order
+}
+
+/// Positions by influence, the largest first.
+pub(crate) fn hardest_first(influences: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..influences.len()).collect();
+    order.sort_by(|a, b| influences[*b].total_cmp(&influences[*a]));
     order
 }
 

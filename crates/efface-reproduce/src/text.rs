@@ -35,9 +35,14 @@ pub(crate) fn strength(value: f64) -> String {
     }
 }
 
-/// A fraction as percent with one decimal.
+/// A fraction as percent with two decimals.
 pub(crate) fn percent(fraction: f64) -> String {
-    format!("{:.1} %", 100.0 * fraction)
+    format!("{:.2} %", 100.0 * fraction)
+}
+
+/// Bytes in gigabytes.
+pub(crate) fn gigabytes(bytes: u64) -> String {
+    format!("{:.2} GB", bytes as f64 / 1e9)
 }
 
 /// A time with its unit.
@@ -114,7 +119,8 @@ mod tests {
     }
 
     #[test]
-    fn counts_have_their_thousands_apart() {
+    fn counts_shares_and_sizes_are_written_for_readers() {
+        assert_eq!((gigabytes(8_200_000_000), percent(0.9512)), ("8.20 GB".to_owned(), "95.12 %".to_owned()));
         assert_eq!(count(999), "999");
         assert_eq!(count(1_000_000), "1,000,000");
     }

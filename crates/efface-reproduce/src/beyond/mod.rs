@@ -9,28 +9,29 @@ mod objective;
 mod run;
 mod schedule;
 mod section;
+mod shadow;
 #[cfg(test)]
 mod tests;
 
 use std::time::Instant;
 
-use efface_core::loss::Logistic;
-use efface_core::model::{TrainingConfig, TrainingPlan};
 use serde::{Deserialize, Serialize};
 
-use crate::data::{self, DataSet};
-use crate::life::{Life, random_order, weights};
+use crate::data::{self, DataSet, Load, on_each};
+use crate::life::{Life, hardest_first, random_order, weights};
+use crate::objective::release_plan;
 use crate::{ExperimentError, Progress, Setting};
 
 pub use objective::ObjectiveResults;
 pub use run::{Check, Checkpoint, Reference, RunResults};
+pub use shadow::EveryStep;
 
 /// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BeyondResults {
     /// One per data set that is there.
     pub data_sets: Vec<DataSetResults>,
-    /// Names of the data sets that are not.
+    /// The data sets that are not, each with what is missing.
     pub missing: Vec<String>,
 }
 
@@ -89,29 +90,14 @@ impl Order {
     }
 }
 
+/// λ of all models.
 const L2_PER_ROW: f64 = 1e-3;
-
-/// Of six classes each problem keeps a fifth of its negatives: as many as it has positives.
-const NEGATIVES: f64 = 0.2;
 
 /// Runs the experiment on the data sets that are there.
 pub fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<BeyondResults, ExperimentError> {
-    let mut results = BeyondResults { data_sets: Vec::new(), missing: Vec::new() };
-    let mut absent = None;
-    for load in [data::mnist_3_vs_8, data::sst, data::scenes] {
-        match load(&setting.data, setting.quick) {
-            Ok(set) => results.data_sets.push(on_data_set(&set, setting, progress)?),
-            Err(error @ ExperimentError::Missing { source_of, .. }) => {
-                results.missing.push(source_of.name.to_owned());
-                absent = Some(error);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    match absent {
-        Some(error) if results.data_sets.is_empty() => Err(error),
-        _ => Ok(results),
-    }
+    let loads: [Load; 3] = [data::mnist_3_vs_8, data::sst, data::scenes];
+    let (data_sets, missing) = on_each(&loads, setting, |_, set| on_data_set(set, setting, progress))?;
+    Ok(BeyondResults { data_sets, missing })
 }
 
 fn on_data_set(
@@ -119,11 +105,8 @@ fn on_data_set(
     setting: &Setting,
     progress: &mut Progress<'_>,
 ) -> Result<DataSetResults, ExperimentError> {
-    let config = TrainingConfig {
-        negatives: (set.n_classes > 2).then_some(NEGATIVES),
-        ..TrainingConfig::new(&Logistic, L2_PER_ROW, Some(set.n_classes))
-    };
-    let plan = TrainingPlan::new(config.clone())?;
+    let plan = release_plan(set, L2_PER_ROW)?;
+    let config = plan.config();
     progress.begin(format!("{}: training and influences", set.name), 2);
     let life = Life::begin(&plan, set.train_rows()?, setting.seed)?;
     progress.step();
@@ -137,7 +120,7 @@ fn on_data_set(
     for (order, positions) in &orders {
         runs.extend(run::runs(set, &life.model, *order, positions, setting, progress)?);
     }
-    let objective = objective::run(set, &config, &orders, setting, progress)?;
+    let objective = objective::run(set, &orders, setting, progress)?;
     Ok(DataSetResults {
         name: set.name.to_owned(),
         n_rows: set.n_rows(),
@@ -155,13 +138,6 @@ fn on_data_set(
         runs,
         objective,
     })
-}
-
-/// Positions by influence, the largest first.
-fn hardest_first(influences: &[f64]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..influences.len()).collect();
-    order.sort_by(|a, b| influences[*b].total_cmp(&influences[*a]));
-    order
 }
 
 impl DataSetResults {

@@ -1,13 +1,14 @@
 //! Mechanism `objective` beside it: how many removals the paper's budget covers before the first retraining.
 
-use efface_core::model::{BudgetRule, Mechanism, Outcome, TrainingConfig, TrainingPlan};
-use efface_core::residual::Constants;
+use efface_core::model::Outcome;
+use efface_core::residual::Rung;
 use efface_core::rounding::LowerBound;
 use serde::{Deserialize, Serialize};
 
-use super::Order;
+use super::{L2_PER_ROW, Order};
 use crate::data::DataSet;
 use crate::life::{Life, median, weights};
+use crate::objective::{EPSILON, Strength, published_plan};
 use crate::{ExperimentError, Progress, Setting};
 
 /// A life under mechanism `objective` with the paper's constants and budget, rows leaving one at a time until it would
@@ -15,7 +16,7 @@ use crate::{ExperimentError, Progress, Setting};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ObjectiveResults {
     /// σ.
-    pub perturbation_std: f64,
+    pub noise_std: f64,
     /// Which rows leave first.
     pub order: Order,
     /// σε/c: the residual that the perturbation covers.
@@ -41,21 +42,16 @@ const PERTURBATIONS: [f64; 2] = [1.0, 10.0];
 /// Simulates both orders at each σ.
 pub(super) fn run(
     set: &DataSet,
-    release: &TrainingConfig,
     orders: &[(Order, Vec<usize>)],
     setting: &Setting,
     progress: &mut Progress<'_>,
 ) -> Result<Vec<ObjectiveResults>, ExperimentError> {
-    let limit = n_simulated_at_most(release.n_classes != Some(2), setting.quick);
+    let limit = n_simulated_at_most(set.n_classes > 2, setting.quick);
     let mut results = Vec::new();
-    for perturbation_std in PERTURBATIONS {
-        let plan = TrainingPlan::new(TrainingConfig {
-            mechanism: Mechanism::Objective { budget: BudgetRule::Paper },
-            constants: Constants::Paper,
-            noise_std: Some(perturbation_std),
-            ..release.clone()
-        })?;
-        progress.begin(format!("{}: mechanism objective, σ = {perturbation_std}", set.name), 1 + orders.len());
+    for noise_std in PERTURBATIONS {
+        let strength = Strength { l2_per_row: L2_PER_ROW, noise_std };
+        let plan = published_plan(set, strength, EPSILON, Rung::DataDependent)?;
+        progress.begin(format!("{}: mechanism objective, σ = {noise_std}", set.name), 1 + orders.len());
         let trained = Life::begin(&plan, set.train_rows()?, setting.seed)?;
         let accuracy = set.accuracy(&weights(&trained.model))?;
         progress.step();
@@ -63,7 +59,7 @@ pub(super) fn run(
             let life = Life { model: trained.model.clone(), rows: set.train_rows()?, training_seconds: 0.0 };
             let spent = spend(life, &positions[..limit.min(positions.len())])?;
             results.push(ObjectiveResults {
-                perturbation_std,
+                noise_std,
                 order: *order,
                 removal_budget: spent.budget,
                 accuracy,
@@ -84,7 +80,7 @@ pub(super) fn run(
 fn n_simulated_at_most(several: bool, quick: bool) -> usize {
     match (several, quick) {
         (_, true) => 3,
-        (false, false) => 80,
+        (false, false) => 400,
         (true, false) => 12,
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Order;
 use super::schedule::{Density, schedule};
+use super::shadow::{EveryStep, Shadow};
 use crate::data::DataSet;
 use crate::life::{Life, distance, median, weights};
 use crate::{ExperimentError, Progress, Setting};
@@ -21,6 +22,8 @@ pub struct RunResults {
     pub order: Order,
     /// Rows per step.
     pub batch_rows: usize,
+    /// Where every single step was checked, what came out.
+    pub every_step: Option<EveryStep>,
     /// Comparisons with the retrained model on the way, of weights as the steps left them.
     pub checks: Vec<Check>,
     /// What a release costs and is worth after 1, 5, 20 and 50 % of the rows.
@@ -140,10 +143,17 @@ fn run(
     progress.begin(what.clone(), stops.len());
     let life = Life { model: model.clone(), rows: set.train_rows()?, training_seconds: 0.0 };
     let mut run = Run { set, what, life, seed: setting.seed };
-    let mut results = RunResults { order, batch_rows, checks: Vec::new(), checkpoints: Vec::new() };
+    let mut results = RunResults { order, batch_rows, every_step: None, checks: Vec::new(), checkpoints: Vec::new() };
     let (mut n_removed, mut step_seconds, mut row_seconds) = (0, Vec::new(), Vec::new());
+    // A pass over the rows of several problems after every single row would take a quarter of an hour.
+    let mut shadow = (batch_rows > 1 || !several).then(|| Shadow::new(model));
     for stop in stops {
-        let (_, seconds) = run.life.remove(&positions[n_removed..stop.n_removed])?;
+        let leaving = &positions[n_removed..stop.n_removed];
+        let gone = run.life.rows.batch(leaving)?;
+        let (_, seconds) = run.life.remove(leaving)?;
+        if let Some(shadow) = &mut shadow {
+            shadow.follow(&gone, &run.life, &format!("{}, {} rows removed", run.what, stop.n_removed))?;
+        }
         step_seconds.push(seconds);
         row_seconds.push(seconds / (stop.n_removed - n_removed) as f64);
         n_removed = stop.n_removed;
@@ -163,6 +173,7 @@ fn run(
         }
         progress.step();
     }
+    results.every_step = shadow.map(|shadow| shadow.checked());
     Ok(results)
 }
 
@@ -219,7 +230,7 @@ impl Run<'_> {
         let check = Check {
             n_removed,
             reference: other.reference,
-            distance: distance(&self.life.model, &other.weights),
+            distance: distance(&weights, &other.weights),
             distance_bound: self.life.model.claim().distance_bound.get(),
             reference_bound: other.distance_bound,
             accuracy: self.set.accuracy(&weights)?,

@@ -2,14 +2,13 @@
 
 use super::{BeyondResults, DataSetResults, ObjectiveResults, Order, Reference, RunResults};
 use crate::page::{Axis, Chart, Mark, Part, Section, Series, Table};
+use crate::text::{count, number, percent, seconds, strength};
 
 impl BeyondResults {
     /// The experiment on the page.
     pub fn section(&self) -> Section {
         let mut parts = vec![Part::Text(INTRODUCTION.to_owned())];
-        if !self.missing.is_empty() {
-            parts.push(Part::Text(format!("Not done, because the data is not there: {}.", self.missing.join(", "))));
-        }
+        parts.extend(self.missing.iter().map(|missing| Part::Text(format!("Left out: {missing}."))));
         parts.extend(self.data_sets.iter().flat_map(DataSetResults::parts));
         Section { id: "beyond", title: "Beyond the paper: half of the rows leave".to_owned(), parts }
     }
@@ -29,6 +28,7 @@ impl DataSetResults {
     fn parts(&self) -> Vec<Part> {
         vec![
             Part::Text(self.summary()),
+            Part::Text(self.every_step()),
             Part::Text(self.accuracy_summary()),
             Part::Chart(self.accuracy_chart()),
             Part::Chart(self.distance_chart()),
@@ -49,20 +49,20 @@ impl DataSetResults {
             format!(" ({:.0} % of the negatives take part, by a public rule)", 100.0 * fraction)
         });
         format!(
-            "{}: n = {}, d = {}, {} problem(s){negatives}, λ = {:e}, ε = {}, δ = {:e}, noise {:e}. Over all runs and \
+            "{}: n = {}, d = {}, {}{negatives}, λ = {}, ε = {}, δ = {}, noise {}. Over all runs and \
              percentages the released accuracy differs from that of the retrained model without noise by {gap:.3} points \
              at most, which is {verdict} {GAP_ALLOWED} points; the secret weights' by {:.3}. Every one of {checks} \
              comparisons is within its claimed bound: {copies} with a settled copy, whose distance to the exact minimiser \
              is measured, the others with a model that was trained from zero. Four releases of one model prove ε = \
              {spent:.4}.",
             self.name,
-            self.n_rows,
-            self.dim,
-            self.n_problems,
-            self.l2_per_row,
+            count(self.n_rows),
+            count(self.dim),
+            self.problems(),
+            strength(self.l2_per_row),
             self.epsilon,
-            self.delta,
-            self.noise_std,
+            strength(self.delta),
+            strength(self.noise_std),
             100.0 * self.largest_secret_gap(),
         )
     }
@@ -103,13 +103,13 @@ impl DataSetResults {
             series.push(Series::line(format!("release, {order}"), std::iter::once(start).chain(released)));
         }
         for objective in self.objective.iter().filter(|objective| objective.order == Order::Random) {
-            let name = format!("objective, σ = {}", objective.perturbation_std);
+            let name = format!("objective, σ = {}", objective.noise_std);
             let ends = [1.0, objective.first_retraining.max(1.0)];
             series.push(Series::line(name, ends.map(|x| (x, objective.accuracy))));
         }
         let marks = self.objective.iter().map(|objective| Mark {
             x: objective.first_retraining,
-            label: format!("σ = {}, {}: retrains", objective.perturbation_std, objective.order.name()),
+            label: format!("σ = {}, {}: retrains", objective.noise_std, objective.order.name()),
         });
         Chart {
             id: format!("beyond-accuracy-{}", self.slug()),
@@ -152,9 +152,13 @@ impl DataSetResults {
             run.checkpoints.iter().map(|point| {
                 vec![
                     run.name(),
-                    format!("{} % ({})", point.percent, point.n_removed),
-                    format!("{:.1e} ≤ {:.1e}", point.instant_distance, point.instant_bound),
-                    format!("{:.1e} ≤ {:.1e}", point.settled_distance, point.settled_bound + point.retrained_bound),
+                    format!("{} % ({})", point.percent, count(point.n_removed)),
+                    format!("{} ≤ {}", number(point.instant_distance), number(point.instant_bound)),
+                    format!(
+                        "{} ≤ {}",
+                        number(point.settled_distance),
+                        number(point.settled_bound + point.retrained_bound)
+                    ),
                     percent(point.retrained_accuracy),
                     percent(point.secret_accuracy),
                     percent(point.released_accuracy),
@@ -228,6 +232,30 @@ impl DataSetResults {
         }
     }
 
+    fn problems(&self) -> String {
+        if self.n_problems == 1 { "one problem".to_owned() } else { format!("{} problems", self.n_problems) }
+    }
+
+    /// How many single steps were checked, and how near the largest distance came to its claim.
+    fn every_step(&self) -> String {
+        let checked = self.runs.iter().filter_map(|run| run.every_step.map(|every| (run, every)));
+        let told = checked.map(|(run, every)| {
+            let share = number(every.largest_share);
+            format!("{} ({} steps, largest distance {share} of the claim)", run.name(), count(every.n_steps))
+        });
+        let left_out: Vec<String> =
+            self.runs.iter().filter(|run| run.every_step.is_none()).map(RunResults::name).collect();
+        let rest = match &left_out[..] {
+            [] => String::new(),
+            names => format!(" Checked at the steps of the schedule only: {}.", names.join("; ")),
+        };
+        format!(
+            "Every single step was checked against a shadow that is kept within 10⁻⁶ of the exact weights and whose \
+             gradient is measured after each step: {}.{rest}",
+            told.collect::<Vec<_>>().join("; ")
+        )
+    }
+
     fn slug(&self) -> String {
         self.name.to_lowercase().replace(' ', "-")
     }
@@ -241,7 +269,7 @@ impl ObjectiveResults {
             format!("{} removals", self.n_simulated)
         };
         vec![
-            self.perturbation_std.to_string(),
+            self.noise_std.to_string(),
             self.order.name().to_owned(),
             percent(self.accuracy),
             format!("{:.3}", self.removal_budget),
@@ -274,12 +302,4 @@ impl RunResults {
         points.retain(|(_, y)| *y > 0.0);
         points
     }
-}
-
-fn percent(fraction: f64) -> String {
-    format!("{:.2} %", 100.0 * fraction)
-}
-
-fn seconds(seconds: f64) -> String {
-    if seconds < 1.0 { format!("{:.3} ms", 1e3 * seconds) } else { format!("{seconds:.2} s") }
 }

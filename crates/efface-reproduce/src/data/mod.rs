@@ -17,7 +17,7 @@ pub use adult::{L2_PER_ROW as ADULT_L2_PER_ROW, adult};
 pub use features::{scenes, sst};
 pub use mnist::{SIDE, image, mnist_3_vs_8};
 
-use crate::ExperimentError;
+use crate::{ExperimentError, Setting};
 
 /// Where a data set comes from.
 #[derive(Debug)]
@@ -64,6 +64,33 @@ impl DataSet {
     /// Fraction of the test rows whose class these weights find.
     pub fn accuracy(&self, weights: &[Vec<f64>]) -> Result<f64, ExperimentError> {
         Ok(predict::accuracy(&predict::margins(&self.test, weights)?, &self.test_labels))
+    }
+}
+
+/// Loads a data set; the flag asks for the few rows of a quick run.
+pub(crate) type Load = fn(&Path, bool) -> Result<DataSet, ExperimentError>;
+
+/// Works on each data set that is there. The others are told, each in a line that says what is missing; when none is
+/// there, that is an error.
+pub(crate) fn on_each<T>(
+    loads: &[Load],
+    setting: &Setting,
+    mut work: impl FnMut(usize, &DataSet) -> Result<T, ExperimentError>,
+) -> Result<(Vec<T>, Vec<String>), ExperimentError> {
+    let (mut done, mut missing, mut absent) = (Vec::new(), Vec::new(), None);
+    for (index, load) in loads.iter().enumerate() {
+        match load(&setting.data, setting.quick) {
+            Ok(set) => done.push(work(index, &set)?),
+            Err(error @ ExperimentError::Missing { .. }) => {
+                missing.push(error.to_string());
+                absent = Some(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match absent {
+        Some(error) if done.is_empty() => Err(error),
+        _ => Ok((done, missing)),
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::residuals::STRENGTH;
 use crate::data::{DataSet, image};
-use crate::life::Life;
+use crate::life::{Life, hardest_first};
 use crate::objective::release_plan;
 use crate::{ExperimentError, Progress, Setting};
 
@@ -36,8 +36,7 @@ pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>
     let plan = release_plan(data, STRENGTH.l2_per_row)?;
     let life = Life::begin(&plan, data.train_rows()?, setting.seed)?;
     let influences = life.model.influences(&life.rows)?;
-    let mut order: Vec<usize> = (0..influences.len()).collect();
-    order.sort_by(|a, b| influences[*b].total_cmp(&influences[*a]));
+    let order = hardest_first(&influences);
     let digit = |position: &usize| Digit {
         digit: if life.rows.label(*position) == Some(1.0) { 8 } else { 3 },
         influence: influences[*position],

@@ -169,7 +169,7 @@ fn least_residual(model: &Model, life: &Life) -> Result<f64, ExperimentError> {
 fn check(model: &Model, measured_residual: f64, retrained: &Model) -> Result<Checked, ExperimentError> {
     let claim = model.claim();
     let (claimed_residual, claimed_distance) = (claim.gradient_residual.get(), claim.distance_bound.get());
-    let measured_distance = distance(model, &weights(retrained));
+    let measured_distance = distance(&weights(model), &weights(retrained));
     ExperimentError::unless_within("the gradient's norm", measured_residual, claimed_residual)?;
     let of_both = claimed_distance + retrained.claim().distance_bound.get();
     ExperimentError::unless_within("the distance from the retrained weights", measured_distance, of_both)?;

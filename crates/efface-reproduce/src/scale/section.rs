@@ -2,6 +2,7 @@
 
 use super::{Curve, LargeRun, Likeness, Look, ScaleResults};
 use crate::page::{Axis, Chart, Part, Section, Series, Table};
+use crate::text::{count, gigabytes, number, percent, seconds};
 
 impl ScaleResults {
     /// The experiment on the page.
@@ -86,16 +87,16 @@ fn check_table(large: &LargeRun) -> Table {
         .map(|(name, checked)| {
             vec![
                 (*name).to_owned(),
-                power(checked.claimed_residual),
-                power(checked.measured_residual),
-                power(checked.claimed_distance),
-                power(checked.measured_distance),
+                number(checked.claimed_residual),
+                number(checked.measured_residual),
+                number(checked.claimed_distance),
+                number(checked.measured_distance),
                 if checked.holds { "yes" } else { "no" }.to_owned(),
             ]
         })
         .collect();
     let none = || "–".to_owned();
-    let retrained_distance = power(large.retrained_claimed_distance);
+    let retrained_distance = number(large.retrained_claimed_distance);
     rows.push(vec!["trained from zero".to_owned(), none(), none(), retrained_distance, none(), none()]);
     let columns =
         ["model", "gradient, claimed", "gradient, at least", "distance, claimed", "distance, measured", "holds"];
@@ -168,44 +169,5 @@ fn exponent_table(by_rows: &Curve, by_features: &Curve) -> Table {
             row("settle", |exponents| exponents.settle),
             row("instant removal", |exponents| exponents.removal),
         ],
-    }
-}
-
-/// `1,000,000`.
-fn count(n: usize) -> String {
-    let digits = n.to_string();
-    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
-    groups.join(",")
-}
-
-fn seconds(seconds: f64) -> String {
-    match seconds {
-        s if s < 1.0 => format!("{:.2} ms", 1e3 * s),
-        s if s < 100.0 => format!("{s:.1} s"),
-        s => format!("{s:.0} s"),
-    }
-}
-
-fn power(value: f64) -> String {
-    if value == 0.0 { "0".to_owned() } else { format!("{value:.1e}") }
-}
-
-fn gigabytes(bytes: u64) -> String {
-    format!("{:.2} GB", bytes as f64 / 1e9)
-}
-
-fn percent(fraction: f64) -> String {
-    format!("{:.2} %", 100.0 * fraction)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_written_for_readers() {
-        assert_eq!(["7", "1,000", "1,000,000"], [7, 1_000, 1_000_000].map(count));
-        assert_eq!(["12.34 ms", "12.3 s", "1234 s"], [0.01234, 12.34, 1234.0].map(seconds));
-        assert_eq!((gigabytes(8_200_000_000), percent(0.9512)), ("8.20 GB".to_owned(), "95.12 %".to_owned()));
     }
 }
