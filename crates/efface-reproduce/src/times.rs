@@ -112,46 +112,35 @@ fn measure(
 impl TimesResults {
     /// The experiment on the page.
     pub fn section(&self) -> Section {
-        let heads = [
-            "data set",
-            "n",
-            "d",
-            "train",
-            "remove one row",
-            "train ÷ remove",
-            "settle after 100",
-            "remove as published (fresh Hessian)",
-            "paper: data set",
-            "paper: train",
-            "paper: remove",
-            "paper: train ÷ remove",
+        let row = |name: &str, text: &dyn Fn(&Times) -> String| {
+            std::iter::once(name.to_owned()).chain(self.data_sets.iter().map(text)).collect()
+        };
+        let rows = vec![
+            row("rows n", &|times| count(times.n_rows)),
+            row("features d", &|times| match times.n_problems {
+                1 => count(times.dim),
+                n => format!("{} × {n} problems", count(times.dim)),
+            }),
+            row("training", &|times| seconds(times.training_seconds)),
+            row("removing one row", &|times| seconds(times.removal_seconds)),
+            row("training ÷ removing", &|times| number(times.training_seconds / times.removal_seconds)),
+            row("settling after 100 removals", &|times| seconds(times.settle_seconds)),
+            row("removing as published, fresh Hessian", &|times| seconds(times.published_removal_seconds)),
+            row("the paper's data set", &|times| times.paper_name.clone()),
+            row("the paper's training", &|times| seconds(times.paper_training_seconds)),
+            row("the paper's removing", &|times| seconds(times.paper_removal_seconds)),
+            row("the paper's training ÷ removing", &|times| {
+                number(times.paper_training_seconds / times.paper_removal_seconds)
+            }),
         ];
-        let rows = self.data_sets.iter().map(|times| {
-            let classes =
-                if times.n_problems > 1 { format!(" × {} problems", times.n_problems) } else { String::new() };
-            vec![
-                times.name.clone(),
-                count(times.n_rows),
-                format!("{}{classes}", count(times.dim)),
-                seconds(times.training_seconds),
-                seconds(times.removal_seconds),
-                number(times.training_seconds / times.removal_seconds),
-                seconds(times.settle_seconds),
-                seconds(times.published_removal_seconds),
-                times.paper_name.clone(),
-                seconds(times.paper_training_seconds),
-                seconds(times.paper_removal_seconds),
-                number(times.paper_training_seconds / times.paper_removal_seconds),
-            ]
-        });
         let table = Table {
             caption: format!(
                 "λ = 10⁻³. Training until the gradient's norm is at most 10⁻⁹, rounding included; removal of one row \
                  with its bound, in memory; settling measures and polishes to 10⁻⁹ again. Medians. The published method \
                  forms the Hessian at every removal; σ = {NOISE_STD}."
             ),
-            columns: heads.map(str::to_owned).to_vec(),
-            rows: rows.collect(),
+            columns: row("", &|times| times.name.clone()),
+            rows,
         };
         let text = "Ours on two cores of a CPU, the paper's as printed, on the authors' GPU: the machines differ, so \
                     compare the ratios of training to removing, not the times."

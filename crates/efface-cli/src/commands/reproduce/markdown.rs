@@ -28,16 +28,15 @@ pub(super) fn page(experiments: &[Shown], figures: &str) -> String {
 fn push_part(page: &mut String, part: &Part, figures: &str) {
     let _ = match part {
         Part::Text(text) => write!(page, "{}\n\n", paragraph(text)),
-        Part::Chart(chart) => push_figure(page, figures, &chart.id, &chart.caption),
-        Part::Images(images) => push_figure(page, figures, &images.id, &images.caption),
+        Part::Chart(chart) => push_figure(page, figures, &chart.id, &chart.title, &chart.caption),
+        Part::Images(images) => push_figure(page, figures, &images.id, &images.title, &images.caption),
         Part::Table(table) => push_table(page, table),
     };
 }
 
 /// The picture, which shows its own title, and what to see in it.
-fn push_figure(page: &mut String, figures: &str, id: &str, caption: &str) -> std::fmt::Result {
-    let caption = escape(caption);
-    write!(page, "![{caption}]({figures}{}.svg)\n\n{}\n\n", file_name(id), paragraph_of_escaped(&caption))
+fn push_figure(page: &mut String, figures: &str, id: &str, title: &str, caption: &str) -> std::fmt::Result {
+    write!(page, "![{}]({figures}{}.svg)\n\n{}\n\n", escape(title), file_name(id), paragraph(caption))
 }
 
 fn push_table(page: &mut String, table: &Table) -> std::fmt::Result {
@@ -53,16 +52,13 @@ fn push_table(page: &mut String, table: &Table) -> std::fmt::Result {
 
 /// Text as a paragraph of its own, whatever it begins with.
 fn paragraph(text: &str) -> String {
-    paragraph_of_escaped(&escape(text))
-}
-
-fn paragraph_of_escaped(text: &str) -> String {
+    let text = escape(text);
     // A number with a dot, or a dash, would begin a list.
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     if digits.len() < text.len() && digits.starts_with(['.', ')']) {
         return format!("{}\\{digits}", &text[..text.len() - digits.len()]);
     }
-    if text.starts_with(['-', '+', '=']) { format!("\\{text}") } else { text.to_owned() }
+    if text.starts_with(['-', '+', '=']) { format!("\\{text}") } else { text }
 }
 
 /// Plain text in one line, none of which Markdown takes for its own.
