@@ -45,7 +45,8 @@ struct Comparison {
 
 /// Whether no operation has become slower.
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<bool> {
-    let mut pairs: Vec<Pair> = Vec::new();
+    ensure!(args.tolerance >= 0.0, "--tolerance must be at least 0, got `{}`", args.tolerance);
+    let (mut pairs, mut left_out): (Vec<Pair>, Vec<String>) = (Vec::new(), Vec::new());
     for round in 0..args.rounds {
         let (old, new) = if round % 2 == 0 {
             let old = sample(&args.old)?;
@@ -55,6 +56,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<bool> {
             (sample(&args.old)?, new)
         };
         enter(&mut pairs, &old, &new);
+        left_out = only_in_one(&old, &new);
     }
     println!("medians of {} rounds; ratio new / old, and the quartiles of the rounds' ratios", args.rounds);
     let mut fine = true;
@@ -66,11 +68,21 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<bool> {
         let (name, old, new) = (&pair.name, 1e3 * old_seconds, 1e3 * new_seconds);
         println!("  {name:32} {old:10.3} ms {new:10.3} ms   {ratio:.3}  ({low:.3} to {high:.3}){verdict}");
     }
+    if !left_out.is_empty() {
+        println!("  only in one of the builds, not compared: {}", left_out.join(", "));
+    }
     ensure!(!pairs.is_empty(), "the two builds have no operation in common");
     Ok(fine)
 }
 
-/// One round. Operations that only one build has are left out: there is nothing to compare them with.
+/// Names of operations that only one of the builds has: there is nothing to compare them with.
+fn only_in_one(old: &[Operation], new: &[Operation]) -> Vec<String> {
+    let lacks = |all: &[Operation], one: &Operation| all.iter().all(|operation| operation.name != one.name);
+    let from_old = old.iter().filter(|operation| lacks(new, operation));
+    from_old.chain(new.iter().filter(|operation| lacks(old, operation))).map(|one| one.name.clone()).collect()
+}
+
+/// One round of the operations that both builds have.
 fn enter(pairs: &mut Vec<Pair>, old: &[Operation], new: &[Operation]) {
     for Operation { name, seconds } in new {
         let Some(before) = old.iter().find(|operation| operation.name == *name) else { continue };
@@ -113,6 +125,14 @@ mod tests {
 
     fn pair(old: &[f64], new: &[f64]) -> Pair {
         Pair { name: "train".into(), old: old.to_vec(), new: new.to_vec() }
+    }
+
+    #[test]
+    fn operations_of_one_build_alone_are_told() {
+        let named = |names: &[&str]| -> Vec<Operation> {
+            names.iter().map(|name| Operation { name: (*name).to_owned(), seconds: 1.0 }).collect()
+        };
+        assert_eq!(only_in_one(&named(&["train", "old"]), &named(&["train", "new"])), ["old", "new"]);
     }
 
     #[test]

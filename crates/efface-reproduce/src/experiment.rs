@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::objective::SupportedRemovals;
 use crate::page::Section;
 use crate::{ExperimentError, Progress, Setting, beyond, mnist, scale, scenes, sst, times};
 
@@ -31,9 +32,9 @@ pub enum Results {
     /// Figures 1 to 3.
     Mnist(mnist::MnistResults),
     /// Sentences.
-    Sst(sst::SstResults),
+    Sst(SupportedRemovals),
     /// Scenes, in place of LSUN.
-    Scenes(scenes::ScenesResults),
+    Scenes(SupportedRemovals),
     /// Table 1.
     Times(times::TimesResults),
     /// Beyond the paper.
@@ -55,7 +56,8 @@ pub struct Record {
     pub threads: usize,
     /// How long it took.
     pub seconds: f64,
-    /// Peak of the process's resident memory at its end, where the system tells.
+    /// Peak of resident memory while it ran, where the system tells. Where the system does not let a process begin a new
+    /// peak, experiments before it in the same process count too.
     pub peak_memory_bytes: Option<u64>,
     /// The numbers.
     #[serde(flatten)]
@@ -80,6 +82,7 @@ impl Experiment {
 
     /// Runs it.
     pub fn run(self, setting: &Setting, progress: &mut Progress<'_>) -> Result<Record, ExperimentError> {
+        begin_peak_memory();
         let start = Instant::now();
         let results = match self {
             Self::Mnist => Results::Mnist(mnist::run(setting, progress)?),
@@ -114,17 +117,40 @@ impl Results {
         }
     }
 
+    /// Data sets that were not there while others were, each with what is missing.
+    pub fn missing(&self) -> &[String] {
+        match self {
+            Self::Times(results) => &results.missing,
+            Self::Beyond(results) => &results.missing,
+            _ => &[],
+        }
+    }
+
+    /// What was to hold and does not.
+    pub fn shortfalls(&self) -> Vec<String> {
+        match self {
+            Self::Mnist(results) => results.shortfalls(),
+            Self::Beyond(results) => results.shortfalls(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The experiment on the page.
     pub fn section(&self) -> Section {
         match self {
             Self::Mnist(results) => results.section(),
-            Self::Sst(results) => results.section(),
-            Self::Scenes(results) => results.section(),
+            Self::Sst(results) => sst::section(results),
+            Self::Scenes(results) => scenes::section(results),
             Self::Times(results) => results.section(),
             Self::Beyond(results) => results.section(),
             Self::Scale(results) => results.section(),
         }
     }
+}
+
+/// Lets the system count the peak of memory anew, where it does (Linux). Best effort.
+fn begin_peak_memory() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
 /// Peak resident memory of this process in bytes, where the system tells.

@@ -46,10 +46,50 @@ pub struct ObjectiveRun {
     pub measured_residual: f64,
     /// Largest residual that the perturbation covers, σε/c.
     pub budget: f64,
-    /// Removals that the budget covers: `budget / (accumulated_bound / n_removals)`.
+    /// Removals that the budget covers: the budget over the mean bound of one removal, what training left taken off.
     pub supported_removals: f64,
     /// Median time of one removal.
     pub removal_seconds: f64,
+}
+
+/// Accuracy and supported removals on one data set.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SupportedRemovals {
+    /// n.
+    pub n_rows: usize,
+    /// d.
+    pub dim: usize,
+    /// Accuracy of the most accurate unperturbed model.
+    pub unperturbed_accuracy: f64,
+    /// Every λ and σ.
+    pub runs: Vec<ObjectiveRun>,
+}
+
+impl SupportedRemovals {
+    /// Measures every pair of these λ and σ.
+    pub(crate) fn measure(
+        data: &DataSet,
+        l2_per_row: &[f64],
+        noise_std: &[f64],
+        effort: Effort,
+        seed: u64,
+        progress: &mut Progress<'_>,
+    ) -> Result<Self, ExperimentError> {
+        progress.begin(format!("{}: unperturbed models", data.name), l2_per_row.len());
+        let mut unperturbed_accuracy = 0.0_f64;
+        for l2_per_row in l2_per_row {
+            let life = Life::begin(&release_plan(data, *l2_per_row)?, data.train_rows()?, seed)?;
+            unperturbed_accuracy = unperturbed_accuracy.max(data.accuracy(&weights(&life.model))?);
+            progress.step();
+        }
+        let runs = measure_all(data, &grid(l2_per_row, noise_std), effort, seed, progress)?;
+        Ok(Self { n_rows: data.n_rows(), dim: data.dim(), unperturbed_accuracy, runs })
+    }
+
+    /// Accuracy against supported removals.
+    pub(crate) fn chart(&self, id: &str, title: &str) -> Chart {
+        accuracy_against_removals(id, title, &self.runs, self.unperturbed_accuracy)
+    }
 }
 
 /// How much is measured of each choice of λ and σ.
@@ -104,7 +144,7 @@ pub(crate) fn measure(
     let mut accuracies = Vec::with_capacity(effort.n_draws);
     let mut life = None;
     for draw in 0..effort.n_draws as u64 {
-        let drawn = Life::begin(&plan, data.train_rows()?, seed + draw)?;
+        let drawn = Life::begin(&plan, data.train_rows()?, seed.wrapping_add(draw))?;
         accuracies.push(data.accuracy(&weights(&drawn.model))?);
         life.get_or_insert(drawn);
         progress.step();

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use efface_core::rows::RowStore;
+use efface_reproduce::ExperimentError;
 use serde::Serialize;
 
 use sets::Set;
@@ -89,7 +90,14 @@ pub(crate) fn run(args: &PeersArgs) -> anyhow::Result<()> {
     let (peer, peers) = peer.unzip();
     let mut report = Report { threads: rayon::current_num_threads(), peers, sets: Vec::new() };
     for set in sets {
-        report.sets.push(measure(*set, args, peer.as_ref())?);
+        match measure(*set, args, peer.as_ref()) {
+            Ok(measured) => report.sets.push(measured),
+            Err(error) if is_missing(&error) => {
+                println!("\nleft out: {error}");
+                continue;
+            }
+            Err(error) => return Err(error),
+        }
         // After each set: what was measured is kept when a later one fails.
         if let Some(path) = &args.out {
             let text = serde_json::to_string_pretty(&report)? + "\n";
@@ -97,6 +105,11 @@ pub(crate) fn run(args: &PeersArgs) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a data set is not there, which is no reason to leave out the others.
+fn is_missing(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(ExperimentError::Missing { .. }))
 }
 
 fn measure(set: Set, args: &PeersArgs, peer: Option<&Peer>) -> anyhow::Result<SetReport> {

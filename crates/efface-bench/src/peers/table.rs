@@ -49,7 +49,7 @@ fn lines(report: &SetReport) -> Vec<Line> {
         line("one row leaves / warm start", ours.remove_one, |peer| &peer.warm_one),
         line(&format!("{REMOVALS} leave, settle / refit"), ours.remove_hundred, |peer| &peer.refit_hundred),
         line(&format!("{REMOVALS} leave, settle / warm start"), ours.remove_hundred, |peer| &peer.warm_hundred),
-        line("settle alone / warm start", ours.settle, |peer| &peer.warm_hundred),
+        Line { what: "settle alone".to_owned(), ours: ours.settle, theirs: None },
         Line { what: "settle and release".to_owned(), ours: ours.release, theirs: None },
         line(&format!("predict {n_test} rows"), ours.predict, |peer| &peer.predict),
     ];

@@ -23,13 +23,14 @@ pub(super) fn mark_rows(marks: &[(f64, &str)], [left, top, right, bottom]: [f64;
     let (mut lines, mut names) = (String::new(), String::new());
     for &&(x, name) in &sorted {
         let half = 0.5 * width(name, SIZE);
-        let middle = x.min(most - half - 4.0).max(half + 4.0);
+        // Not over the numbers of the vertical axis.
+        let middle = x.min(most - half - 4.0).max(left + half);
         let row = row_ends.iter().position(|&end| end + 12.0 <= middle - half).unwrap_or(row_ends.len());
         if row == row_ends.len() {
             row_ends.push(0.0);
         }
         row_ends[row] = middle + half;
-        let baseline = top - 8.0 - row as f64 * LINE;
+        let baseline = top - 14.0 - row as f64 * LINE;
         let _ = write!(
             lines,
             "<path d=\"M{x:.1} {bottom:.1}V{:.1}\" stroke=\"currentColor\" stroke-width=\"1.4\" \
@@ -44,7 +45,7 @@ pub(super) fn mark_rows(marks: &[(f64, &str)], [left, top, right, bottom]: [f64;
             escape(name),
         );
     }
-    let needed = row_ends.len() as f64 * LINE + 6.0;
+    let needed = row_ends.len() as f64 * LINE + 12.0;
     let height = if row_ends.is_empty() { 0.0 } else { (needed - top).max(0.0) + 4.0 };
     MarkRows { elements: lines + &names, height }
 }
@@ -63,7 +64,7 @@ mod tests {
         let far = mark_rows(&[(200.0, "one"), (700.0, "two")], INSIDE, 960.0, Ink::FILE);
         let near = mark_rows(&[(200.0, "one"), (210.0, "two")], INSIDE, 960.0, Ink::FILE);
         assert!((near.height - far.height - LINE).abs() < 1e-9);
-        assert_eq!((far.elements.matches("y=\"2.0\"").count(), near.elements.matches("y=\"2.0\"").count()), (2, 1));
+        assert_eq!((far.elements.matches("y=\"-4.0\"").count(), near.elements.matches("y=\"-4.0\"").count()), (2, 1));
     }
 
     #[test]

@@ -2,105 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 use efface_core::model::{Model, ReleaseClaim, ReleaseOutcome};
 use efface_core::noise::NoiseSource;
-use serde::{Deserialize, Serialize};
 
 use super::Order;
+use super::numbers::{Check, Checkpoint, Reference, RunResults};
+use super::proof::ProvedSteps;
 use super::schedule::{Density, schedule};
-use super::shadow::{EveryStep, Shadow};
 use crate::data::DataSet;
 use crate::life::{Life, distance, median, weights};
 use crate::{ExperimentError, Progress, Setting};
-
-/// Rows leave in one order, in steps of one size.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RunResults {
-    /// Which rows leave first.
-    pub order: Order,
-    /// Rows per step.
-    pub batch_rows: usize,
-    /// Where every single step was checked, what came out.
-    pub every_step: Option<EveryStep>,
-    /// Comparisons with the retrained model on the way, of weights as the steps left them.
-    pub checks: Vec<Check>,
-    /// What a release costs and is worth after 1, 5, 20 and 50 % of the rows.
-    pub checkpoints: Vec<Checkpoint>,
-}
-
-/// Weights as instant steps left them, not settled, beside the weights of a model without the removed rows.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Check {
-    /// Rows removed so far.
-    pub n_removed: usize,
-    /// Where the other weights come from.
-    pub reference: Reference,
-    /// Distance of the weights.
-    pub distance: f64,
-    /// What is claimed of the distance to the exact minimiser.
-    pub distance_bound: f64,
-    /// What is claimed of the other weights' distance to it.
-    pub reference_bound: f64,
-    /// Accuracy of the weights.
-    pub accuracy: f64,
-    /// Accuracy of the other weights.
-    pub reference_accuracy: f64,
-}
-
-/// Where the weights come from that a model is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reference {
-    /// Trained from zero on the rows that are left.
-    Retrained,
-    /// A copy of the model, settled; its distance to the exact minimiser is measured over the rows that are left.
-    SettledCopy,
-}
-
-/// A model is settled and released, and compared with one that is trained from zero.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Checkpoint {
-    /// Share of the rows that have left.
-    pub percent: usize,
-    /// Rows removed so far.
-    pub n_removed: usize,
-    /// Distance to the retrained model before settling.
-    pub instant_distance: f64,
-    /// What was claimed of it.
-    pub instant_bound: f64,
-    /// Distance to the retrained model after settling.
-    pub settled_distance: f64,
-    /// What is claimed of the distance to the exact minimiser then.
-    pub settled_bound: f64,
-    /// What is claimed of the retrained model's distance to it.
-    pub retrained_bound: f64,
-    /// Accuracy of the secret weights, settled.
-    pub secret_accuracy: f64,
-    /// Mean accuracy of released weights.
-    pub released_accuracy: f64,
-    /// Releases that the mean is over.
-    pub n_releases: usize,
-    /// Accuracy of the model that is trained from zero, without noise.
-    pub retrained_accuracy: f64,
-    /// μ of the releases so far: one per checkpoint.
-    pub mu_spent: f64,
-    /// The most that the promise allows.
-    pub mu_limit: f64,
-    /// ε that these releases prove at the promised δ.
-    pub epsilon_spent: f64,
-    /// Median seconds of one step since the checkpoint before.
-    pub step_seconds: f64,
-    /// The same per row; the last step before a checkpoint may be a short one.
-    pub row_seconds: f64,
-    /// Seconds of settling.
-    pub settle_seconds: f64,
-    /// Passes over the rows of settling, over all problems.
-    pub settle_passes: usize,
-    /// Seconds of training from zero.
-    pub retrain_seconds: f64,
-}
 
 /// Releases whose accuracies are averaged.
 const N_RELEASES: usize = 5;
@@ -141,21 +55,25 @@ fn run(
     let steps = if batch_rows == 1 { "one at a time".to_owned() } else { format!("{batch_rows} at a time") };
     let what = format!("{}: {}, {steps}", set.name, order.name());
     progress.begin(what.clone(), stops.len());
+    // A pass over the rows of several problems after every single row would take a quarter of an hour.
+    let every = if several && batch_rows == 1 { 25 } else { 1 };
     let life = Life { model: model.clone(), rows: set.train_rows()?, training_seconds: 0.0 };
     let mut run = Run { set, what, life, seed: setting.seed };
-    let mut results = RunResults { order, batch_rows, every_step: None, checks: Vec::new(), checkpoints: Vec::new() };
+    let mut results = RunResults {
+        order,
+        batch_rows,
+        proved_steps: ProvedSteps::new(every),
+        checks: Vec::new(),
+        checkpoints: Vec::new(),
+    };
     let (mut n_removed, mut step_seconds, mut row_seconds) = (0, Vec::new(), Vec::new());
-    // A pass over the rows of several problems after every single row would take a quarter of an hour.
-    let mut shadow = (batch_rows > 1 || !several).then(|| Shadow::new(model));
-    for stop in stops {
-        let leaving = &positions[n_removed..stop.n_removed];
-        let gone = run.life.rows.batch(leaving)?;
-        let (_, seconds) = run.life.remove(leaving)?;
-        if let Some(shadow) = &mut shadow {
-            shadow.follow(&gone, &run.life, &format!("{}, {} rows removed", run.what, stop.n_removed))?;
-        }
+    for (step, stop) in stops.into_iter().enumerate() {
+        let n_leaving = stop.n_removed - n_removed;
+        let (_, seconds) = run.life.remove(&positions[n_removed..stop.n_removed])?;
         step_seconds.push(seconds);
-        row_seconds.push(seconds / (stop.n_removed - n_removed) as f64);
+        row_seconds.push(seconds / n_leaving as f64);
+        let what = format!("{}, {} rows removed", run.what, stop.n_removed);
+        results.proved_steps.after(step + 1, &run.life, &what)?;
         n_removed = stop.n_removed;
         if let Some(percent) = stop.percent {
             let seconds = [&mut step_seconds, &mut row_seconds].map(|times| median(std::mem::take(times)));
@@ -173,7 +91,6 @@ fn run(
         }
         progress.step();
     }
-    results.every_step = shadow.map(|shadow| shadow.checked());
     Ok(results)
 }
 
@@ -253,7 +170,8 @@ impl Run<'_> {
         let settle_passes = self.life.model.settle_before_release(&self.life.rows)?;
         let settle_seconds = start.elapsed().as_secs_f64();
         let settled = self.compare(n_removed, retrained)?;
-        let (released_accuracy, claim) = self.release(n_removed)?;
+        let (accuracies, claim) = self.release(n_removed)?;
+        let gaps = accuracies.iter().map(|accuracy| (accuracy - settled.reference_accuracy).abs());
         let checkpoint = Checkpoint {
             percent,
             n_removed,
@@ -263,8 +181,9 @@ impl Run<'_> {
             settled_bound: settled.distance_bound,
             retrained_bound: settled.reference_bound,
             secret_accuracy: settled.accuracy,
-            released_accuracy,
-            n_releases: N_RELEASES,
+            released_accuracy: mean(&accuracies),
+            n_releases: accuracies.len(),
+            largest_released_gap: gaps.fold(0.0, f64::max),
             retrained_accuracy: settled.reference_accuracy,
             mu_spent: claim.mu_total.get(),
             mu_limit: claim.mu_limit.get(),
@@ -278,26 +197,46 @@ impl Run<'_> {
         Ok((instant, checkpoint))
     }
 
-    /// Releases once, and a copy a few times more: the mean accuracy, and the claim of the one release.
-    fn release(&mut self, n_removed: usize) -> Result<(f64, ReleaseClaim), ExperimentError> {
-        let mut noise = NoiseSource::danger_fixed_seed(self.seed.wrapping_add(n_removed as u64));
-        let refused =
-            || ExperimentError::NotReleased { what: format!("{}, {n_removed} rows removed: the model", self.what) };
+    /// Releases once, and a copy a few times more: the accuracies, and the claim of the one release.
+    fn release(&mut self, n_removed: usize) -> Result<(Vec<f64>, ReleaseClaim), ExperimentError> {
+        let what = format!("{}, {n_removed} rows removed: the model", self.what);
+        let mut noise = NoiseSource::danger_fixed_seed(self.noise_seed(n_removed));
         let mut copy = self.life.model.clone();
-        let ReleaseOutcome::Published(release) = self.life.model.release(&mut noise) else { return Err(refused()) };
-        let mut sum = self.set.accuracy(&release.weights)?;
-        for _ in 1..N_RELEASES {
-            let ReleaseOutcome::Published(again) = copy.release(&mut noise) else { return Err(refused()) };
-            sum += self.set.accuracy(&again.weights)?;
+        let accuracies = accuracies(self.set, &mut copy, &mut noise, &what)?;
+        match self.life.model.release(&mut noise) {
+            ReleaseOutcome::Published(release) => Ok((accuracies, release.claim)),
+            _ => Err(ExperimentError::NotReleased { what }),
         }
-        Ok((sum / N_RELEASES as f64, release.claim))
+    }
+
+    /// Another one for every run and every point of it.
+    fn noise_seed(&self, n_removed: usize) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.what, n_removed, self.seed).hash(&mut hasher);
+        hasher.finish()
     }
 }
 
-impl Check {
-    /// Both weights are within their own bound of the exact minimiser, so their distance is within the sum.
-    pub(super) fn hold(&self, what: &str) -> Result<(), ExperimentError> {
-        let what = format!("{what}, {} rows removed: the distance to the retrained model", self.n_removed);
-        ExperimentError::unless_within(what, self.distance, self.distance_bound + self.reference_bound)
-    }
+/// Mean accuracy of releases of a model from which nothing has left.
+pub(super) fn released_at_start(set: &DataSet, life: &Life, seed: u64) -> Result<f64, ExperimentError> {
+    let mut noise = NoiseSource::danger_fixed_seed(seed);
+    Ok(mean(&accuracies(set, &mut life.model.clone(), &mut noise, set.name)?))
+}
+
+/// Accuracies of a few releases.
+fn accuracies(
+    set: &DataSet,
+    model: &mut Model,
+    noise: &mut NoiseSource,
+    what: &str,
+) -> Result<Vec<f64>, ExperimentError> {
+    let release = |_| match model.release(noise) {
+        ReleaseOutcome::Published(release) => set.accuracy(&release.weights),
+        _ => Err(ExperimentError::NotReleased { what: what.to_owned() }),
+    };
+    (0..N_RELEASES).map(release).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }

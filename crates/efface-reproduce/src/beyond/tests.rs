@@ -1,4 +1,3 @@
-use super::run::{Check, Reference};
 use super::schedule::{Density, PERCENTS, schedule};
 use super::*;
 use crate::page::Part;

@@ -77,10 +77,11 @@ pub(crate) fn on_each<T>(
     setting: &Setting,
     mut work: impl FnMut(usize, &DataSet) -> Result<T, ExperimentError>,
 ) -> Result<(Vec<T>, Vec<String>), ExperimentError> {
-    let (mut done, mut missing, mut absent) = (Vec::new(), Vec::new(), None);
+    // All are loaded first: a file that is damaged is told before the work, not in the middle of it.
+    let (mut sets, mut missing, mut absent) = (Vec::new(), Vec::new(), None);
     for (index, load) in loads.iter().enumerate() {
         match load(&setting.data, setting.quick) {
-            Ok(set) => done.push(work(index, &set)?),
+            Ok(set) => sets.push((index, set)),
             Err(error @ ExperimentError::Missing { .. }) => {
                 missing.push(error.to_string());
                 absent = Some(error);
@@ -88,10 +89,11 @@ pub(crate) fn on_each<T>(
             Err(error) => return Err(error),
         }
     }
-    match absent {
-        Some(error) if done.is_empty() => Err(error),
-        _ => Ok((done, missing)),
+    if let (Some(error), true) = (absent, sets.is_empty()) {
+        return Err(error);
     }
+    let done: Result<Vec<T>, ExperimentError> = sets.iter().map(|(index, set)| work(*index, set)).collect();
+    Ok((done?, missing))
 }
 
 /// Features, row-major, and classes of rows as they are read.

@@ -79,7 +79,7 @@ fn follow(
     let order = random_order(life.rows.len(), seed);
     let mut followed = Followed::default();
     let mut worst = life.model.claim().gradient_residual;
-    for (step, positions) in order[..n_removals].chunks(batch).enumerate() {
+    for (step, positions) in order.chunks(batch).take(n_removals / batch).enumerate() {
         let before = norm(&weights(&life.model).concat());
         let (report, _) = life.remove(positions)?;
         worst += printed_worst_case(before, positions.len(), life.rows.n_rows());

@@ -29,7 +29,7 @@ pub struct TradeOff {
     pub unperturbed: Vec<Unperturbed>,
     /// Left and right panel: every λ and σ.
     pub runs: Vec<ObjectiveRun>,
-    /// Middle panel: every λ and ε.
+    /// Middle panel: every λ and ε for which some σ of the runs supports 100 removals.
     pub supporting: Vec<Supporting>,
     /// The runs beside what the published code gives.
     pub comparison: Vec<Comparison>,
@@ -93,11 +93,11 @@ fn supporting(
             .collect();
         let unit = Strength { l2_per_row, noise_std: 1.0 };
         let budget_of_unit = published_plan(data, unit, epsilon, Rung::DataDependent)?.removal_budget();
-        let noise_std = noise_for(&bounds, budget_of_unit.map_or(1.0, LowerBound::get));
+        let Some(noise_std) = noise_for(&bounds, budget_of_unit.map_or(1.0, LowerBound::get)) else { continue };
         let plan = published_plan(data, Strength { l2_per_row, noise_std }, epsilon, Rung::DataDependent)?;
         let mut accuracy = 0.0;
         for draw in 0..n_draws as u64 {
-            let life = Life::begin(&plan, data.train_rows()?, seed + draw)?;
+            let life = Life::begin(&plan, data.train_rows()?, seed.wrapping_add(draw))?;
             accuracy += data.accuracy(&weights(&life.model))? / n_draws as f64;
             progress.step();
         }
@@ -107,15 +107,18 @@ fn supporting(
 }
 
 /// The least σ with `σ · budget_of_unit ≥ 100 · bound(σ)`, where the bound of one removal is known at some σ and
-/// interpolated between them, both as logarithms; it is constant beyond them.
-fn noise_for(bounds: &[(f64, f64)], budget_of_unit: f64) -> f64 {
-    let needs = |log_std: f64| (SUPPORTED * bound_at(bounds, log_std) / budget_of_unit).ln();
-    let (mut low, mut high) = (-20.0, 20.0);
-    for _ in 0..60 {
+/// interpolated between them, both as logarithms. Below them it is that of the least: what little noise adds to the
+/// weights does not show in it. Beyond them nothing is known: `None` when no σ that was measured is enough.
+fn noise_for(bounds: &[(f64, f64)], budget_of_unit: f64) -> Option<f64> {
+    let enough = |log_std: f64| log_std.exp() * budget_of_unit >= SUPPORTED * bound_at(bounds, log_std);
+    let first = bounds.iter().position(|(std, _)| enough(std.ln()))?;
+    let mut high = bounds[first].0.ln();
+    let mut low = if first == 0 { high - 40.0 } else { bounds[first - 1].0.ln() };
+    for _ in 0..80 {
         let middle = f64::midpoint(low, high);
-        if needs(middle) > middle { low = middle } else { high = middle }
+        if enough(middle) { high = middle } else { low = middle }
     }
-    f64::exp(high)
+    Some(high.exp())
 }
 
 fn bound_at(bounds: &[(f64, f64)], log_std: f64) -> f64 {
@@ -137,20 +140,23 @@ mod tests {
 
     #[test]
     fn noise_makes_the_budget_the_bound_of_a_hundred_removals() {
-        // A bound that does not depend on σ: σ = 100·bound / budget.
-        let std = noise_for(&[(0.1, 0.007), (10.0, 0.007)], 0.228);
-        assert!((std - 0.7 / 0.228).abs() < 1e-6, "{std}");
+        // A bound that does not depend on σ: σ = 100·bound / budget, between the σ measured and below them.
+        for bound in [0.007, 1e-6] {
+            let std = noise_for(&[(0.1, bound), (10.0, bound)], 0.228).expect("enough");
+            assert!((std / (100.0 * bound / 0.228) - 1.0).abs() < 1e-9, "{std}");
+        }
         // One that grows as √σ: σ = (100·a / budget)².
         let bounds: Vec<(f64, f64)> = [1e-3, 1e3].iter().map(|std: &f64| (*std, 0.01 * std.sqrt())).collect();
-        let std = noise_for(&bounds, 0.5);
+        let std = noise_for(&bounds, 0.5).expect("enough");
         assert!((std - 4.0).abs() < 1e-6, "{std}");
     }
 
     #[test]
-    fn the_bound_is_constant_beyond_what_was_measured() {
-        let bounds = [(0.1, 2.0), (1.0, 4.0)];
-        assert_eq!(bound_at(&bounds, f64::ln(1e-6)), 2.0);
-        assert_eq!(bound_at(&bounds, f64::ln(1e6)), 4.0);
-        assert!((bound_at(&bounds, f64::ln(0.1_f64.sqrt())) - 8.0_f64.sqrt()).abs() < 1e-12);
+    fn where_noise_makes_the_bound_grow_as_fast_none_is_enough() {
+        let bounds = [(0.1, 0.01), (1.0, 0.1), (10.0, 1.0)];
+        assert_eq!(noise_for(&bounds, 1.0), None);
+        // Enough at first and no longer at the end: the least is found.
+        let std = noise_for(&[(0.1, 1e-4), (1.0, 1e-4), (10.0, 10.0)], 0.05).expect("enough");
+        assert!((std - 0.2).abs() < 1e-9, "{std}");
     }
 }

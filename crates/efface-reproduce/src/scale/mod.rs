@@ -134,7 +134,7 @@ mod tests {
         let mut stages = Vec::new();
         let mut tell = |stage: &crate::Stage| stages.push(stage.what.clone());
         let results = run(&setting, &mut Progress::new(&mut tell)).expect("a quick run");
-        assert!(results.large.instant.holds && results.large.settled.holds);
+        assert!(results.large.instant.measured_distance <= results.large.instant.claimed_distance);
         assert!(results.large.settled.measured_distance < 1e-9, "{:?}", results.large.settled);
         assert_eq!((results.large.n_rows, results.large.dim, results.large.n_removed), (2_000, 64, 50));
         assert_eq!(results.growth.by_rows.costs.len(), 4);

@@ -18,7 +18,7 @@ use efface_reproduce::{Experiment, Progress, Setting, Stage};
 use serde::Serialize;
 
 use self::folder::Folder;
-use self::runs::{NotRun, Runs};
+use self::runs::{Found, NotRun, Runs};
 use self::shown::Shown;
 use crate::args::ReproduceArgs;
 use crate::output::{Answer, Output, duration, in_one_line};
@@ -58,7 +58,12 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
         let mut tell = |stage: &Stage| stages.now(experiment.tag(), &stage.what, stage.done, stage.of);
         let record = experiment.run(&setting, &mut Progress::new(&mut tell));
         stages.clear();
-        record.map(|record| (record.seconds, record))
+        record.map(|record| Found {
+            seconds: record.seconds,
+            missing: record.results.missing().to_vec(),
+            shortfalls: if record.quick { Vec::new() } else { record.results.shortfalls() },
+            record,
+        })
     };
     let runs = runs::run_all(&chosen, &mut run_one, &folder, output)?;
     let records = folder.records(output);
@@ -96,8 +101,9 @@ fn report(folder: &Folder, experiments: &[Shown]) -> anyhow::Result<Vec<String>>
 }
 
 fn sentence(answer: &ReproduceAnswer) -> String {
-    let Runs { experiments, missing, failed } = answer.runs;
-    let n = experiments.len() + missing.len() + failed.len();
+    let Runs { experiments, missing, failed, .. } = answer.runs;
+    let undone = missing.iter().filter(|run| experiments.iter().all(|done| done.experiment != run.experiment)).count();
+    let n = experiments.len() + undone + failed.len();
     if n == 0 {
         return format!("the report was written again ({})", duration(answer.seconds));
     }
@@ -109,7 +115,10 @@ fn lines(answer: &ReproduceAnswer) -> Vec<(&'static str, String)> {
     let names = |runs: &[NotRun]| runs.iter().map(|run| run.experiment).collect::<Vec<_>>().join(", ");
     let mut lines = Vec::new();
     if !answer.runs.missing.is_empty() {
-        lines.push(("left out, data missing", names(&answer.runs.missing)));
+        lines.push(("data missing for", names(&answer.runs.missing)));
+    }
+    if !answer.runs.shortfalls.is_empty() {
+        lines.push(("fell short", names(&answer.runs.shortfalls)));
     }
     if !answer.runs.failed.is_empty() {
         lines.push(("failed", names(&answer.runs.failed)));

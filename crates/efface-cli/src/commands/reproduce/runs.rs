@@ -13,6 +13,19 @@ pub(super) struct Runs {
     /// Those whose data is not there.
     pub(super) missing: Vec<NotRun>,
     pub(super) failed: Vec<NotRun>,
+    /// What was to hold and does not; smoke runs are not asked.
+    pub(super) shortfalls: Vec<NotRun>,
+}
+
+/// What an experiment found.
+pub(super) struct Found<R> {
+    pub(super) seconds: f64,
+    /// Data sets that it had to do without, each with what is missing.
+    pub(super) missing: Vec<String>,
+    /// What was to hold and does not.
+    pub(super) shortfalls: Vec<String>,
+    /// Its numbers.
+    pub(super) record: R,
 }
 
 /// An experiment that was done.
@@ -24,29 +37,38 @@ pub(super) struct Run {
     pub(super) record: String,
 }
 
-/// An experiment that could not be done.
+/// An experiment that could not be done, or not in full, or did not come out as it should.
 #[derive(Debug, Serialize)]
 pub(super) struct NotRun {
     pub(super) experiment: &'static str,
     pub(super) reason: String,
 }
 
-/// Runs these experiments, tells how each went, and keeps their numbers as soon as they are there. `run` returns how many
-/// seconds one took, and its numbers.
+/// Runs these experiments, tells how each went, and keeps their numbers as soon as they are there. Work goes on
+/// after what is missing, failed or fell short.
 pub(super) fn run_all<R: Serialize>(
     experiments: &[Experiment],
-    run: &mut dyn FnMut(Experiment) -> Result<(f64, R), ExperimentError>,
+    run: &mut dyn FnMut(Experiment) -> Result<Found<R>, ExperimentError>,
     folder: &Folder,
     output: &Output,
 ) -> anyhow::Result<Runs> {
-    let mut runs = Runs { experiments: Vec::new(), missing: Vec::new(), failed: Vec::new() };
+    let mut runs = Runs { experiments: Vec::new(), missing: Vec::new(), failed: Vec::new(), shortfalls: Vec::new() };
     for &experiment in experiments {
         let name = experiment.tag();
         match run(experiment) {
-            Ok((seconds, record)) => {
+            Ok(Found { seconds, missing, shortfalls, record }) => {
                 let record = folder.keep(experiment, &record)?.display().to_string();
                 output.say(&format!("{name}: done in {}", duration(seconds)));
                 runs.experiments.push(Run { experiment: name, seconds, record });
+                for reason in missing {
+                    let reason = in_one_line(&reason);
+                    output.warn(&format!("{name} does without a data set: {reason}"));
+                    runs.missing.push(NotRun { experiment: name, reason });
+                }
+                for reason in shortfalls {
+                    output.warn(&format!("{name} falls short: {reason}"));
+                    runs.shortfalls.push(NotRun { experiment: name, reason });
+                }
             }
             Err(error @ ExperimentError::Missing { .. }) => {
                 let reason = in_one_line(&error.to_string());
@@ -69,7 +91,7 @@ impl Runs {
         self.missing.is_empty() && self.failed.is_empty()
     }
 
-    /// Negative when data was missing; an error when an experiment failed, or none could be done.
+    /// Negative when data was missing or something fell short; an error when an experiment failed, or none could be done.
     pub(super) fn verdict(&self) -> anyhow::Result<Answer> {
         let names = |runs: &[NotRun]| runs.iter().map(|run| run.experiment).collect::<Vec<_>>().join(", ");
         anyhow::ensure!(self.failed.is_empty(), "failed: {}", names(&self.failed));
@@ -78,6 +100,7 @@ impl Runs {
             "no experiment could be done: data is missing for {}",
             names(&self.missing),
         );
-        Ok(if self.missing.is_empty() { Answer::Done } else { Answer::Negative })
+        let whole = self.missing.is_empty() && self.shortfalls.is_empty();
+        Ok(if whole { Answer::Done } else { Answer::Negative })
     }
 }

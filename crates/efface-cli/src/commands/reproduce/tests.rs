@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::folder::Folder;
 use super::report;
-use super::runs::{Runs, run_all};
+use super::runs::{Found, Runs, run_all};
 use crate::output::{Answer, Output};
 
 static SOURCE: Source = Source { name: "a data set", folder: "set", published: "https://example.org/set" };
@@ -32,9 +32,26 @@ fn runs(n_missing: usize, failing: Option<Experiment>) -> Runs {
         _ if Experiment::ALL[..n_missing].contains(&experiment) => {
             Err(ExperimentError::Missing { source_of: &SOURCE, path: "data/set/rows".into() })
         }
-        _ => Ok((0.5, json!({ "seconds": 0.5 }))),
+        _ => Ok(found(Vec::new(), Vec::new())),
     };
     run_all::<Value>(&Experiment::ALL, &mut run, &folder, &Output::new(true)).expect("kept")
+}
+
+fn found(missing: Vec<String>, shortfalls: Vec<String>) -> Found<Value> {
+    Found { seconds: 0.5, missing, shortfalls, record: json!({ "seconds": 0.5 }) }
+}
+
+#[test]
+fn a_data_set_that_one_does_without_and_what_falls_short_are_negative_answers() {
+    let (_place, folder) = folder();
+    let told = || vec!["this and that".to_owned()];
+    for (missing, shortfalls) in [(told(), Vec::new()), (Vec::new(), told())] {
+        let mut run = |_| Ok(found(missing.clone(), shortfalls.clone()));
+        let runs = run_all(&[Experiment::Times], &mut run, &folder, &Output::new(true)).expect("kept");
+        assert_eq!((runs.experiments.len(), runs.missing.len()), (1, missing.len()));
+        assert_eq!(runs.shortfalls.len(), shortfalls.len());
+        assert!(matches!(runs.verdict(), Ok(Answer::Negative)));
+    }
 }
 
 #[test]
