@@ -13,7 +13,7 @@ use crate::data::Source;
 #[non_exhaustive]
 pub enum ExperimentError {
     /// A data set is not there.
-    #[error("{} is missing: expected {}; published at {}", source_of.name, path.display(), source_of.published)]
+    #[error("{}: not found; expected {}, published at {}", source_of.name, path.display(), source_of.published)]
     Missing {
         /// Which one, and where it comes from.
         source_of: &'static Source,

@@ -223,7 +223,8 @@ pub(crate) fn accuracy_against_removals(id: &str, title: &str, runs: &[Objective
         id: id.to_owned(),
         title: title.to_owned(),
         caption: "Points are labelled (λ, σ). More noise buys more removals before the model must be retrained, and \
-                  costs accuracy. Supported removals: budget over the mean bound of one removal."
+                  costs accuracy; too much of it makes the weights, and with them the bound, grow as fast as the budget. \
+                  Supported removals: budget over the mean bound of one removal."
             .to_owned(),
         x: Axis::log("supported removals before retraining"),
         y: Axis::percent("test accuracy"),

@@ -135,11 +135,11 @@ impl TimesResults {
                 n => format!("{} × {n} problems", count(times.dim)),
             }),
             row("training", &|times| seconds(times.training_seconds)),
-            row("gradient's norm then, at most", &|times| number(times.trained_residual)),
+            row("gradient's norm after training, at most", &|times| number(times.trained_residual)),
             row("removing one row", &|times| seconds(times.removal_seconds)),
             row("training ÷ removing", &|times| number(times.training_seconds / times.removal_seconds)),
-            row("settling", &|times| format!("{} after {}", seconds(times.settle_seconds), times.n_removals)),
-            row("gradient's norm then, at most", &|times| number(times.settled_residual)),
+            row("settling", &|times| format!("{} after {} removals", seconds(times.settle_seconds), times.n_removals)),
+            row("gradient's norm after settling, at most", &|times| number(times.settled_residual)),
             row("removing as published, fresh Hessian", &|times| seconds(times.published_removal_seconds)),
             row("the paper's data set", &|times| times.paper_name.clone()),
             row("the paper's training", &|times| seconds(times.paper_training_seconds)),
@@ -157,10 +157,9 @@ impl TimesResults {
             columns: row("", &|times| times.name.clone()),
             rows,
         };
-        let text =
-            "Ours on a CPU (threads below), the paper's as printed, on the authors' GPU: the machines differ, so \
+        let text = "Ours on a CPU, the paper's as printed, on the authors' GPU: the machines differ, so \
                     compare the ratios of training to removing, not the times."
-                .to_owned();
+            .to_owned();
         let mut parts = vec![Part::Text(text), Part::Table(table)];
         parts.extend(self.missing.iter().map(|missing| Part::Text(format!("Left out: {missing}."))));
         Section { id: "times", title: "Table 1: times of training and removal".to_owned(), parts }

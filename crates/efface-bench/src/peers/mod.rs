@@ -30,7 +30,7 @@ pub(crate) struct PeersArgs {
     #[arg(long, default_value = "python3")]
     python: String,
     /// Only these.
-    #[arg(long, num_args = 1.., value_enum)]
+    #[arg(long, num_args = 1.., value_enum, conflicts_with = "quick")]
     only: Vec<Set>,
     /// Also write the figures to this file, as JSON.
     #[arg(long)]
@@ -87,6 +87,10 @@ pub(crate) fn run(args: &PeersArgs) -> anyhow::Result<()> {
         [] => &Set::ALL,
         only => only,
     };
+    if let Some(path) = &args.out {
+        // Before the work: a place that cannot be written to.
+        fs::OpenOptions::new().append(true).create(true).open(path).with_context(|| path.display().to_string())?;
+    }
     let (peer, peers) = peer.unzip();
     let mut report = Report { threads: rayon::current_num_threads(), peers, sets: Vec::new() };
     for set in sets {
@@ -104,6 +108,7 @@ pub(crate) fn run(args: &PeersArgs) -> anyhow::Result<()> {
             fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))?;
         }
     }
+    anyhow::ensure!(!report.sets.is_empty(), "nothing was measured: no data set is there");
     Ok(())
 }
 

@@ -24,7 +24,7 @@ pub(super) fn mark_rows(marks: &[(f64, &str)], [left, top, right, bottom]: [f64;
     for &&(x, name) in &sorted {
         let half = 0.5 * width(name, SIZE);
         // Not over the numbers of the vertical axis.
-        let middle = x.min(most - half - 4.0).max(left + half);
+        let middle = x.min(most - half - 4.0).max(left + half + 6.0);
         let row = row_ends.iter().position(|&end| end + 12.0 <= middle - half).unwrap_or(row_ends.len());
         if row == row_ends.len() {
             row_ends.push(0.0);

@@ -1,6 +1,8 @@
 //! The experiment on the page.
 
-use super::{BeyondResults, Check, DataSetResults, GAP_ALLOWED, ObjectiveResults, Order, Reference, RunResults};
+use super::{
+    BeyondResults, Check, Checkpoint, DataSetResults, GAP_ALLOWED, ObjectiveResults, Order, Reference, RunResults,
+};
 use crate::page::{Axis, Chart, Mark, Part, Section, Series, Table};
 use crate::text::{count, number, percent, seconds, strength};
 
@@ -51,7 +53,7 @@ impl DataSetResults {
              percentages the accuracy of releases (mean of five) differs from that of the retrained model without noise \
              by {gap:.3} points at most, which is {verdict} {allowed} points; of the single release that is furthest off by \
              {single:.3}, and of the secret weights by {:.3}. Every one of {checks} comparisons is within its claimed bound: \
-             {copies} with a settled copy, whose distance to the exact weights is measured, the others with a model that was \
+             {copies} of them with a settled copy, whose distance to the exact weights is measured, the others with a model that was \
              trained from zero. Four releases of one model prove ε = {spent:.4}.",
             self.name,
             count(self.n_rows),
@@ -94,12 +96,14 @@ impl DataSetResults {
         let mut series = Vec::new();
         for run in self.single() {
             let order = run.order.name();
-            let trained = run.checks.iter().filter(|check| check.reference == Reference::Retrained);
-            let retrained = trained.map(|check| (check.n_removed as f64, check.reference_accuracy));
+            let line = |start: f64, accuracy: fn(&Checkpoint) -> f64| {
+                let later = run.checkpoints.iter().map(move |point| (point.n_removed as f64, accuracy(point)));
+                std::iter::once((1.0, start)).chain(later)
+            };
+            let retrained = line(self.accuracy_at_start, |point| point.retrained_accuracy);
             series.push(Series::line(format!("retrained without noise, {order}"), retrained));
-            let released = run.checkpoints.iter().map(|point| (point.n_removed as f64, point.released_accuracy));
-            let start = (1.0, self.released_accuracy_at_start);
-            series.push(Series::line(format!("release, {order}"), std::iter::once(start).chain(released)));
+            let released = line(self.released_accuracy_at_start, |point| point.released_accuracy);
+            series.push(Series::line(format!("release, {order}"), released));
         }
         for objective in self.objective.iter().filter(|objective| objective.order == Order::Random) {
             let name = format!("objective, σ = {}", objective.noise_std);
@@ -112,8 +116,8 @@ impl DataSetResults {
             id: format!("beyond-accuracy-{}", self.slug()),
             title: format!("{}: accuracy while half of the rows leave", self.name),
             caption: "Mechanism release stays on the accuracy of the retrained model, whatever has left, and has no \
-                      budget of removals; what it spends of (ε, δ) it spends on releases. The points at 1 are before any \
-                      removal. Mechanism objective starts lower the more it is perturbed, and its line ends where \
+                      budget of removals; what it spends of (ε, δ) it spends on releases. The first points stand for no removal \
+                      yet. Mechanism objective starts lower the more it is perturbed, and its line ends where \
                       its budget does: at the marks it has to retrain. Its accuracy is that of one draw of b."
                 .to_owned(),
             x: Axis::log("rows removed, one at a time"),
@@ -124,28 +128,35 @@ impl DataSetResults {
     }
 
     fn distance_chart(&self) -> Chart {
-        let shown = self.runs.iter().filter(|run| run.batch_rows == 1 || run.order == Order::HardestFirst);
-        let series = shown.flat_map(|run| {
-            [
-                Series::line(
-                    format!("claimed, {}", run.name()),
-                    run.trace(Check::claimed, |c| c.settled_bound + c.retrained_bound),
-                ),
-                Series::line(format!("measured, {}", run.name()), run.trace(|c| c.distance, |c| c.settled_distance)),
-            ]
-        });
+        let mut series = Vec::new();
+        for run in self.single() {
+            let line =
+                |value: fn(&Check) -> f64| run.checks.iter().map(move |check| (check.n_removed as f64, value(check)));
+            series.push(Series::line(format!("measured, {}", run.order.name()), line(|check| check.distance)));
+            series.push(Series::line(format!("claimed, {}", run.order.name()), line(Check::claimed)));
+        }
+        series.push(self.settled("settled: measured, all runs", |point| point.settled_distance));
+        series.push(self.settled("settled: claimed, all runs", |point| point.settled_bound + point.retrained_bound));
         Chart {
             id: format!("beyond-distance-{}", self.slug()),
             title: format!("{}: distance to the model without the removed rows", self.name),
-            caption: "What is claimed (of both models that are compared) is above what is measured. Nothing is settled between the percentages \
-                      here: the claim grows with every removal, without a pass over the rows, until it says little. Where \
-                      the model is settled, as before every release, both fall to rounding."
+            caption: "What is claimed (of both models that are compared) is above what is measured. Lines: one row at a time, \
+                      nothing settled between 1, 5, 20 and 50 %. The claim grows with every removal, without a pass over the \
+                      rows, until it says little. Where the model is settled, as before every release, both are as small as \
+                      rounding allows."
                 .to_owned(),
             x: Axis::log("rows removed"),
             y: Axis::log("distance of the weights"),
-            series: series.collect(),
+            series,
             marks: Vec::new(),
         }
+    }
+
+    /// Points of all runs where the model was settled.
+    fn settled(&self, name: &str, value: fn(&Checkpoint) -> f64) -> Series {
+        let points =
+            self.runs.iter().flat_map(|run| &run.checkpoints).map(|point| (point.n_removed as f64, value(point)));
+        Series { joined: false, ..Series::line(name, points) }
     }
 
     fn checkpoints_table(&self) -> Table {
@@ -202,7 +213,9 @@ impl DataSetResults {
         });
         Table {
             caption: format!(
-                "{}: median time of a step and of a row in it, of settling, and of training anew (once per order).",
+                "{}: median time of a step and of a row in it, of settling, and of training anew (once per order). A pass \
+                 over the rows lies between the steps here, so that each finds its matrices out of the caches; Table 1 has \
+                 the time without one.",
                 self.name
             ),
             columns: ["run", "removed", "step", "per row", "settling", "retraining"].map(str::to_owned).to_vec(),
@@ -248,7 +261,7 @@ impl DataSetResults {
         });
         format!(
             "Single steps are checked by one pass over the rows that are left: the gradient measured there proves a \
-             distance to the exact weights, which has to be within the claim. {}.",
+             distance to the exact weights, which has to be within the claim: {}.",
             told.collect::<Vec<_>>().join("; ")
         )
     }
@@ -266,17 +279,17 @@ impl ObjectiveResults {
 
     fn row(&self) -> Vec<String> {
         let found_by = if self.extrapolated {
-            format!("mean bound of {} removals", self.n_simulated)
+            format!("mean bound of the first {}", self.n_simulated)
         } else {
-            format!("{} removals", self.n_simulated)
+            format!("simulating {}", self.n_simulated)
         };
         vec![
             self.noise_std.to_string(),
             self.order.name().to_owned(),
             percent(self.accuracy),
             format!("{:.3}", self.removal_budget),
-            self.first_retraining.to_string(),
-            format!("about {}", self.retrainings_to_half),
+            count(self.first_retraining as usize),
+            format!("about {}", count(self.retrainings_to_half as usize)),
             found_by,
         ]
     }
@@ -286,22 +299,5 @@ impl RunResults {
     fn name(&self) -> String {
         let steps = if self.batch_rows == 1 { "one".to_owned() } else { self.batch_rows.to_string() };
         format!("{}, {steps} at a time", self.order.name())
-    }
-
-    /// A number over the removals; where the model was settled, the number before and the number after.
-    fn trace(
-        &self,
-        instant: impl Fn(&super::Check) -> f64,
-        settled: impl Fn(&super::Checkpoint) -> f64,
-    ) -> Vec<(f64, f64)> {
-        let mut points = Vec::new();
-        for check in &self.checks {
-            let x = check.n_removed as f64;
-            points.push((x, instant(check)));
-            let checkpoint = self.checkpoints.iter().find(|checkpoint| checkpoint.n_removed == check.n_removed);
-            points.extend(checkpoint.map(|checkpoint| (x, settled(checkpoint))));
-        }
-        points.retain(|(_, y)| *y > 0.0);
-        points
     }
 }

@@ -160,7 +160,7 @@ fn exponent_table(by_rows: &Curve, by_features: &Curve) -> Table {
         vec![name.to_owned(), of(by_rows), of(by_features)]
     };
     Table {
-        caption: "a of seconds ∝ sizeᵃ, over the upper half of the sizes".to_owned(),
+        caption: "Exponent a in seconds ∝ sizeᵃ, fitted over the upper half of the sizes.".to_owned(),
         columns: ["", "rows n", "features d"].map(str::to_owned).into(),
         rows: vec![
             row("train", |exponents| exponents.train),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use anyhow::Context;
 use efface_reproduce::{Experiment, Record};
 use serde::Serialize;
 
@@ -23,16 +24,43 @@ pub(super) struct Folder {
 impl Folder {
     /// Makes the folder where there is none, and tries whether it can be written to.
     pub(super) fn open(out: &Path, markdown: Option<&Path>) -> anyhow::Result<Self> {
+        anyhow::ensure!(!out.is_file(), "--out: {} is a file, not a directory", at(out));
         let markdown = markdown.map_or_else(|| out.join("results.md"), Path::to_owned);
+        // What a link names is written, not the link.
+        let markdown = if markdown.is_symlink() { fs::canonicalize(&markdown).unwrap_or(markdown) } else { markdown };
         let folder = Self { out: out.to_owned(), report: out.join("report.html"), markdown };
-        let markdown_folder = parent(&folder.markdown);
-        for needed in [out, &out.join(FIGURES), markdown_folder] {
-            with_path(fs::create_dir_all(needed), needed)?;
+        for (flag, needed) in [("--out", out), ("--out", &out.join(FIGURES)), ("--markdown", parent(&folder.markdown))]
+        {
             let trial = temporary(needed);
-            with_path(fs::write(&trial, "").and_then(|()| fs::remove_file(&trial)), needed)?;
+            let tried =
+                fs::create_dir_all(needed).and_then(|()| fs::write(&trial, "")).and_then(|()| fs::remove_file(&trial));
+            tried.with_context(|| format!("{flag}: cannot write in {}", at(needed)))?;
         }
-        anyhow::ensure!(!folder.markdown.is_dir(), "--markdown: {} is a directory", at(&folder.markdown));
+        folder.check_markdown()?;
         Ok(folder)
+    }
+
+    /// The report in Markdown replaces a file of its own, nothing else.
+    fn check_markdown(&self) -> anyhow::Result<()> {
+        let Self { out, markdown, .. } = self;
+        anyhow::ensure!(!markdown.is_dir(), "--markdown: {} is a directory", at(markdown));
+        anyhow::ensure!(!markdown.exists() || markdown.is_file(), "--markdown: {} is no plain file", at(markdown));
+        let absolute = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let folder = absolute(parent(markdown));
+        let is_record = markdown.extension().is_some_and(|extension| extension == "json" || extension == "html");
+        let is_ours = folder == absolute(out) && is_record || folder == absolute(&out.join(FIGURES));
+        anyhow::ensure!(!is_ours, "--markdown: {} is where other results go", at(markdown));
+        Ok(())
+    }
+
+    /// Whether the numbers of a full run of this experiment are here.
+    pub(super) fn has_full_record(&self, experiment: Experiment) -> bool {
+        read(&self.record(experiment)).is_ok_and(|record| !record.quick)
+    }
+
+    /// Data sets that the numbers kept of this experiment had to do without.
+    pub(super) fn n_missing(&self, experiment: Experiment) -> Option<usize> {
+        read(&self.record(experiment)).ok().map(|record| record.results.missing().len())
     }
 
     /// Keeps the numbers of an experiment; returns their file.
@@ -43,9 +71,9 @@ impl Folder {
         Ok(path)
     }
 
-    /// All numbers kept, in the order of the report. What cannot be read is told and left aside.
-    pub(super) fn records(&self, output: &Output) -> Vec<Record> {
-        let mut records = Vec::new();
+    /// All numbers kept, in the order of the report, and how many cannot be read: these are told and left aside.
+    pub(super) fn records(&self, output: &Output) -> (Vec<Record>, usize) {
+        let (mut records, mut n_left_aside) = (Vec::new(), 0);
         for experiment in Experiment::ALL {
             let path = self.record(experiment);
             if !path.exists() {
@@ -56,13 +84,17 @@ impl Folder {
                 Ok(record) => {
                     let found = record.results.experiment().tag();
                     output.warn(&format!("{} is left aside: it has the numbers of `{found}`", at(&path)));
+                    n_left_aside += 1;
                 }
                 Err(error) => {
-                    output.warn(&format!("{} is left aside: {}", at(&path), in_one_line(&format!("{error:#}"))));
+                    let (path, tag, why) = (at(&path), experiment.tag(), in_one_line(&format!("{error:#}")));
+                    output
+                        .warn(&format!("{path} is left aside: {why}; run `efface reproduce {tag}` again or remove it"));
+                    n_left_aside += 1;
                 }
             }
         }
-        records
+        (records, n_left_aside)
     }
 
     /// Where a picture goes.
@@ -77,7 +109,8 @@ impl Folder {
         link(&absolute(parent(&self.markdown)), &absolute(&figures))
     }
 
-    fn record(&self, experiment: Experiment) -> PathBuf {
+    /// The file with the numbers of an experiment.
+    pub(super) fn record(&self, experiment: Experiment) -> PathBuf {
         self.out.join(format!("{}.json", experiment.tag()))
     }
 }
@@ -152,6 +185,27 @@ mod tests {
         ] {
             assert_eq!(link(Path::new(from), Path::new(to)), expected);
         }
+    }
+
+    #[test]
+    fn the_markdown_replaces_nothing_but_itself() {
+        let place = tempfile::tempdir().expect("a folder");
+        let out = place.path().join("out");
+        let open =
+            |markdown: &str| Folder::open(&out, Some(&place.path().join(markdown))).map(|folder| folder.markdown);
+        for refused in ["out/mnist.json", "out/report.html", "out/figures/x.md", "out"] {
+            let error = open(refused).expect_err(refused).to_string();
+            assert!(error.starts_with("--markdown: "), "{error}");
+        }
+        fs::write(place.path().join("real.md"), "").expect("writable");
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("real.md", place.path().join("link.md")).expect("a link");
+            let written = open("link.md").expect("followed");
+            assert_eq!(written.file_name(), Some("real.md".as_ref()));
+            assert!(Folder::open(&out, Some(Path::new("/dev/null"))).is_err());
+        }
+        assert_eq!(open("docs/results.md").expect("made"), place.path().join("docs/results.md"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
-use efface_reproduce::{Experiment, Progress, Setting, Stage};
+use efface_reproduce::{Experiment, Progress, Record, Setting, Stage};
 use serde::Serialize;
 
 use self::folder::Folder;
@@ -30,14 +30,28 @@ struct ReproduceAnswer<'a> {
     #[serde(flatten)]
     runs: &'a Runs,
     /// Experiments that the report shows.
-    shown: Vec<&'static str>,
-    report: String,
-    markdown: String,
+    shown: Vec<ShownRecord>,
+    report: Option<String>,
+    markdown: Option<String>,
     /// Names of the pictures, each an SVG and a PNG.
     figures: Vec<String>,
+    /// Files of numbers that cannot be read.
+    n_left_aside: usize,
+    seconds: f64,
+}
+
+/// An experiment on the report.
+#[derive(Serialize)]
+struct ShownRecord {
+    experiment: &'static str,
     quick: bool,
     seed: u64,
-    seconds: f64,
+}
+
+impl ShownRecord {
+    fn new(record: &Record) -> Self {
+        Self { experiment: record.results.experiment().tag(), quick: record.quick, seed: record.seed }
+    }
 }
 
 pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answer> {
@@ -51,6 +65,12 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
     anyhow::ensure!(chosen.is_empty() || data.is_dir(), "--data: {} is not a directory", data.display());
     // Opened first: a place that cannot be written to is told before the work, not after it.
     let folder = Folder::open(&args.out, args.markdown.as_deref())?;
+    if let Some(full) = chosen.iter().find(|experiment| args.quick && folder.has_full_record(**experiment)) {
+        let (out, tag) = (at(&args.out), full.tag());
+        anyhow::bail!(
+            "{out} has the numbers of a full run of `{tag}`, and a quick one would replace them: give another --out"
+        );
+    }
     let setting = Setting { data, quick: args.quick, seed: args.seed };
 
     let mut stages = Stages::new(output.is_text());
@@ -66,26 +86,31 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
         })
     };
     let runs = runs::run_all(&chosen, &mut run_one, &folder, output)?;
-    let records = folder.records(output);
+    let (records, n_left_aside) = folder.records(output);
     anyhow::ensure!(
         !records.is_empty() || !runs.is_whole(),
-        "{}: no experiment has left its numbers here",
+        "{}: no experiment has left its numbers here; run one, or give the --out of a run",
         args.out.display(),
     );
     let shown: Vec<Shown> = records.iter().map(Shown::new).collect();
-    let figures = if shown.is_empty() { Vec::new() } else { report(&folder, &shown)? };
+    let figures = if shown.is_empty() {
+        Vec::new()
+    } else {
+        let again = || format!("the numbers are kept in {}: mend this, then `efface reproduce report`", at(&args.out));
+        report(&folder, &shown).with_context(again)?
+    };
     let answer = ReproduceAnswer {
         runs: &runs,
-        shown: records.iter().map(|record| record.results.experiment().tag()).collect(),
-        report: folder.report.display().to_string(),
-        markdown: folder.markdown.display().to_string(),
+        shown: records.iter().map(ShownRecord::new).collect(),
+        report: (!shown.is_empty()).then(|| folder.report.display().to_string()),
+        markdown: (!shown.is_empty()).then(|| folder.markdown.display().to_string()),
         figures,
-        quick: args.quick,
-        seed: args.seed,
+        n_left_aside,
         seconds: start.elapsed().as_secs_f64(),
     };
     output.show(&answer, &sentence(&answer), &lines(&answer))?;
-    runs.verdict()
+    let verdict = runs.verdict()?;
+    Ok(if n_left_aside == 0 { verdict } else { Answer::Negative })
 }
 
 /// Draws and writes the report; returns the names of the pictures.
@@ -112,22 +137,23 @@ fn sentence(answer: &ReproduceAnswer) -> String {
 }
 
 fn lines(answer: &ReproduceAnswer) -> Vec<(&'static str, String)> {
-    let names = |runs: &[NotRun]| runs.iter().map(|run| run.experiment).collect::<Vec<_>>().join(", ");
-    let mut lines = Vec::new();
-    if !answer.runs.missing.is_empty() {
-        lines.push(("data missing for", names(&answer.runs.missing)));
-    }
-    if !answer.runs.shortfalls.is_empty() {
-        lines.push(("fell short", names(&answer.runs.shortfalls)));
-    }
-    if !answer.runs.failed.is_empty() {
-        lines.push(("failed", names(&answer.runs.failed)));
-    }
-    if !answer.shown.is_empty() {
-        lines.push(("shown", answer.shown.join(", ")));
-        lines.push(("report", answer.report.clone()));
-        lines.push(("the same in Markdown", answer.markdown.clone()));
-    }
+    let Runs { experiments, missing, failed, shortfalls } = answer.runs;
+    let names = |runs: &mut dyn Iterator<Item = &NotRun>| {
+        let mut names: Vec<&str> = runs.map(|run| run.experiment).collect();
+        names.dedup();
+        names.join(", ")
+    };
+    let was_done = |run: &&NotRun| experiments.iter().any(|done| done.experiment == run.experiment);
+    let mut lines = vec![
+        ("left out, data missing", names(&mut missing.iter().filter(|run| !was_done(run)))),
+        ("done in part, data missing", names(&mut missing.iter().filter(was_done))),
+        ("fell short", names(&mut shortfalls.iter())),
+        ("failed", names(&mut failed.iter())),
+        ("shown", answer.shown.iter().map(|shown| shown.experiment).collect::<Vec<_>>().join(", ")),
+        ("report", answer.report.clone().unwrap_or_default()),
+        ("the same in Markdown", answer.markdown.clone().unwrap_or_default()),
+    ];
+    lines.retain(|(_, text)| !text.is_empty());
     lines
 }
 

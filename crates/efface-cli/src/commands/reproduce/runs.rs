@@ -1,5 +1,7 @@
 //! Runs experiments one after another. What stops one does not stop the others.
 
+use std::io::IsTerminal;
+
 use efface_reproduce::{Experiment, ExperimentError};
 use serde::Serialize;
 
@@ -55,14 +57,24 @@ pub(super) fn run_all<R: Serialize>(
     let mut runs = Runs { experiments: Vec::new(), missing: Vec::new(), failed: Vec::new(), shortfalls: Vec::new() };
     for &experiment in experiments {
         let name = experiment.tag();
+        if !std::io::stderr().is_terminal() {
+            output.say(&format!("{name}: begun"));
+        }
         match run(experiment) {
             Ok(Found { seconds, missing, shortfalls, record }) => {
-                let record = folder.keep(experiment, &record)?.display().to_string();
+                if folder.n_missing(experiment).is_some_and(|before| before < missing.len()) {
+                    output.warn(&format!(
+                        "{name}: the fuller numbers that are there are kept; remove them to replace them"
+                    ));
+                } else {
+                    folder.keep(experiment, &record)?;
+                }
+                let record = folder.record(experiment).display().to_string();
                 output.say(&format!("{name}: done in {}", duration(seconds)));
                 runs.experiments.push(Run { experiment: name, seconds, record });
                 for reason in missing {
                     let reason = in_one_line(&reason);
-                    output.warn(&format!("{name} does without a data set: {reason}"));
+                    output.warn(&format!("{name} does without a data set: {}", runs.told(&reason)));
                     runs.missing.push(NotRun { experiment: name, reason });
                 }
                 for reason in shortfalls {
@@ -72,7 +84,7 @@ pub(super) fn run_all<R: Serialize>(
             }
             Err(error @ ExperimentError::Missing { .. }) => {
                 let reason = in_one_line(&error.to_string());
-                output.warn(&format!("{name} is left out: {reason}"));
+                output.warn(&format!("{name} is left out: {}", runs.told(&reason)));
                 runs.missing.push(NotRun { experiment: name, reason });
             }
             Err(error) => {
@@ -86,6 +98,13 @@ pub(super) fn run_all<R: Serialize>(
 }
 
 impl Runs {
+    /// Why data is missing; in short when it has been told before.
+    fn told<'a>(&self, reason: &'a str) -> &'a str {
+        let before = self.missing.iter().any(|missing| missing.reason == reason);
+        let short = reason.split_once(": ").map_or(reason, |(name, _)| name);
+        if before { short } else { reason }
+    }
+
     /// Whether all were done.
     pub(super) fn is_whole(&self) -> bool {
         self.missing.is_empty() && self.failed.is_empty()
