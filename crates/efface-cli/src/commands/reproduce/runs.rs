@@ -99,10 +99,12 @@ pub(super) fn run_all<R: Serialize>(
 
 impl Runs {
     /// Why data is missing; in short when it has been told before.
-    fn told<'a>(&self, reason: &'a str) -> &'a str {
+    fn told(&self, reason: &str) -> String {
         let before = self.missing.iter().any(|missing| missing.reason == reason);
-        let short = reason.split_once(": ").map_or(reason, |(name, _)| name);
-        if before { short } else { reason }
+        match reason.split_once(": ") {
+            Some((name, _)) if before => format!("{name}: not found, as told above"),
+            _ => reason.to_owned(),
+        }
     }
 
     /// Whether all were done.
