@@ -101,20 +101,15 @@ pub(crate) struct Effort {
     pub(crate) n_draws: usize,
 }
 
-/// Guo et al. 2020, Algorithms 1 and 2 with the constants and the budget as printed.
-pub(crate) fn published_plan(
-    data: &DataSet,
-    strength: Strength,
-    epsilon: f64,
-    bound: Rung,
-) -> Result<TrainingPlan, PlanError> {
+/// Guo et al. 2020, Algorithms 1 and 2 with the data-dependent bound, the constants and the budget as printed.
+pub(crate) fn published_plan(data: &DataSet, strength: Strength, epsilon: f64) -> Result<TrainingPlan, PlanError> {
     let config = TrainingConfig::new(&loss::Logistic, strength.l2_per_row, Some(data.n_classes));
     TrainingPlan::new(TrainingConfig {
         mechanism: Mechanism::Objective { budget: BudgetRule::Paper },
         noise_std: Some(strength.noise_std),
         epsilon,
         delta: DELTA,
-        bound: Some(bound),
+        bound: Some(Rung::DataDependent),
         constants: Constants::Paper,
         negatives: balancing_negatives(data),
         ..config
@@ -140,7 +135,7 @@ pub(crate) fn measure(
     seed: u64,
     progress: &mut Progress<'_>,
 ) -> Result<ObjectiveRun, ExperimentError> {
-    let plan = published_plan(data, strength, EPSILON, Rung::DataDependent)?;
+    let plan = published_plan(data, strength, EPSILON)?;
     let mut accuracies = Vec::with_capacity(effort.n_draws);
     let mut life = None;
     for draw in 0..effort.n_draws as u64 {

@@ -1,6 +1,5 @@
 //! Table 1: times of training and of removal, beside those that the paper prints.
 
-use efface_core::residual::Rung;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{DataSet, Load, mnist_3_vs_8, on_each, scenes, sst};
@@ -98,7 +97,7 @@ fn measure(
         progress.step();
     }
     let strength = Strength { l2_per_row: L2_PER_ROW, noise_std: NOISE_STD };
-    let plan = published_plan(data, strength, EPSILON, Rung::DataDependent)?;
+    let plan = published_plan(data, strength, EPSILON)?;
     let mut life = Life::begin(&plan, data.train_rows()?, setting.seed)?;
     for position in order.iter().take(n_published) {
         published.push(life.remove(&[*position])?.1);

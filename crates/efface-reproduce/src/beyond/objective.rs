@@ -1,7 +1,6 @@
 //! Mechanism `objective` beside it: how many removals the paper's budget covers before the first retraining.
 
 use efface_core::model::Outcome;
-use efface_core::residual::Rung;
 use efface_core::rounding::LowerBound;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +49,7 @@ pub(super) fn run(
     let mut results = Vec::new();
     for noise_std in PERTURBATIONS {
         let strength = Strength { l2_per_row: L2_PER_ROW, noise_std };
-        let plan = published_plan(set, strength, EPSILON, Rung::DataDependent)?;
+        let plan = published_plan(set, strength, EPSILON)?;
         progress.begin(format!("{}: mechanism objective, σ = {noise_std}", set.name), 1 + orders.len());
         let trained = Life::begin(&plan, set.train_rows()?, setting.seed)?;
         let accuracy = set.accuracy(&weights(&trained.model))?;

@@ -1,7 +1,7 @@
 //! Figure 2: what the bounds promise of the gradient residual, and what is true.
 
 use efface_core::loss::Logistic;
-use efface_core::residual::{Constants, CurvatureChange, RemovalSize, Rung, worst_case};
+use efface_core::residual::{Constants, CurvatureChange, RemovalSize, worst_case};
 use efface_core::rounding::{UpperBound, norm};
 use efface_core::rows::RowStore;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub(super) fn run(
 ) -> Result<Residuals, ExperimentError> {
     let n_removals = if setting.quick { 20 } else { 1_000 };
     let (mut measured, mut bounds) = (Vec::new(), Vec::new());
-    let published = published_plan(data, STRENGTH, EPSILON, Rung::DataDependent)?;
+    let published = published_plan(data, STRENGTH, EPSILON)?;
     for batch in [1, BATCH] {
         progress.begin(format!("MNIST: residuals, {batch} at a time"), n_removals / batch);
         let life = Life::begin(&published, data.train_rows()?, setting.seed)?;

@@ -1,6 +1,5 @@
 //! Figure 1: what noise costs in accuracy, and what it buys.
 
-use efface_core::residual::Rung;
 use efface_core::rounding::LowerBound;
 use serde::{Deserialize, Serialize};
 
@@ -92,9 +91,9 @@ fn supporting(
             .map(|run| (run.strength.noise_std, run.accumulated_bound / run.n_removals as f64))
             .collect();
         let unit = Strength { l2_per_row, noise_std: 1.0 };
-        let budget_of_unit = published_plan(data, unit, epsilon, Rung::DataDependent)?.removal_budget();
+        let budget_of_unit = published_plan(data, unit, epsilon)?.removal_budget();
         let Some(noise_std) = noise_for(&bounds, budget_of_unit.map_or(1.0, LowerBound::get)) else { continue };
-        let plan = published_plan(data, Strength { l2_per_row, noise_std }, epsilon, Rung::DataDependent)?;
+        let plan = published_plan(data, Strength { l2_per_row, noise_std }, epsilon)?;
         let mut accuracy = 0.0;
         for draw in 0..n_draws as u64 {
             let life = Life::begin(&plan, data.train_rows()?, seed.wrapping_add(draw))?;
