@@ -1,7 +1,7 @@
 //! Rows as an audit needs them: copies in memory that subsets are taken of, and the model's own rows with some hidden.
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{BLOCK_ROWS, Features, RowBlock, RowStore, StoreError};
+use efface_core::rows::{BLOCK_ROWS, Features, RowBlock, RowStore, StoreError, WeightSum};
 use zeroize::Zeroize;
 
 /// Rows in memory, in double precision, all present. Overwritten with zeros when dropped.
@@ -13,27 +13,29 @@ pub struct DenseRows {
     labels: Vec<f64>,
     selectors: Vec<u64>,
     present: Vec<bool>,
+    row_weights: Vec<f64>,
 }
 
 impl DenseRows {
     /// No rows yet, of `dim` values each and with this bound on their norm.
     pub fn new(dim: usize, row_norm_bound: UpperBound) -> Self {
-        let (features, labels, selectors, present) = Default::default();
-        Self { dim, row_norm_bound, features, labels, selectors, present }
+        let (features, labels, selectors, present, row_weights) = Default::default();
+        Self { dim, row_norm_bound, features, labels, selectors, present, row_weights }
     }
 
     /// Adds a row; its selector is its position.
     pub fn push(&mut self, row: &[f64], label: f64) {
         let selector = self.labels.len() as u64;
-        self.push_with(row.iter().copied(), label, selector);
+        self.push_with(row.iter().copied(), label, selector, 1.0);
     }
 
-    fn push_with(&mut self, row: impl Iterator<Item = f64>, label: f64, selector: u64) {
+    fn push_with(&mut self, row: impl Iterator<Item = f64>, label: f64, selector: u64, row_weight: f64) {
         self.features.extend(row.take(self.dim));
         self.features.resize((self.labels.len() + 1) * self.dim, 0.0);
         self.labels.push(label);
         self.selectors.push(selector);
         self.present.push(true);
+        self.row_weights.push(row_weight);
     }
 
     /// Copies the rows of a store at these positions, which ascend; positions without a row are left out.
@@ -48,12 +50,12 @@ impl DenseRows {
                     next += 1;
                     if block.present[i] {
                         let values = i * rows.dim..(i + 1) * rows.dim;
-                        let (label, selector) = (block.labels[i], block.selectors[i]);
+                        let (label, selector, weight) = (block.labels[i], block.selectors[i], block.row_weights[i]);
                         match block.features {
                             Features::F32(all) => {
-                                rows.push_with(all[values].iter().map(|x| f64::from(*x)), label, selector);
+                                rows.push_with(all[values].iter().map(|x| f64::from(*x)), label, selector, weight);
                             }
-                            Features::F64(all) => rows.push_with(all[values].iter().copied(), label, selector),
+                            Features::F64(all) => rows.push_with(all[values].iter().copied(), label, selector, weight),
                         }
                     }
                 }
@@ -68,7 +70,8 @@ impl DenseRows {
     pub fn subset(&self, positions: impl IntoIterator<Item = usize>) -> Self {
         let mut rows = Self::new(self.dim, self.row_norm_bound);
         for i in positions {
-            rows.push_with(self.row(i).iter().copied(), self.labels[i], self.selectors[i]);
+            let (label, selector, weight) = (self.labels[i], self.selectors[i], self.row_weights[i]);
+            rows.push_with(self.row(i).iter().copied(), label, selector, weight);
         }
         rows
     }
@@ -103,6 +106,10 @@ impl RowStore for DenseRows {
         self.len()
     }
 
+    fn weight_sum(&self) -> WeightSum {
+        self.row_weights.iter().map(|weight| WeightSum::of_row(*weight)).sum()
+    }
+
     fn row_norm_bound(&self) -> UpperBound {
         self.row_norm_bound
     }
@@ -117,6 +124,7 @@ impl RowStore for DenseRows {
             features: Features::F64(&self.features[rows.start * self.dim..rows.end * self.dim]),
             labels: &self.labels[rows.clone()],
             selectors: &self.selectors[rows.clone()],
+            row_weights: &self.row_weights[rows.clone()],
             present: &self.present[rows],
         });
         Ok(())
@@ -134,6 +142,7 @@ impl Drop for DenseRows {
     fn drop(&mut self) {
         self.features.zeroize();
         self.labels.zeroize();
+        self.row_weights.zeroize();
     }
 }
 
@@ -145,6 +154,7 @@ pub struct HiddenRows<'a> {
     /// Ascending.
     hidden: Vec<usize>,
     n_rows: usize,
+    weight_sum: WeightSum,
     block_rows: usize,
 }
 
@@ -160,7 +170,8 @@ impl<'a> HiddenRows<'a> {
         if store.n_blocks() > 0 {
             store.visit_block(0, &mut |block| block_rows = block.labels.len())?;
         }
-        Ok(Self { store, hidden, n_rows, block_rows })
+        let weight_sum = store.weight_sum().without(DenseRows::read(store, &hidden)?.weight_sum());
+        Ok(Self { store, hidden, n_rows, weight_sum, block_rows })
     }
 }
 
@@ -171,6 +182,10 @@ impl RowStore for HiddenRows<'_> {
 
     fn n_rows(&self) -> usize {
         self.n_rows
+    }
+
+    fn weight_sum(&self) -> WeightSum {
+        self.weight_sum
     }
 
     fn row_norm_bound(&self) -> UpperBound {
@@ -200,7 +215,7 @@ impl RowStore for HiddenRows<'_> {
                 labels[*i] = 0.0;
             }
             let mut hide = |features: Features<'_>| {
-                visitor(&RowBlock { features, labels: &labels, selectors: block.selectors, present: &present });
+                visitor(&RowBlock { features, labels: &labels, present: &present, ..*block });
             };
             match block.features {
                 Features::F32(values) => {
@@ -245,7 +260,7 @@ mod tests {
         let point = Point { problem: &problem, weights: &[0.3, -0.7] };
         let sum = |rows: &dyn RowStore| rows.gradients(&Logistic, &[point]).expect("readable").remove(0);
         let (ours, theirs) = (sum(&hidden), sum(&left));
-        assert_eq!(ours.n_rows, theirs.n_rows);
+        assert_eq!(ours.count, theirs.count);
         for (a, b) in ours.gradient.iter().zip(&*theirs.gradient) {
             assert!((a - b).abs() < 1e-11);
         }

@@ -77,7 +77,7 @@ fn removed(plan: TrainingPlan, trained: &Model, batch: &MemoryRows, remaining: &
     let mut model = Model::from_state(plan, trained.state().clone())
         .ok_or_else(|| anyhow::anyhow!("the plan does not fit the model"))?;
     model.change(&Change::remove(batch), remaining)?;
-    anyhow::ensure!(remaining.n_rows() == model.state().n_rows, "rows are counted alike");
+    anyhow::ensure!(remaining.n_rows() == model.state().count.n_rows, "rows are counted alike");
     Ok(model)
 }
 

@@ -4,15 +4,15 @@ use crate::linalg::kernel;
 use crate::loss::Loss;
 use crate::residual::measured;
 use crate::rounding::{LowerBound, UpperBound, norm, operations};
-use crate::rows::{Point, RowStore, StoreError};
+use crate::rows::{Point, RowCount, RowStore, StoreError, WeightSum};
 use crate::secret::SecretVector;
 
 /// ```text
-/// L_b(w; D) = Σ_i ℓ(wᵀx_i, y_i) + (λ n / 2) ‖w‖² + bᵀw
+/// L_b(w; D) = Σ_i s_i ℓ(wᵀx_i, y_i) + (λ n / 2) ‖w‖² + bᵀw      n = Σ_i s_i
 /// ```
 ///
-/// Guo et al. 2020, Section 3 (Algorithm 1 prints λn‖w‖², twice what its analysis uses). n is the number of rows that
-/// take part.
+/// Guo et al. 2020, Section 3 (Algorithm 1 prints λn‖w‖², twice what its analysis uses). s_i is what row i
+/// weighs, 1 unless told otherwise: a row of weight 2 is the same as two rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Objective<'a> {
     /// ℓ.
@@ -22,19 +22,19 @@ pub struct Objective<'a> {
 }
 
 impl Objective<'_> {
-    /// λ·n, the ridge of the objective over `n_rows` rows (within one rounding).
-    pub(crate) fn ridge(&self, n_rows: usize) -> f64 {
-        self.l2_per_row * n_rows as f64
+    /// λ·n, the ridge of the objective over rows of that weight (within two roundings).
+    pub(crate) fn ridge(&self, n: WeightSum) -> f64 {
+        self.l2_per_row * n.get()
     }
 
     /// λ·n rounded down: the objective is strongly convex with at least this modulus.
-    pub(crate) fn strong_convexity(&self, n_rows: usize) -> LowerBound {
-        LowerBound::new(self.l2_per_row).times(LowerBound::new(n_rows as f64))
+    pub(crate) fn strong_convexity(&self, n: WeightSum) -> LowerBound {
+        LowerBound::new(self.l2_per_row).times(n.lower())
     }
 
     /// Upper bound of ‖∇²L‖₂ anywhere, given ‖X‖₂².
-    pub(crate) fn smoothness(&self, design_norm_squared: UpperBound, n_rows: usize) -> UpperBound {
-        let ridge = UpperBound::new(self.l2_per_row) * UpperBound::count(n_rows);
+    pub(crate) fn smoothness(&self, design_norm_squared: UpperBound, n: WeightSum) -> UpperBound {
+        let ridge = UpperBound::new(self.l2_per_row) * n.upper();
         UpperBound::new(self.loss.curvature_bound()) * design_norm_squared + ridge
     }
 
@@ -49,7 +49,7 @@ impl Objective<'_> {
         let weights_norm = norm(point.weights);
         let depth = kernel::dot_depth(rows.dim());
         let mut error = sum.rounding(self.loss, rows.row_norm_bound(), weights_norm, depth);
-        let ridge = self.ridge(sum.n_rows);
+        let ridge = self.ridge(sum.count.weight_sum);
         let mut value = sum.value + 0.5 * ridge * kernel::dot(point.weights, point.weights);
         let mut gradient = sum.gradient;
         let mut size = norm(&gradient) + UpperBound::new(ridge) * weights_norm;
@@ -59,15 +59,15 @@ impl Objective<'_> {
             size += norm(b);
             kernel::axpy(1.0, b, &mut gradient);
         }
-        error += operations(4) * size;
-        Ok(Measurement { n_rows: sum.n_rows, value, gradient, error })
+        error += operations(5) * size;
+        Ok(Measurement { count: sum.count, value, gradient, error })
     }
 }
 
 /// A measured objective: its gradient is within `error` of the exact one.
 #[derive(Clone, Debug)]
 pub(crate) struct Measurement {
-    pub(crate) n_rows: usize,
+    pub(crate) count: RowCount,
     pub(crate) value: f64,
     pub(crate) gradient: SecretVector,
     pub(crate) error: UpperBound,

@@ -12,7 +12,7 @@ use crate::model::Fit;
 use crate::objective::Objective;
 use crate::residual::{self, CurvatureChange, RemovalSize, Rung, StepNorms};
 use crate::rounding::{UpperBound, norm, operations};
-use crate::rows::{Point, RowStore, Sign, StoreError, margin_error};
+use crate::rows::{Point, RowCount, RowStore, Sign, StoreError, WeightSum, margin_error};
 use crate::secret::SecretVector;
 
 /// Rows that leave and rows that arrive, in one step.
@@ -69,7 +69,7 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
     if shift.n_changed == 0 {
         return Ok(None);
     }
-    fit.n_rows = shift.n_rows_after;
+    fit.count = shift.count_after;
     // g − Δ: the gradient at the old weights over the new rows.
     let gradient: SecretVector = fit.gradient.iter().zip(&*shift.delta).map(|(g, delta)| g - delta).collect();
     fit.gradient_error += shift.error + operations(1) * norm(&gradient);
@@ -79,7 +79,7 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
 
     update_curvature(fit, change, context)?;
     let Some(curvature) = fit.curvature.as_mut() else { return Ok(Some(Rung::NoStep)) };
-    let ridge = context.objective.ridge(fit.n_rows);
+    let ridge = context.objective.ridge(fit.count.weight_sum);
     let weights_norm = norm(&fit.weights);
     let anchor_distance = curvature.distance_from(&fit.weights);
     let right_hand_side: SecretVector = fit.gradient.iter().map(|g| -g).collect();
@@ -96,8 +96,8 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
         Rung::WorstCase => {
             let slope_bound = context.objective.loss.slope_bound().unwrap_or(f64::INFINITY);
             let size = RemovalSize {
-                n_changed: shift.n_changed,
-                n_remaining: fit.n_rows,
+                changed: shift.changed,
+                remaining: fit.count.weight_sum,
                 l2_per_row: context.objective.l2_per_row,
                 gradient_norm_bound: UpperBound::new(slope_bound) * context.change.row_norm,
                 weights_norm,
@@ -106,7 +106,7 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
             };
             residual::worst_case(&context.change, &size)
         }
-        Rung::StepNorm => residual::step_norm(&context.change, fit.n_rows, step),
+        Rung::StepNorm => residual::step_norm(&context.change, fit.count.weight_sum, step),
         Rung::DataDependent => residual::data_dependent(&context.change, &norms),
         Rung::Stale | Rung::Measured | Rung::NoStep => residual::stale(&context.change, &norms, anchor_distance),
         Rung::PerRow => {
@@ -117,7 +117,7 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
 
     kernel::axpy(1.0, &solution.step, &mut fit.weights);
     // The weights are rounded to the nearest numbers, which moves the gradient by at most ‖H‖ times that.
-    let smoothness = context.objective.smoothness(context.design_norm_squared, fit.n_rows);
+    let smoothness = context.objective.smoothness(context.design_norm_squared, fit.count.weight_sum);
     let weight_rounding = smoothness * operations(1) * norm(&fit.weights);
     fit.gradient = solution.leftover.iter().map(|x| -x).collect();
     fit.gradient_error += solution.leftover_error + curvature_error + weight_rounding;
@@ -142,12 +142,14 @@ pub(crate) fn step_size(fit: &Fit, change: &Change<'_>, context: &StepContext<'_
 
 /// Δ and what comes with it.
 struct Shift {
-    /// Δ = (m − p) λ w + Σ_removed ∇ℓ − Σ_added ∇ℓ.
+    /// Δ = (m − p) λ w + Σ_removed s ∇ℓ − Σ_added s ∇ℓ, m and p being what leaves and what arrives weigh.
     delta: SecretVector,
     /// Distance of `delta` from the exact one.
     error: UpperBound,
     n_changed: usize,
-    n_rows_after: usize,
+    /// What the changed rows weigh.
+    changed: WeightSum,
+    count_after: RowCount,
 }
 
 fn removal_gradient(fit: &Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<Shift, StoreError> {
@@ -157,7 +159,8 @@ fn removal_gradient(fit: &Fit, change: &Change<'_>, context: &StepContext<'_>) -
         delta: SecretVector::zeros(fit.weights.len()),
         error: UpperBound::ZERO,
         n_changed: 0,
-        n_rows_after: fit.n_rows,
+        changed: WeightSum::ZERO,
+        count_after: fit.count,
     };
     let mut size = UpperBound::ZERO;
     for (sign, rows) in change.parts() {
@@ -165,17 +168,18 @@ fn removal_gradient(fit: &Fit, change: &Change<'_>, context: &StepContext<'_>) -
         let sum = rows.gradients(objective.loss, &[point])?.swap_remove(0);
         let depth = kernel::dot_depth(rows.dim());
         shift.error += sum.rounding(objective.loss, rows.row_norm_bound(), weights_norm, depth);
-        shift.n_changed += sum.n_rows;
-        shift.n_rows_after = match sign {
-            Sign::Retract => shift.n_rows_after.saturating_sub(sum.n_rows),
-            Sign::Add => shift.n_rows_after + sum.n_rows,
-        };
-        let ridge = objective.ridge(sum.n_rows);
+        shift.n_changed += sum.count.n_rows;
+        shift.changed += sum.count.weight_sum;
+        match sign {
+            Sign::Retract => shift.count_after = shift.count_after.without(&sum.count),
+            Sign::Add => shift.count_after.merge(&sum.count),
+        }
+        let ridge = objective.ridge(sum.count.weight_sum);
         size += norm(&sum.gradient) + UpperBound::new(ridge) * weights_norm;
         kernel::axpy(-sign.factor(), &sum.gradient, &mut shift.delta);
         kernel::axpy(-sign.factor() * ridge, &fit.weights, &mut shift.delta);
     }
-    shift.error += operations(6) * size;
+    shift.error += operations(7) * size;
     Ok(shift)
 }
 

@@ -2,20 +2,22 @@
 
 use crate::loss::{EVALUATION_ROUNDING, Loss};
 use crate::rounding::{UpperBound, operations};
+use crate::rows::RowCount;
+use crate::rows::fold::least_size;
 use crate::secret::SecretVector;
 
-/// `Σ ℓ` and `Σ ∇ℓ` over the rows of a problem, at one point.
+/// `Σ s_i ℓ` and `Σ s_i ∇ℓ` over the rows of a problem, at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradientSum {
     /// Rows that took part.
-    pub n_rows: usize,
-    /// `Σ ℓ(wᵀx_i, y_i)`.
+    pub count: RowCount,
+    /// `Σ s_i ℓ(wᵀx_i, y_i)`.
     pub value: f64,
-    /// `Σ ℓ′(wᵀx_i, y_i) x_i`. For one row it is a multiple of the row.
+    /// `Σ s_i ℓ′(wᵀx_i, y_i) x_i`. For one row it is a multiple of the row.
     pub gradient: SecretVector,
-    /// `Σ |ℓ′|`.
+    /// `Σ s_i |ℓ′|`.
     pub(crate) slope_size: f64,
-    /// `Σ ℓ″`.
+    /// `Σ s_i ℓ″`.
     pub(crate) curvature_size: f64,
     /// Longest chain of rounded operations behind one number of `gradient`.
     pub(crate) depth: usize,
@@ -25,7 +27,7 @@ impl GradientSum {
     /// The empty sum.
     pub(crate) fn zeros(dim: usize) -> Self {
         Self {
-            n_rows: 0,
+            count: RowCount::default(),
             value: 0.0,
             gradient: SecretVector::zeros(dim),
             slope_size: 0.0,
@@ -36,7 +38,7 @@ impl GradientSum {
 
     /// Adds the sum over other rows at the same point.
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.n_rows += other.n_rows;
+        self.count.merge(&other.count);
         self.value += other.value;
         self.slope_size += other.slope_size;
         self.curvature_size += other.curvature_size;
@@ -50,8 +52,8 @@ impl GradientSum {
     ///
     /// ```text
     /// e         = γ_dot · R · ‖w‖                                        error of one margin
-    /// |δ slope| ≤ (ℓ″ + γ e) e + 16u |ℓ′|                                ℓ″ is γ-Lipschitz
-    /// ‖error‖   ≤ R Σ |δ slope| + γ_depth · R Σ |ℓ′|
+    /// |δ slope| ≤ (ℓ″ + γ e) e + 17u |ℓ′|                                ℓ″ is γ-Lipschitz; one u for the weight
+    /// ‖error‖   ≤ R Σ s |δ slope| + γ_depth · R Σ s |ℓ′|
     /// ```
     ///
     /// `margin_depth`: longest chain of rounded operations behind a margin.
@@ -62,19 +64,19 @@ impl GradientSum {
         weights_norm: UpperBound,
         margin_depth: usize,
     ) -> UpperBound {
-        if self.n_rows == 0 {
+        if self.count.n_rows == 0 {
             return UpperBound::ZERO;
         }
-        let n = UpperBound::count(self.n_rows);
+        let n = self.count.weight_sum.upper();
         let margin_error = operations(margin_depth) * row_norm * weights_norm;
         // The plain sums of non-negative numbers are themselves rounded; one part in a million covers 10⁹ terms.
         let safely = UpperBound::new(1.000_001);
-        let tiny = n * UpperBound::new(f64::MIN_POSITIVE);
+        let tiny = least_size(&self.count);
         let slope_size = UpperBound::new(self.slope_size) * safely + tiny;
         let curvature_size = UpperBound::new(self.curvature_size) * safely + tiny;
         let lipschitz = UpperBound::new(loss.curvature_lipschitz());
         let from_margins = (curvature_size + n * lipschitz * margin_error) * margin_error;
-        let from_slopes = (operations(EVALUATION_ROUNDING) + operations(self.depth)) * slope_size;
+        let from_slopes = (operations(EVALUATION_ROUNDING + 1) + operations(self.depth)) * slope_size;
         row_norm * (from_margins + from_slopes + tiny)
     }
 }
@@ -83,24 +85,24 @@ impl GradientSum {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepPowers {
     /// Rows that took part.
-    pub n_rows: usize,
-    /// `Σ t_i⁴`.
+    pub count: RowCount,
+    /// `Σ s_i t_i⁴`.
     pub fourth_powers: f64,
 }
 
 impl StepPowers {
     /// Adds the powers of other rows along the same step.
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.n_rows += other.n_rows;
+        self.count.merge(&other.count);
         self.fourth_powers += other.fourth_powers;
     }
 
-    /// Upper bound of `√(Σ t_i⁴)` for the exact changes, given the error `e` of each computed one:
-    /// `√(Σ (|t| + e)⁴) ≤ (‖t‖₄ + n^¼ e)²` by the triangle inequality in ℓ⁴.
+    /// Upper bound of `√(Σ s_i t_i⁴)` for the exact changes, given the error `e` of each computed one:
+    /// `√(Σ s (|t| + e)⁴) ≤ (‖s^¼ t‖₄ + (Σ s)^¼ e)²` by the triangle inequality in ℓ⁴.
     pub(crate) fn root_of_fourth_powers(&self, margin_error: UpperBound) -> UpperBound {
         let safely = UpperBound::new(1.000_001);
-        let n = UpperBound::count(self.n_rows);
-        let tiny = n * UpperBound::new(f64::MIN_POSITIVE);
+        let n = self.count.weight_sum.upper();
+        let tiny = least_size(&self.count);
         let norm = (UpperBound::new(self.fourth_powers) * safely + tiny).sqrt().sqrt();
         (norm + n.sqrt().sqrt() * margin_error).squared()
     }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{BLOCK_ROWS, RowBlock, RowStore, StoreError};
+use efface_core::rows::{BLOCK_ROWS, RowBlock, RowStore, StoreError, UNIT_WEIGHTS};
 use zeroize::Zeroize;
 
 use crate::encode::{EncodedRows, FeatureOrder, encode_table};
@@ -191,6 +191,7 @@ impl RowStore for MemoryRows {
             features: self.features.slice(rows.start * self.dim..rows.end * self.dim),
             labels: &self.labels[rows.clone()],
             selectors: &self.selectors[rows.clone()],
+            row_weights: &UNIT_WEIGHTS[..rows.len()],
             present: &self.present[rows],
         });
         Ok(())

@@ -51,7 +51,7 @@ impl ModelDirectory {
             scale: settings.transform.scale.to_string(),
             intercept: settings.transform.intercept,
             row_norm_bound: state.row_norm.get(),
-            n_rows: state.fits.iter().map(|fit| fit.n_rows).collect(),
+            n_rows: state.fits.iter().map(|fit| fit.count.n_rows).collect(),
             negatives: config.negatives,
             n_problems: state.fits.len(),
             dim: model.dim(),

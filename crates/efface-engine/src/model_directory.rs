@@ -180,7 +180,7 @@ impl ModelDirectory {
 
     /// Number of rows present.
     pub fn n_rows(&self) -> usize {
-        self.model.state().n_rows
+        self.model.state().count.n_rows
     }
 
     /// Runs an operation that changes the model in memory and commits it. If it fails half-way, the directory is as
@@ -229,7 +229,7 @@ impl ModelDirectory {
     }
 
     fn check_counts(&self) -> Result<(), EngineError> {
-        let (found, expected) = (self.rows.n_rows(), self.model.state().n_rows);
+        let (found, expected) = (self.rows.n_rows(), self.model.state().count.n_rows);
         if found == expected {
             return Ok(());
         }

@@ -81,7 +81,7 @@ impl ModelDirectory {
             this.commit_state(|_, _| Ok(()))?;
             let claim = this.model.claim();
             Ok(RetrainReport {
-                n_rows: this.model.state().n_rows,
+                n_rows: this.model.state().count.n_rows,
                 gradient_residual: claim.gradient_residual.get(),
                 distance_bound: claim.distance_bound.get(),
                 iterations: trained.iterations,

@@ -138,7 +138,7 @@ impl Status {
             noise_std: plan.noise_std(),
             epsilon: guarantee.epsilon,
             delta: guarantee.delta,
-            n_rows: state.n_rows,
+            n_rows: state.count.n_rows,
             n_removed: head.n_removed,
             dim: model.dim(),
             classes: settings.n_classes(),

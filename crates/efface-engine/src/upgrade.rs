@@ -53,7 +53,7 @@ pub(crate) fn status(path: &Path) -> Result<Status, EngineError> {
 /// Makes a directory of version 1 one of this version, and gives the lock back.
 pub(crate) fn run(path: &Path, lock: WriterLock) -> Result<WriterLock, EngineError> {
     let Snapshot { settings, model, index } = read(path)?;
-    let (found, expected) = (index.ids.iter().flatten().count(), model.state().n_rows);
+    let (found, expected) = (index.ids.iter().flatten().count(), model.state().count.n_rows);
     if found != expected {
         let reason = format!("{found} rows are present where the state counts {expected}");
         return Err(EngineError::BadState { path: path.join(STATE), reason });

@@ -65,6 +65,7 @@ impl RandomProblem {
             rows: self.rows.clone(),
             targets: self.targets.clone(),
             l2_per_row: self.l2_per_row,
+            row_weights: Vec::new(),
             perturbation: Vec::new(),
         }
     }

@@ -20,7 +20,9 @@ pub struct Reference {
     pub rows: Vec<Vec<f64>>,
     /// y_i, one per row.
     pub targets: Vec<f64>,
-    /// λ; the objective adds (λ n / 2) ‖w‖² with n the number of rows now present.
+    /// s_i, one per row; empty stands for ones.
+    pub row_weights: Vec<f64>,
+    /// λ; the objective adds (λ n / 2) ‖w‖² with n = Σ s_i over the rows now present.
     pub l2_per_row: f64,
     /// b; empty stands for zero.
     pub perturbation: Vec<f64>,
@@ -39,11 +41,17 @@ impl Reference {
 
     /// Takes a row out and returns it with its target; later rows move up by one place.
     pub fn remove(&mut self, index: usize) -> (Vec<f64>, f64) {
+        if !self.row_weights.is_empty() {
+            self.row_weights.remove(index);
+        }
         (self.rows.remove(index), self.targets.remove(index))
     }
 
-    /// Adds a row at the end.
+    /// Adds a row of weight 1 at the end.
     pub fn push(&mut self, row: Vec<f64>, target: f64) {
+        if !self.row_weights.is_empty() {
+            self.row_weights.push(1.0);
+        }
         self.rows.push(row);
         self.targets.push(target);
     }
@@ -51,20 +59,20 @@ impl Reference {
     /// L_b(w).
     pub fn value<W: Copy + Into<DoubleDouble>>(&self, weights: &[W]) -> DoubleDouble {
         let losses: DoubleDouble =
-            self.examples().map(|(row, target)| self.loss.value(dot(row, weights), target)).sum();
+            self.examples().map(|(row, target, s)| self.loss.value(dot(row, weights), target) * s).sum();
         let ridge = self.ridge() * dot(weights, weights) * 0.5;
         let perturbed: DoubleDouble = self.perturbation.iter().zip(weights).map(|(&b, &w)| b * w.into()).sum();
         losses + ridge + perturbed
     }
 
-    /// ∇L_b(w) = Σ ℓ′ x_i + λ n w + b.
+    /// ∇L_b(w) = Σ s_i ℓ′ x_i + λ n w + b.
     pub fn gradient<W: Copy + Into<DoubleDouble>>(&self, weights: &[W]) -> Vec<DoubleDouble> {
         let mut gradient: Vec<DoubleDouble> = weights.iter().map(|&w| self.ridge() * w.into()).collect();
         for (component, &b) in gradient.iter_mut().zip(&self.perturbation) {
             *component += b;
         }
-        for (row, target) in self.examples() {
-            add_scaled(&mut gradient, self.loss.slope(dot(row, weights), target), row);
+        for (row, target, s) in self.examples() {
+            add_scaled(&mut gradient, self.loss.slope(dot(row, weights), target) * s, row);
         }
         gradient
     }
@@ -76,21 +84,21 @@ impl Reference {
         norm(&self.gradient(weights)).to_f64()
     }
 
-    /// Size of the terms that the gradient adds up: `Σ |ℓ′| ‖x_i‖ + λ n ‖w‖ + ‖b‖`.
+    /// Size of the terms that the gradient adds up: `Σ s_i |ℓ′| ‖x_i‖ + λ n ‖w‖ + ‖b‖`.
     pub fn gradient_scale<W: Copy + Into<DoubleDouble>>(&self, weights: &[W]) -> f64 {
         let slopes: f64 = self
             .examples()
-            .map(|(row, target)| (self.loss.slope(dot(row, weights), target).abs() * norm(row)).to_f64())
+            .map(|(row, target, s)| (self.loss.slope(dot(row, weights), target).abs() * norm(row) * s).to_f64())
             .sum();
         slopes + (self.ridge() * norm(weights)).to_f64() + norm(&self.perturbation).to_f64()
     }
 
-    /// ∇²L(w) = Σ ℓ″ x_i x_iᵀ + λ n I, as full rows.
+    /// ∇²L(w) = Σ s_i ℓ″ x_i x_iᵀ + λ n I, as full rows.
     pub fn hessian<W: Copy + Into<DoubleDouble>>(&self, weights: &[W]) -> Vec<Vec<DoubleDouble>> {
         let dim = weights.len();
         let mut hessian = vec![vec![DoubleDouble::ZERO; dim]; dim];
-        for (row, target) in self.examples() {
-            let curvature = self.loss.curvature(dot(row, weights), target);
+        for (row, target, s) in self.examples() {
+            let curvature = self.loss.curvature(dot(row, weights), target) * s;
             for (i, hessian_row) in hessian.iter_mut().enumerate() {
                 add_scaled(&mut hessian_row[..=i], curvature * row[i], &row[..=i]);
             }
@@ -155,11 +163,17 @@ impl Reference {
 
     /// λ n.
     fn ridge(&self) -> DoubleDouble {
-        DoubleDouble::from_product(self.l2_per_row, self.n_rows() as f64)
+        if self.row_weights.is_empty() {
+            return DoubleDouble::from_product(self.l2_per_row, self.n_rows() as f64);
+        }
+        let n: DoubleDouble = self.row_weights.iter().map(|s| DoubleDouble::from(*s)).sum();
+        n * self.l2_per_row
     }
 
-    fn examples(&self) -> impl Iterator<Item = (&Vec<f64>, f64)> {
-        self.rows.iter().zip(self.targets.iter().copied())
+    /// Row, target and weight of each.
+    fn examples(&self) -> impl Iterator<Item = (&Vec<f64>, f64, f64)> {
+        let weight = |i: usize| self.row_weights.get(i).copied().unwrap_or(1.0);
+        self.rows.iter().zip(&self.targets).enumerate().map(move |(i, (row, target))| (row, *target, weight(i)))
     }
 }
 
@@ -181,6 +195,7 @@ pub fn removal_gradient<W: Copy + Into<DoubleDouble>>(
         loss,
         rows: removed_rows.to_vec(),
         targets: removed_targets.to_vec(),
+        row_weights: Vec::new(),
         l2_per_row,
         perturbation: Vec::new(),
     };

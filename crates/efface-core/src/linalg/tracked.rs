@@ -73,7 +73,7 @@ impl TrackedMatrix {
     pub fn multiply(&self, ridge: f64, v: &[f64], v_norm: UpperBound, out: &mut [f64]) -> UpperBound {
         kernel::symmetric_product(&self.lower, v, out);
         kernel::axpy(ridge, v, out);
-        (self.error + operations(self.dim + 3) * self.size(ridge)) * v_norm
+        (self.error + operations(self.dim + 4) * self.size(ridge)) * v_norm
     }
 
     /// Upper bound of every norm of `A + ridge · I` as it is stored.

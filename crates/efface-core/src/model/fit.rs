@@ -5,7 +5,7 @@ use crate::linalg::{Cholesky, TrackedMatrix};
 use crate::objective::{Measurement, Objective};
 use crate::residual::measured;
 use crate::rounding::{UpperBound, norm};
-use crate::rows::{Point, Problem, RowStore, Sign, StoreError};
+use crate::rows::{Point, Problem, RowCount, RowStore, Sign, StoreError};
 use crate::secret::SecretVector;
 
 /// Weights of one problem with a verified bound on their gradient.
@@ -15,8 +15,8 @@ use crate::secret::SecretVector;
 pub struct Fit {
     /// Which rows count, and with which target.
     pub problem: Problem,
-    /// n: rows of the problem that are present.
-    pub n_rows: usize,
+    /// n: rows of the problem that are present, and what they weigh.
+    pub count: RowCount,
     /// w.
     pub weights: SecretVector,
     /// b, under mechanism `objective`.
@@ -34,7 +34,7 @@ pub struct Fit {
 pub struct Curvature {
     /// w₀: where the curvatures were taken.
     pub anchor: SecretVector,
-    /// `Σ ℓ″(w₀ᵀx_i, y_i) x_i x_iᵀ`.
+    /// `Σ s_i ℓ″(w₀ᵀx_i, y_i) x_i x_iᵀ`.
     pub hessian: TrackedMatrix,
     /// Factor of `hessian + λn I`, possibly of a slightly larger set of rows: a preconditioner only.
     pub(crate) factor: Cholesky,
@@ -72,12 +72,12 @@ impl Fit {
 
     /// Upper bound of `‖w − w*(D)‖`, by strong convexity: the residual over λn.
     pub fn distance_bound(&self, objective: &Objective<'_>) -> UpperBound {
-        self.residual().over(objective.strong_convexity(self.n_rows))
+        self.residual().over(objective.strong_convexity(self.count.weight_sum))
     }
 
     /// Takes over what was measured at the current weights.
     pub(crate) fn accept(&mut self, measurement: Measurement) {
-        self.n_rows = measurement.n_rows;
+        self.count = measurement.count;
         self.gradient_error = measurement.error;
         self.gradient = measurement.gradient;
     }
@@ -104,7 +104,7 @@ impl Fit {
         let mut hessian = TrackedMatrix::zeros(rows.dim());
         let point = Point { problem: &self.problem, weights: &self.weights };
         rows.add_curvature(objective.loss, &point, Sign::Add, &mut hessian)?;
-        let curvature = Curvature::new(self.weights.clone(), hessian, objective.ridge(self.n_rows));
+        let curvature = Curvature::new(self.weights.clone(), hessian, objective.ridge(self.count.weight_sum));
         let formed = curvature.is_some();
         self.curvature = curvature;
         Ok(formed)

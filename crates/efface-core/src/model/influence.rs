@@ -7,7 +7,7 @@ use crate::linalg::kernel::{self, Value};
 use crate::objective::Objective;
 use crate::removal::{self, Change, StepContext};
 use crate::residual::Rung;
-use crate::rows::{BLOCK_ROWS, Features, RowBlock, RowStore, StoreError};
+use crate::rows::{BLOCK_ROWS, Features, RowBlock, RowStore, StoreError, WeightSum};
 use crate::secret::SecretVector;
 
 impl Model {
@@ -32,7 +32,7 @@ impl Model {
     /// [`Self::influence`] of each row alone, in the order of their positions; 0 for a row that is not present.
     ///
     /// ```text
-    /// √(Σ_k ‖H_k⁻¹ Δ_ik‖²)      Δ_ik = λ w_k + ℓ′(w_kᵀx_i, y_ik) x_i, for the problems k that row i takes part in
+    /// √(Σ_k ‖H_k⁻¹ Δ_ik‖²)      Δ_ik = s_i (λ w_k + ℓ′(w_kᵀx_i, y_ik) x_i), for the problems k that row i takes part in
     /// ```
     ///
     /// The rows of a block share one solve, which reads the factor once instead of once per row.
@@ -88,11 +88,11 @@ impl BlockSteps {
         self.margins.resize(block.labels.len(), 0.0);
         kernel::margins(values, &fit.weights, &mut self.margins);
         self.places.clear();
-        let ridge = objective.ridge(1);
-        let rows = values.chunks_exact(dim).zip(&self.margins).zip(block.targets(&fit.problem)).enumerate();
-        let taking_part = rows.filter_map(|(place, (row, target))| Some((place, row, target?)));
-        for ((place, (row, margin), target), step) in taking_part.zip(self.steps.chunks_exact_mut(dim)) {
-            let slope = objective.loss.slope(*margin, target);
+        let rows = values.chunks_exact(dim).zip(&self.margins).zip(block.taking_part(&fit.problem)).enumerate();
+        let taking_part = rows.filter_map(|(place, (row, part))| Some((place, row, part?)));
+        for ((place, (row, margin), part), step) in taking_part.zip(self.steps.chunks_exact_mut(dim)) {
+            let slope = part.weight * objective.loss.slope(*margin, part.target);
+            let ridge = objective.ridge(WeightSum::of_row(part.weight));
             for ((step, weight), x) in step.iter_mut().zip(&*fit.weights).zip(row) {
                 *step = slope * x.wide() + ridge * weight;
             }

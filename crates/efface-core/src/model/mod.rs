@@ -20,18 +20,18 @@ use crate::linalg::{TrackedMatrix, largest_eigenvalue};
 use crate::removal::{self, Change, StepContext};
 use crate::residual::Rung;
 use crate::rounding::{LowerBound, UpperBound};
-use crate::rows::{RowStore, StoreError};
+use crate::rows::{RowCount, RowStore, StoreError};
 
 /// The secret state of a model: everything that must be kept to remove rows later. Never published.
 #[derive(Clone, Debug)]
 pub struct ModelState {
-    /// Rows present.
-    pub n_rows: usize,
+    /// Rows present, and what they weigh.
+    pub count: RowCount,
     /// One fit per problem.
     pub fits: Vec<Fit>,
-    /// `Σ x_i x_iᵀ` over all rows present; `None` when there are too many features for a matrix.
+    /// `Σ s_i x_i x_iᵀ` over all rows present; `None` when there are too many features for a matrix.
     pub gram: Option<TrackedMatrix>,
-    /// Upper bound of ‖X‖₂².
+    /// Upper bound of ‖X‖₂², each row of X times √s_i.
     pub design_norm_squared: UpperBound,
     /// R: bound on the norm of every row.
     pub row_norm: UpperBound,
@@ -158,11 +158,15 @@ impl Model {
         if let Some(added) = change.added {
             state.row_norm = state.row_norm.max(added.row_norm_bound());
             // ‖X‖² grows by at most the squared norms of the new rows, and never by a removal.
-            state.design_norm_squared += UpperBound::count(added.n_rows()) * state.row_norm.squared();
-            state.n_rows += added.n_rows();
+            let arriving = RowCount { n_rows: added.n_rows(), weight_sum: added.weight_sum() };
+            state.design_norm_squared += arriving.weight_sum.upper() * state.row_norm.squared();
+            state.count.merge(&arriving);
         }
-        state.n_rows -= change.removed.map_or(0, RowStore::n_rows).min(state.n_rows);
-        let whole = UpperBound::count(state.n_rows) * state.row_norm.squared();
+        if let Some(removed) = change.removed {
+            let leaving = RowCount { n_rows: removed.n_rows(), weight_sum: removed.weight_sum() };
+            state.count = state.count.without(&leaving);
+        }
+        let whole = state.count.weight_sum.upper() * state.row_norm.squared();
         state.design_norm_squared = state.design_norm_squared.min(whole);
         let context = StepContext {
             objective: self.plan.objective(),

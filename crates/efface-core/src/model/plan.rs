@@ -19,7 +19,7 @@ pub struct TrainingConfig {
     pub loss: &'static dyn Loss,
     /// λ: the objective adds λ·n/2·‖w‖².
     pub l2_per_row: f64,
-    /// Number of classes; `None` for regression.
+    /// Number of classes; `None` for regression, which only a loss of numbers can do.
     pub n_classes: Option<u32>,
     /// How models are protected when they leave.
     pub mechanism: Mechanism,
@@ -142,11 +142,11 @@ impl TrainingPlan {
                 return Err(PlanError::Extractor { epsilon: extractor.epsilon, delta: extractor.delta });
             }
         }
+        // The squared loss takes numbers, or the signs that classes become.
         match (config.loss.is_classification(), config.n_classes) {
-            (true, Some(n)) if n >= 2 => {}
-            (true, n) => return Err(PlanError::Classes { loss: config.loss.tag(), found: n.unwrap_or(0) }),
+            (_, Some(n)) if n >= 2 => {}
             (false, None) => {}
-            (false, Some(_)) => return Err(PlanError::NoClasses { loss: config.loss.tag() }),
+            (_, n) => return Err(PlanError::Classes { loss: config.loss.tag(), found: n.unwrap_or(0) }),
         }
         let linear = config.loss.curvature_lipschitz() == 0.0;
         let noise_std = config.noise_std.unwrap_or(match config.mechanism {
@@ -331,19 +331,13 @@ pub enum PlanError {
         /// δ_DP.
         delta: f64,
     },
-    /// A classification loss needs two classes or more.
+    /// Classes must be two or more.
     #[error("the {loss} loss needs labels of at least 2 classes, found {found}")]
     Classes {
         /// The loss.
         loss: &'static str,
         /// Classes found.
         found: u32,
-    },
-    /// A regression loss takes numbers.
-    #[error("the {loss} loss takes numbers as labels, not classes")]
-    NoClasses {
-        /// The loss.
-        loss: &'static str,
     },
     /// The bound cannot certify this loss.
     #[error("the bound `{bound}` cannot be used here")]

@@ -246,8 +246,8 @@ impl Model {
         };
         self.state.account = account;
         // √(Σ_k (λ n_k r_k)²) ≤ λ · max n_k · r.
-        let n_most = self.state.fits.iter().map(|fit| fit.n_rows).max().unwrap_or(0);
-        let residual = r * UpperBound::new(self.plan.config().l2_per_row) * UpperBound::count(n_most);
+        let n_most = self.state.fits.iter().map(|fit| fit.count.weight_sum).max().unwrap_or_default();
+        let residual = r * UpperBound::new(self.plan.config().l2_per_row) * n_most.upper();
         ReleaseOutcome::Published(self.published(weights, (r, residual), (mu, mu_total, mu_limit)))
     }
 
@@ -280,7 +280,7 @@ impl Model {
         let (_, mu_limit) = self.spent_and_limit();
         let scale = LowerBound::new(self.plan.noise_std());
         let mu = if self.plan.is_exact() { UpperBound::ZERO } else { residual.over(scale) };
-        let n_least = self.state.fits.iter().map(|fit| fit.n_rows).min().unwrap_or(0);
+        let n_least = self.state.fits.iter().map(|fit| fit.count.weight_sum).min().unwrap_or_default();
         let r = residual.over(self.plan.objective().strong_convexity(n_least));
         let weights = self.state.fits.iter().map(|fit| fit.weights.to_vec()).collect();
         self.state.account.n_releases += 1;

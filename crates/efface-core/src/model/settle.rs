@@ -54,7 +54,7 @@ impl Model {
             least += lower.times(lower).get();
             let residual = computed + measurement.error;
             residuals += residual.squared();
-            distances += residual.over(objective.strong_convexity(measurement.n_rows)).squared();
+            distances += residual.over(objective.strong_convexity(measurement.count.weight_sum)).squared();
         }
         let claim =
             Claim { gradient_residual: residuals.sqrt(), distance_bound: distances.sqrt(), rung: Rung::Measured };
@@ -102,7 +102,7 @@ fn settle_on_factor(
         }
         let Some(curvature) = fit.curvature.as_mut() else { break };
         if hessians == 0 {
-            curvature.refactor(objective.ridge(fit.n_rows));
+            curvature.refactor(objective.ridge(fit.count.weight_sum));
         }
         let perturbation = fit.perturbation.as_deref();
         let factor = &curvature.factor;

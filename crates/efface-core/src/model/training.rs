@@ -6,7 +6,7 @@ use crate::noise::NoiseSource;
 use crate::objective::Objective;
 use crate::residual::Rung;
 use crate::rounding::UpperBound;
-use crate::rows::{Problem, RowStore, Sign, StoreError};
+use crate::rows::{Problem, RowCount, RowStore, Sign, StoreError, WeightSum};
 use crate::secret::SecretVector;
 use crate::train::{Descent, polish};
 
@@ -39,7 +39,7 @@ pub enum TrainError {
     /// Rows could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A problem has no rows at all.
+    /// A problem has no rows at all, or none that counts.
     #[error("there are no rows to train on")]
     NoRows,
     /// The Hessian is not positive definite in floating point.
@@ -83,7 +83,7 @@ impl TrainingPlan {
             None
         };
         let row_norm = rows.row_norm_bound();
-        let trace = UpperBound::count(rows.n_rows()) * row_norm.squared();
+        let trace = rows.weight_sum().upper() * row_norm.squared();
         let design_norm_squared = gram.as_ref().map_or(trace, |gram| largest_eigenvalue(gram).min(trace));
 
         let problems = self.problems();
@@ -106,7 +106,7 @@ impl TrainingPlan {
         }
         let iterations = trainer.passes;
         let state = ModelState {
-            n_rows: rows.n_rows(),
+            count: RowCount { n_rows: rows.n_rows(), weight_sum: rows.weight_sum() },
             fits,
             gram,
             design_norm_squared,
@@ -134,13 +134,13 @@ impl Trainer<'_> {
     fn fit(&mut self, index: usize, problem: Problem, perturbation: Option<SecretVector>) -> Result<Fit, TrainError> {
         let dim = self.rows.dim();
         let objective = self.plan.objective();
-        let n_rows = self.rows.count(&problem)?;
-        if n_rows == 0 {
+        let count = self.rows.count(&problem)?;
+        if count.weight_sum == WeightSum::ZERO {
             return Err(TrainError::NoRows);
         }
         let mut fit = Fit {
             problem,
-            n_rows,
+            count,
             weights: SecretVector::zeros(dim),
             perturbation,
             gradient: SecretVector::zeros(dim),
@@ -150,7 +150,7 @@ impl Trainer<'_> {
         match self.gram {
             None => self.minimise(index, &objective, &mut fit, 0.0, MAX_PASSES)?,
             Some(gram) => {
-                let ridge = objective.ridge(n_rows);
+                let ridge = objective.ridge(count.weight_sum);
                 self.form_majorizer(gram, ridge, &objective)?;
                 self.minimise(index, &objective, &mut fit, HANDOVER, ROUGH_PASSES)?;
                 self.finish(index, &objective, &mut fit)?;
@@ -243,7 +243,8 @@ impl Trainer<'_> {
             loss.curvature_lipschitz() == 0.0 && loss.curvature_bound() == 1.0 && fit.problem.negatives.is_none();
         let formed = match self.gram {
             Some(gram) if constant => {
-                fit.curvature = Curvature::new(fit.weights.clone(), gram.clone(), objective.ridge(fit.n_rows));
+                fit.curvature =
+                    Curvature::new(fit.weights.clone(), gram.clone(), objective.ridge(fit.count.weight_sum));
                 fit.curvature.is_some()
             }
             _ => fit.anchor_here(objective, self.rows)?,

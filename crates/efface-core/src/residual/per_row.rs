@@ -7,7 +7,7 @@ use crate::statistic::StepPowers;
 /// Upper bound on the gradient left by the curvature error of one Newton step, from every remaining row's own margin.
 ///
 /// ```text
-/// ‖(H̄ − S) v‖ ≤ κ γ ‖X‖₂ √(Σ_i t_i⁴)      t = X v, κ = ½ (as printed: 1), X = remaining rows
+/// ‖(H̄ − S) v‖ ≤ κ γ ‖X‖₂ √(Σ_i s_i t_i⁴)      t_i = x_iᵀ v, κ = ½ (as printed: 1), X = remaining rows
 /// ```
 ///
 /// One pass over the rows, no Hessian. `margin_error` bounds the rounding error of each computed t_i. Rounded up.

@@ -2,14 +2,15 @@
 
 use super::CurvatureChange;
 use crate::rounding::{LowerBound, UpperBound};
+use crate::rows::WeightSum;
 
 /// What the worst case knows of a removal.
 #[derive(Clone, Copy, Debug)]
 pub struct RemovalSize {
-    /// Rows that change, m.
-    pub n_changed: usize,
-    /// Rows that remain, n − m.
-    pub n_remaining: usize,
+    /// What the rows that change weigh: m, where each counts once.
+    pub changed: WeightSum,
+    /// What the rows that remain weigh: n − m.
+    pub remaining: WeightSum,
     /// λ.
     pub l2_per_row: f64,
     /// C: bound on the norm of one row's gradient.
@@ -33,9 +34,8 @@ pub struct RemovalSize {
 pub fn worst_case(change: &CurvatureChange, removal: &RemovalSize) -> UpperBound {
     let lambda = UpperBound::new(removal.l2_per_row);
     let per_row = lambda * removal.weights_norm + removal.gradient_norm_bound;
-    let right_hand_side = UpperBound::count(removal.n_changed) * per_row + removal.solver;
-    let least_curvature = LowerBound::new(removal.l2_per_row)
-        .times(LowerBound::new(removal.n_remaining as f64))
-        .minus(removal.hessian_error);
-    super::step_norm(change, removal.n_remaining, right_hand_side.over(least_curvature))
+    let right_hand_side = removal.changed.upper() * per_row + removal.solver;
+    let least_curvature =
+        LowerBound::new(removal.l2_per_row).times(removal.remaining.lower()).minus(removal.hessian_error);
+    super::step_norm(change, removal.remaining, right_hand_side.over(least_curvature))
 }

@@ -8,7 +8,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use zeroize::Zeroize;
 
-use super::{Features, Point, Problem, RowBlock, RowStore, Sign, StoreError};
+use super::{Features, Point, Problem, RowBlock, RowCount, RowStore, Sign, StoreError, WeightSum};
 use crate::linalg::TrackedMatrix;
 use crate::linalg::kernel::{self, Value};
 use crate::linalg::tracked::SumSize;
@@ -29,9 +29,13 @@ const MATRIX_RUNS: usize = 4;
 /// Up to this many rows, a rank-one update each is faster than a blocked product.
 const FEW_ROWS: usize = 12;
 
-pub(super) fn count<S: RowStore + ?Sized>(store: &S, problem: &Problem) -> Result<usize, StoreError> {
-    let runs = fold(store, VECTOR_RUNS, || 0, |n: &mut usize, block| *n += block.targets(problem).flatten().count())?;
-    Ok(runs.into_iter().sum())
+pub(super) fn count<S: RowStore + ?Sized>(store: &S, problem: &Problem) -> Result<RowCount, StoreError> {
+    let runs = fold(store, VECTOR_RUNS, RowCount::default, |count, block| {
+        block.taking_part(problem).flatten().for_each(|row| count.count(row.weight));
+    })?;
+    let mut total = RowCount::default();
+    runs.iter().for_each(|run| total.merge(run));
+    Ok(total)
 }
 
 pub(super) fn gradients<S: RowStore + ?Sized>(
@@ -67,17 +71,18 @@ impl GradientRun {
         self.margins.resize(n, 0.0);
         for (point, sum) in points.iter().zip(&mut self.sums) {
             kernel::margins(values, point.weights, &mut self.margins);
-            for (margin, target) in self.margins.iter_mut().zip(block.targets(point.problem)) {
-                let Some(target) = target else {
+            for (margin, row) in self.margins.iter_mut().zip(block.taking_part(point.problem)) {
+                let Some(row) = row else {
                     *margin = 0.0;
                     continue;
                 };
-                let at = loss.evaluate(*margin, target);
-                sum.n_rows += 1;
-                sum.value += at.value;
-                sum.slope_size += at.slope.abs();
-                sum.curvature_size += at.curvature;
-                *margin = at.slope;
+                let at = loss.evaluate(*margin, row.target);
+                let slope = row.weight * at.slope;
+                sum.count.count(row.weight);
+                sum.value += row.weight * at.value;
+                sum.slope_size += slope.abs();
+                sum.curvature_size += row.weight * at.curvature;
+                *margin = slope;
             }
             self.block_sum.fill(0.0);
             kernel::add_scaled_rows(values, point.weights.len(), &self.margins, &mut self.block_sum);
@@ -87,7 +92,7 @@ impl GradientRun {
     }
 }
 
-/// Weights of the rows in a Gram matrix.
+/// Factors of the rows in a Gram matrix, each times the row's own weight.
 #[derive(Clone, Copy)]
 pub(super) enum Weighting<'a> {
     /// 1 for every row present.
@@ -123,7 +128,7 @@ pub(super) fn add_weighted_gram<S: RowStore + ?Sized>(
             run.add_collected(sum, sign.factor());
         },
     )?;
-    let chain = runs.iter().map(|(run, _)| run.n_rows).max().unwrap_or(0) + runs.len() + 4;
+    let chain = runs.iter().map(|(run, _)| run.count.n_rows).max().unwrap_or(0) + runs.len() + 4;
     let mut total = GramRun::new(dim);
     for (run, _) in &runs {
         total.absorb(run);
@@ -143,7 +148,7 @@ pub(super) fn add_weighted_gram<S: RowStore + ?Sized>(
 /// Rows of one block scaled by the square roots of their weights, and what the error bound needs to know of them.
 struct GramRun {
     dim: usize,
-    n_rows: usize,
+    count: RowCount,
     weight_size: f64,
     margins: Vec<f64>,
     roots: Vec<f64>,
@@ -158,7 +163,14 @@ impl Drop for GramRun {
 
 impl GramRun {
     fn new(dim: usize) -> Self {
-        Self { dim, n_rows: 0, weight_size: 0.0, margins: Vec::new(), roots: Vec::new(), scaled: Vec::new() }
+        Self {
+            dim,
+            count: RowCount::default(),
+            weight_size: 0.0,
+            margins: Vec::new(),
+            roots: Vec::new(),
+            scaled: Vec::new(),
+        }
     }
 
     fn collect(&mut self, weighting: Weighting<'_>, block: &RowBlock<'_>) {
@@ -171,18 +183,27 @@ impl GramRun {
     fn collect_values<T: Value>(&mut self, weighting: Weighting<'_>, block: &RowBlock<'_>, values: &[T]) {
         let n = block.labels.len();
         self.roots.clear();
-        // Counted before curvatures that underflow are left out: their errors are charged all the same.
-        self.n_rows += match weighting {
-            Weighting::One => block.present.iter().filter(|present| **present).count(),
-            Weighting::Curvature { point, .. } => block.targets(point.problem).flatten().count(),
-        };
+        // Counted before products that underflow are left out: their errors are charged all the same.
         match weighting {
-            Weighting::One => self.roots.extend(block.present.iter().map(|present| f64::from(u8::from(*present)))),
+            Weighting::One => {
+                let present = block.row_weights.iter().zip(block.present);
+                self.roots.extend(present.map(|(weight, present)| {
+                    if *present {
+                        self.count.count(*weight);
+                    }
+                    if *present { weight.sqrt() } else { 0.0 }
+                }));
+            }
             Weighting::Curvature { loss, point } => {
                 self.margins.resize(n, 0.0);
                 kernel::margins(values, point.weights, &mut self.margins);
-                let weights = self.margins.iter().zip(block.targets(point.problem));
-                self.roots.extend(weights.map(|(z, target)| target.map_or(0.0, |y| loss.curvature(*z, y).sqrt())));
+                let rows = self.margins.iter().zip(block.taking_part(point.problem));
+                self.roots.extend(rows.map(|(z, row)| {
+                    row.map_or(0.0, |row| {
+                        self.count.count(row.weight);
+                        (row.weight * loss.curvature(*z, row.target)).sqrt()
+                    })
+                }));
             }
         }
         self.scaled.clear();
@@ -221,24 +242,26 @@ impl GramRun {
     }
 
     fn absorb(&mut self, other: &Self) {
-        self.n_rows += other.n_rows;
+        self.count.merge(&other.count);
         self.weight_size += other.weight_size;
     }
 
     /// Size and weight error of what was collected: a curvature is off by 16 units and by γ times its margin's error,
-    /// and its square root and the product with a feature add two roundings each.
+    /// and the product with the row's weight, its square root and the product with a feature add two roundings each.
     fn sum_size<S: RowStore + ?Sized>(&self, store: &S, weighting: Weighting<'_>, depth: usize) -> SumSize {
         let square = store.row_norm_bound().squared();
-        let n = UpperBound::count(self.n_rows);
-        let weights =
-            UpperBound::new(self.weight_size) * UpperBound::new(1.000_001) + n * UpperBound::new(f64::MIN_POSITIVE);
+        let n = self.count.weight_sum.upper();
+        let tiny = least_size(&self.count);
+        let weights = UpperBound::new(self.weight_size) * UpperBound::new(1.000_001) + tiny;
         let weight_error = match weighting {
-            Weighting::One => UpperBound::ZERO,
+            // The root of a one is exact, and so is its square.
+            Weighting::One if self.count.weight_sum == WeightSum::of_rows(self.count.n_rows) => UpperBound::ZERO,
+            Weighting::One => operations(4) * weights + tiny,
             Weighting::Curvature { loss, point } => {
                 let margin_error = margin_error(store, point.weights);
                 n * UpperBound::new(loss.curvature_lipschitz()) * margin_error
-                    + operations(EVALUATION_ROUNDING + 6) * weights
-                    + n * UpperBound::new(f64::MIN_POSITIVE)
+                    + operations(EVALUATION_ROUNDING + 8) * weights
+                    + tiny
             }
         };
         SumSize { size: (weights + weight_error) * square, weight_error: weight_error * square, depth: depth + 4 }
@@ -253,9 +276,10 @@ pub(super) fn step_powers<S: RowStore + ?Sized>(store: &S, point: &Point<'_>) ->
             Features::F32(values) => kernel::margins(values, point.weights, margins),
             Features::F64(values) => kernel::margins(values, point.weights, margins),
         }
-        for (t, _) in margins.iter().zip(block.targets(point.problem)).filter(|(_, target)| target.is_some()) {
-            sum.n_rows += 1;
-            sum.fourth_powers += (t * t) * (t * t);
+        for (t, row) in margins.iter().zip(block.taking_part(point.problem)) {
+            let Some(row) = row else { continue };
+            sum.count.count(row.weight);
+            sum.fourth_powers += row.weight * ((t * t) * (t * t));
         }
     })?;
     let mut total = StepPowers::default();
@@ -270,11 +294,29 @@ pub(crate) fn margin_error<S: RowStore + ?Sized>(store: &S, weights: &[f64]) -> 
     operations(kernel::dot_depth(store.dim())) * store.row_norm_bound() * norm(weights)
 }
 
+/// What sums of so many products may have lost to underflow: the smallest normal number for each row, and for each as
+/// often as it counts.
+pub(crate) fn least_size(count: &RowCount) -> UpperBound {
+    (UpperBound::count(count.n_rows) + count.weight_sum.upper()) * UpperBound::new(f64::MIN_POSITIVE)
+}
+
+/// A row's part in a problem.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    /// y.
+    pub(crate) target: f64,
+    /// s.
+    pub(crate) weight: f64,
+}
+
 impl RowBlock<'_> {
-    /// The target of each row, `None` for one that takes no part in the problem.
-    pub(crate) fn targets<'a>(&'a self, problem: &'a Problem) -> impl Iterator<Item = Option<f64>> + 'a {
-        let rows = self.labels.iter().zip(self.selectors).zip(self.present);
-        rows.map(|((label, selector), present)| if *present { problem.target(*label, *selector) } else { None })
+    /// The part of each row, `None` for one that takes none in the problem.
+    pub(crate) fn taking_part<'a>(&'a self, problem: &'a Problem) -> impl Iterator<Item = Option<Part>> + 'a {
+        let rows = self.labels.iter().zip(self.selectors).zip(self.present).zip(self.row_weights);
+        rows.map(|(((label, selector), present), weight)| {
+            let target = if *present { problem.target(*label, *selector) } else { None };
+            target.map(|target| Part { target, weight: *weight })
+        })
     }
 }
 

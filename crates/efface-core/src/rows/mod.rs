@@ -1,14 +1,19 @@
 //! Rows as the mathematics sees them: blocks of features, and a store that can be summed over.
 //!
+//! A row i has a weight s_i and counts as s_i rows: every sum is weighted, and n stands for Σ s_i wherever rows are counted.
+//! Without weights all s_i are 1.
+//!
 //! Training, removal and settling see rows only through the sums of [`RowStore`]. A backend produces blocks and gets
 //! the sums from the shared fold; one with its own way to add up (a GPU, a cluster) overrides the sums instead.
 
 pub(crate) mod fold;
 mod problem;
+mod weight;
 
 pub use fold::BLOCK_ROWS;
 pub(crate) use fold::margin_error;
 pub use problem::{NegativeSampling, Problem, TargetRule};
+pub use weight::{MOST_ROW_WEIGHT, UNIT_WEIGHTS, WeightSum, round_row_weight};
 
 use crate::linalg::TrackedMatrix;
 use crate::loss::Loss;
@@ -35,6 +40,9 @@ pub struct RowBlock<'a> {
     pub selectors: &'a [u64],
     /// One per row: `false` for a row that has been removed. Its features are zero.
     pub present: &'a [bool],
+    /// One per row: as how many rows it counts, a number that [`round_row_weight`] gave. [`UNIT_WEIGHTS`] where all
+    /// count once.
+    pub row_weights: &'a [f64],
 }
 
 /// Where a sum is taken: the weights, and the binary problem that turns labels into targets.
@@ -54,6 +62,11 @@ pub trait RowStore: Sync {
     /// Number of rows present.
     fn n_rows(&self) -> usize;
 
+    /// What the rows present weigh together.
+    fn weight_sum(&self) -> WeightSum {
+        WeightSum::of_rows(self.n_rows())
+    }
+
     /// R: a public bound on the norm of every row.
     fn row_norm_bound(&self) -> UpperBound;
 
@@ -63,8 +76,8 @@ pub trait RowStore: Sync {
     /// Hands block `index` to `visitor`.
     fn visit_block(&self, index: usize, visitor: &mut dyn FnMut(&RowBlock<'_>)) -> Result<(), StoreError>;
 
-    /// Number of rows that take part in `problem`.
-    fn count(&self, problem: &Problem) -> Result<usize, StoreError> {
+    /// How many rows take part in `problem`, and what they weigh.
+    fn count(&self, problem: &Problem) -> Result<RowCount, StoreError> {
         fold::count(self, problem)
     }
 
@@ -73,7 +86,7 @@ pub trait RowStore: Sync {
         fold::gradients(self, loss, points)
     }
 
-    /// Adds (`sign` = 1) or retracts (`sign` = −1) `Σ ℓ″(wᵀx_i, y_i) x_i x_iᵀ`.
+    /// Adds (`sign` = 1) or retracts (`sign` = −1) `Σ s_i ℓ″(wᵀx_i, y_i) x_i x_iᵀ`.
     fn add_curvature(
         &self,
         loss: &dyn Loss,
@@ -84,14 +97,43 @@ pub trait RowStore: Sync {
         fold::add_weighted_gram(self, fold::Weighting::Curvature { loss, point }, sign, into)
     }
 
-    /// Adds or retracts `Σ x_i x_iᵀ` over all rows present.
+    /// Adds or retracts `Σ s_i x_i x_iᵀ` over all rows present.
     fn add_gram(&self, sign: Sign, into: &mut TrackedMatrix) -> Result<(), StoreError> {
         fold::add_weighted_gram(self, fold::Weighting::One, sign, into)
     }
 
-    /// `Σ (x_iᵀ v)⁴` over the rows of a problem, for the step v in `point.weights`.
+    /// `Σ s_i (x_iᵀ v)⁴` over the rows of a problem, for the step v in `point.weights`.
     fn step_powers(&self, point: &Point<'_>) -> Result<StepPowers, StoreError> {
         fold::step_powers(self, point)
+    }
+}
+
+/// How many rows there are, and what they weigh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowCount {
+    /// Number of rows.
+    pub n_rows: usize,
+    /// Σ s_i.
+    pub weight_sum: WeightSum,
+}
+
+impl RowCount {
+    /// With one more row.
+    fn count(&mut self, row_weight: f64) {
+        self.n_rows += 1;
+        self.weight_sum += WeightSum::of_row(row_weight);
+    }
+
+    /// With other rows.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.n_rows += other.n_rows;
+        self.weight_sum += other.weight_sum;
+    }
+
+    /// What is left when these rows leave, or nothing.
+    pub(crate) fn without(self, leaving: &Self) -> Self {
+        let n_rows = self.n_rows.saturating_sub(leaving.n_rows);
+        Self { n_rows, weight_sum: self.weight_sum.without(leaving.weight_sum) }
     }
 }
 

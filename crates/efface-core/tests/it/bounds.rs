@@ -123,7 +123,7 @@ fn settled_claims_hold_where_only_rounding_is_left() {
                 let fit = &world.model.state().fits[0];
                 let (r, w) = (world.draw.row_norm, norm(&fit.weights).to_f64());
                 let slopes = sum_of_slopes(&world.truth(fit), &fit.weights);
-                let scale = r * slopes + fit.n_rows as f64 * (r * r + world.model.plan().config().l2_per_row) * w;
+                let scale = r * slopes + fit.count.n_rows as f64 * (r * r + world.model.plan().config().l2_per_row) * w;
                 let charged = fit.gradient_error.get();
                 assert!(charged <= 50.0 * f64::EPSILON * scale, "{charged:e} of {scale:e}: {:?}", world.draw);
             }
@@ -316,7 +316,7 @@ fn problems_without_a_changed_row_are_left_alone() {
             for (before, after) in before.iter().zip(&world.model.state().fits) {
                 if before.problem.target(label, selector).is_none() {
                     untouched += 1;
-                    assert_eq!((&before.weights, before.n_rows), (&after.weights, after.n_rows));
+                    assert_eq!((&before.weights, before.count.n_rows), (&after.weights, after.count.n_rows));
                     assert_eq!((&before.gradient, before.gradient_error), (&after.gradient, after.gradient_error));
                 }
             }

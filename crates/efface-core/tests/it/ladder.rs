@@ -8,6 +8,7 @@ use efface_core::residual::{
     worst_case,
 };
 use efface_core::rounding::UpperBound;
+use efface_core::rows::{RowCount, WeightSum};
 use efface_core::statistic::StepPowers;
 use efface_testkit::{DoubleDouble, ReferenceLoss};
 use rand::RngExt;
@@ -28,8 +29,8 @@ fn rungs_are_their_formulas_rounded_up() {
     let (lambda, c, w, m) = (0.03, 0.9, 5.5, 4_usize);
     let (solver, hessian_error) = (1e-3, 1e-4);
     let removal = RemovalSize {
-        n_changed: m,
-        n_remaining: 37,
+        changed: WeightSum::of_rows(m),
+        remaining: WeightSum::of_rows(37),
         l2_per_row: lambda,
         gradient_norm_bound: UpperBound::new(c),
         weights_norm: UpperBound::new(w),
@@ -39,7 +40,10 @@ fn rungs_are_their_formulas_rounded_up() {
     let least_curvature = DoubleDouble::from_product(lambda, n) - hessian_error;
     let longest = ((DoubleDouble::from_product(lambda, w) + c) * m as f64 + solver) / least_curvature;
 
-    let powers = StepPowers { n_rows: 3, fourth_powers: 1e-4 + 2e-4 + 3e-4 };
+    let powers = StepPowers {
+        count: RowCount { n_rows: 3, weight_sum: WeightSum::of_rows(3) },
+        fourth_powers: 1e-4 + 2e-4 + 3e-4,
+    };
     let error = 0.05;
     let fourth: DoubleDouble = [1e-4, 2e-4, 3e-4]
         .map(|t4| {
@@ -50,7 +54,7 @@ fn rungs_are_their_formulas_rounded_up() {
         .sum();
 
     let cases = [
-        (step_norm(&change, 37, step), exact(&[gamma, r, r, r, n, v, v]), 1e-14),
+        (step_norm(&change, WeightSum::of_rows(37), step), exact(&[gamma, r, r, r, n, v, v]), 1e-14),
         (data_dependent(&change, &norms), exact(&[gamma, r, design, v, image]), 1e-14),
         (stale(&change, &norms, distance), exact(&[gamma, r, design, image]) * reach, 1e-14),
         (worst_case(&change, &removal), exact(&[gamma, r, r, r, n]) * longest * longest, 1e-14),
@@ -71,8 +75,8 @@ fn worst_case_is_the_printed_one_at_its_assumptions() {
     let change = CurvatureChange::new(&Logistic, Constants::Paper, UpperBound::new(1.0));
     let (lambda, m, n_remaining) = (1e-3, 100, 11_882);
     let removal = RemovalSize {
-        n_changed: m,
-        n_remaining,
+        changed: WeightSum::of_rows(m),
+        remaining: WeightSum::of_rows(n_remaining),
         l2_per_row: lambda,
         gradient_norm_bound: UpperBound::new(1.0),
         weights_norm: UpperBound::new(1.0 / lambda),

@@ -54,8 +54,8 @@ fn fractions_extractors_classes_and_bounds_are_checked() {
         let config = TrainingConfig { n_classes, ..logistic() };
         assert!(matches!(TrainingPlan::new(config), Err(PlanError::Classes { loss: "logistic", .. })));
     }
-    let config = TrainingConfig { n_classes: Some(2), ..TrainingConfig::new(&Squared, 0.1, None) };
-    assert!(matches!(TrainingPlan::new(config), Err(PlanError::NoClasses { loss: "squared" })));
+    let config = TrainingConfig { n_classes: Some(1), ..TrainingConfig::new(&Squared, 0.1, None) };
+    assert!(matches!(TrainingPlan::new(config), Err(PlanError::Classes { loss: "squared", found: 1 })));
     let config = TrainingConfig { bound: Some(Rung::NoStep), ..logistic() };
     assert!(matches!(TrainingPlan::new(config), Err(PlanError::Bound { bound: "no-step" })));
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{Features, RowBlock, RowStore, StoreError};
+use efface_core::rows::{Features, RowBlock, RowStore, StoreError, WeightSum, round_row_weight};
 use efface_testkit::dense::norm;
 use efface_testkit::{Reference, ReferenceLoss};
 
@@ -38,6 +38,7 @@ pub(crate) struct TestStore {
     labels: Vec<f64>,
     selectors: Vec<u64>,
     present: Vec<bool>,
+    row_weights: Vec<f64>,
     /// Built when first asked for.
     blocks: OnceLock<Vec<Range<usize>>>,
 }
@@ -48,9 +49,8 @@ impl TestStore {
             Precision::Single => Values::Single(Vec::new()),
             Precision::Double => Values::Double(Vec::new()),
         };
-        let (labels, selectors, present) = (Vec::new(), Vec::new(), Vec::new());
-        let blocks = OnceLock::new();
-        Self { dim, row_norm_bound, layout: FULL_BLOCKS, values, labels, selectors, present, blocks }
+        let (labels, selectors, present, row_weights, blocks) = Default::default();
+        Self { dim, row_norm_bound, layout: FULL_BLOCKS, values, labels, selectors, present, row_weights, blocks }
     }
 
     /// Rows of double precision and norm at most one.
@@ -77,8 +77,14 @@ impl TestStore {
         self.selectors.push((self.labels.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         self.labels.push(label);
         self.present.push(true);
+        self.row_weights.push(1.0);
         let length = norm(&self.row(self.labels.len() - 1)).to_f64();
         assert!(length <= self.row_norm_bound, "a row of norm {length} beyond the declared {}", self.row_norm_bound);
+    }
+
+    /// Gives a row a weight.
+    pub(crate) fn weigh(&mut self, index: usize, row_weight: f64) {
+        self.row_weights[index] = round_row_weight(row_weight).expect("a weight that rows can have");
     }
 
     /// Marks a row as gone, as a store does: its features become zero and its place stays.
@@ -102,6 +108,7 @@ impl TestStore {
         for index in indices {
             batch.push(&self.row(*index), self.labels[*index]);
             *batch.selectors.last_mut().expect("just pushed") = self.selectors[*index];
+            batch.weigh(batch.n_places() - 1, self.row_weights[*index]);
         }
         batch
     }
@@ -122,6 +129,10 @@ impl TestStore {
 
     pub(crate) fn label(&self, index: usize) -> f64 {
         self.labels[index]
+    }
+
+    pub(crate) fn row_weight(&self, index: usize) -> f64 {
+        self.row_weights[index]
     }
 
     pub(crate) fn selector(&self, index: usize) -> u64 {
@@ -151,6 +162,7 @@ impl TestStore {
             targets: self.present().into_iter().map(|index| target(self.labels[index])).collect(),
             l2_per_row,
             perturbation: Vec::new(),
+            row_weights: self.present().into_iter().map(|index| self.row_weights[index]).collect(),
         }
     }
 
@@ -179,6 +191,10 @@ impl RowStore for TestStore {
         self.present.iter().filter(|present| **present).count()
     }
 
+    fn weight_sum(&self) -> WeightSum {
+        self.present().into_iter().map(|index| WeightSum::of_row(self.row_weights[index])).sum()
+    }
+
     fn row_norm_bound(&self) -> UpperBound {
         UpperBound::new(self.row_norm_bound)
     }
@@ -198,6 +214,7 @@ impl RowStore for TestStore {
             features,
             labels: &self.labels[rows.clone()],
             selectors: &self.selectors[rows.clone()],
+            row_weights: &self.row_weights[rows.clone()],
             present: &self.present[rows],
         });
         Ok(())

@@ -7,7 +7,7 @@ use efface_core::model::{
 use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{RowStore, TargetRule};
+use efface_core::rows::{RowStore, TargetRule, WeightSum};
 use efface_testkit::dense::{design_norm, norm};
 use efface_testkit::{DoubleDouble, Reference, ReferenceLoss, Shape, random_problem};
 use rand::{RngExt, SeedableRng};
@@ -31,6 +31,8 @@ pub(crate) struct Draw {
     pub(crate) layout: Layout,
     /// 2, or more for one-vs-rest; squared loss has none.
     pub(crate) n_classes: u32,
+    /// Rows weigh from nothing to a thousand; otherwise each counts once.
+    pub(crate) weighted: bool,
 }
 
 impl Draw {
@@ -49,14 +51,15 @@ impl Draw {
             row_norm: [1.0, 1.0, 1.0, 0.25, 4.0][rng.random_range(0..5)],
             layout: LAYOUTS[rng.random_range(0..LAYOUTS.len())],
             n_classes: 2,
+            weighted: rng.random_bool(0.4),
         }
     }
 
     /// Plain rows of norm one, in double precision.
     pub(crate) fn plain(seed: u64, loss: ReferenceLoss, n_rows: usize, dim: usize, shape: Shape) -> Self {
         let precision = Precision::Double;
-        let (constant_column, row_norm, layout, n_classes) = (false, 1.0, FULL_BLOCKS, 2);
-        Self { seed, loss, n_rows, dim, shape, precision, constant_column, row_norm, layout, n_classes }
+        let (constant_column, row_norm, layout, n_classes, weighted) = (false, 1.0, FULL_BLOCKS, 2, false);
+        Self { seed, loss, n_rows, dim, shape, precision, constant_column, row_norm, layout, n_classes, weighted }
     }
 
     /// The default configuration for these rows.
@@ -75,7 +78,7 @@ impl Draw {
     }
 
     /// Draws the rows, and as many again that may arrive later.
-    fn rows(&self) -> (TestStore, Vec<(Vec<f64>, f64)>) {
+    fn rows(&self) -> (TestStore, Vec<Spare>) {
         let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
         rng.set_stream(8);
         let problem = random_problem(self.seed, self.loss, 2 * self.n_rows, self.dim, self.shape);
@@ -94,14 +97,29 @@ impl Draw {
                 ReferenceLoss::Logistic if self.n_classes == 2 => f64::from(u8::from(*target > 0.0)),
                 ReferenceLoss::Logistic => f64::from(rng.random_range(0..self.n_classes)),
             };
+            // The first row always counts: some problem without any weight would have no minimiser.
+            let row_weight = match (self.weighted, index) {
+                (false, _) => 1.0,
+                (true, index) if index % 13 == 5 => 0.0,
+                (true, _) => 10f64.powf(rng.random_range(-3.0..3.0)),
+            };
             if index < self.n_rows {
                 store.push(&row, label);
+                store.weigh(index, row_weight);
             } else {
-                spare.push((row, label));
+                spare.push(Spare { row, label, row_weight });
             }
         }
         (store, spare)
     }
+}
+
+/// A row that may arrive later.
+#[derive(Clone)]
+struct Spare {
+    row: Vec<f64>,
+    label: f64,
+    row_weight: f64,
 }
 
 pub(crate) struct World {
@@ -109,7 +127,7 @@ pub(crate) struct World {
     pub(crate) store: TestStore,
     pub(crate) model: Model,
     pub(crate) rng: ChaCha12Rng,
-    spare: Vec<(Vec<f64>, f64)>,
+    spare: Vec<Spare>,
 }
 
 impl World {
@@ -143,8 +161,9 @@ impl World {
         }
         let first = self.store.n_places();
         let n_added = n_added.min(self.spare.len());
-        for (row, label) in self.spare.drain(..n_added) {
+        for Spare { row, label, row_weight } in self.spare.drain(..n_added) {
             self.store.push(&row, label);
+            self.store.weigh(self.store.n_places() - 1, row_weight);
         }
         let arriving = self.store.batch(&(first..first + n_added).collect::<Vec<usize>>());
         let change = Change {
@@ -185,12 +204,17 @@ impl World {
         reference
     }
 
+    /// What the rows of a fit weigh, added up anew.
+    fn weight_of(&self, fit: &Fit) -> WeightSum {
+        self.truth(fit).row_weights.into_iter().map(WeightSum::of_row).sum()
+    }
+
     /// The claim on the gradient and the invariant of every fit, against gradients in double-double.
     pub(crate) fn check_gradients(&self) {
         let mut square = DoubleDouble::ZERO;
         for fit in &self.model.state().fits {
             let truth = self.truth(fit);
-            assert_eq!(fit.n_rows, truth.n_rows());
+            assert_eq!((fit.count.n_rows, fit.count.weight_sum), (truth.n_rows(), self.weight_of(fit)));
             let gradient = truth.gradient(&fit.weights);
             self.assert_covers(fit.residual(), norm(&gradient), "the residual of a fit");
             self.assert_covers(fit.gradient_error, unknown_part(fit, &gradient), "the error of a known gradient");
@@ -216,7 +240,12 @@ impl World {
 
     /// The bound of ‖X‖₂², against a singular value in higher precision.
     pub(crate) fn check_design(&self) {
-        let exact = design_norm(&self.store.rows_present()).powi(2);
+        let weighted = |index: usize| {
+            let root = self.store.row_weight(index).sqrt();
+            self.store.row(index).iter().map(|x| root * x).collect()
+        };
+        let rows: Vec<Vec<f64>> = self.store.present().into_iter().map(weighted).collect();
+        let exact = design_norm(&rows).powi(2);
         let claimed = self.model.state().design_norm_squared.get();
         // The reference itself is good to 1e-12.
         assert!(claimed >= exact * (1.0 - 3e-12), "‖X‖² is {exact:e}, claimed {claimed:e}, {:?}", self.draw);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use efface_core::rows::RowBlock;
+use efface_core::rows::{RowBlock, UNIT_WEIGHTS};
 use zeroize::Zeroize;
 
 use super::checksum;
@@ -95,6 +95,7 @@ impl Block {
             labels: &self.labels()[..n],
             selectors: &self.selectors()[..n],
             present: &self.present[..n],
+            row_weights: &UNIT_WEIGHTS[..n],
         }
     }
 

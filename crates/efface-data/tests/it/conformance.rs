@@ -3,7 +3,7 @@
 
 use efface_core::linalg::TrackedMatrix;
 use efface_core::loss::{Logistic, Squared};
-use efface_core::rows::{BLOCK_ROWS, NegativeSampling, Point, Problem, RowStore, Sign};
+use efface_core::rows::{BLOCK_ROWS, NegativeSampling, Point, Problem, RowCount, RowStore, Sign};
 use efface_core::statistic::{GradientSum, StepPowers};
 use efface_data::{MemoryRows, Precision, RowLayout, StoredRows};
 use tempfile::TempDir;
@@ -43,7 +43,7 @@ impl Store for StoredRows {
 
 /// Every sum there is, at fixed points.
 struct Sums {
-    counts: Vec<usize>,
+    counts: Vec<RowCount>,
     gradients: Vec<GradientSum>,
     powers: StepPowers,
     matrices: Vec<TrackedMatrix>,
@@ -86,11 +86,11 @@ impl Sums {
     fn assert_close(&self, other: &Self) {
         assert_eq!(self.counts, other.counts);
         for (mine, theirs) in self.gradients.iter().zip(&other.gradients) {
-            assert_eq!(mine.n_rows, theirs.n_rows);
+            assert_eq!(mine.count, theirs.count);
             assert_near(mine.value, theirs.value);
             mine.gradient.iter().zip(theirs.gradient.iter()).for_each(|(a, b)| assert_near(*a, *b));
         }
-        assert_eq!(self.powers.n_rows, other.powers.n_rows);
+        assert_eq!(self.powers.count, other.powers.count);
         assert_near(self.powers.fourth_powers, other.powers.fourth_powers);
         for (mine, theirs) in self.matrices.iter().zip(&other.matrices) {
             let distance: f64 = lower(mine).zip(lower(theirs)).map(|(a, b)| (a - b) * (a - b)).sum();

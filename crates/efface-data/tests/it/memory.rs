@@ -32,7 +32,7 @@ fn assert_close(a: &[f64], b: &[f64], tolerance: f64) {
 fn single_precision_sums_agree_with_double_precision_ones() {
     let (single, double) = (store(3000, DIM, Precision::F32), store(3000, DIM, Precision::F64));
     let (a, b) = (sums(&single), sums(&double));
-    assert_eq!(a.0.n_rows, b.0.n_rows);
+    assert_eq!(a.0.count, b.0.count);
     assert_close(&a.0.gradient, &b.0.gradient, 3000.0 * 1e-7);
     assert_close(&a.1, &b.1, 1e-6);
     assert_ne!(a.1, b.1);

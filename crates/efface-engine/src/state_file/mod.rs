@@ -9,7 +9,7 @@ use efface_core::linalg::TrackedMatrix;
 use efface_core::model::{Curvature, Fit, Model, ModelState, ReleaseAccount, TrainingPlan};
 use efface_core::residual::Rung;
 use efface_core::rounding::UpperBound;
-use efface_core::rows::Problem;
+use efface_core::rows::{Problem, RowCount, WeightSum};
 use efface_data::{IdDigest, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -201,7 +201,7 @@ impl ModelHeader {
     fn of(model: &Model) -> Self {
         let state = model.state();
         Self {
-            n_rows: state.n_rows,
+            n_rows: state.count.n_rows,
             dim: model.dim(),
             fits: state.fits.iter().map(FitHeader::of).collect(),
             gram: state.gram.as_ref().map(|gram| (gram.error(), gram.trace())),
@@ -228,7 +228,7 @@ impl ModelHeader {
             Some((error, trace)) => Some(TrackedMatrix::from_parts(dim, numbers.take_lower(dim)?, error, trace)?),
         };
         let state = ModelState {
-            n_rows: self.n_rows,
+            count: RowCount { n_rows: self.n_rows, weight_sum: WeightSum::of_rows(self.n_rows) },
             fits,
             gram,
             design_norm_squared: self.design_norm_squared,
@@ -245,7 +245,7 @@ impl FitHeader {
     fn of(fit: &Fit) -> Self {
         Self {
             problem: fit.problem.clone(),
-            n_rows: fit.n_rows,
+            n_rows: fit.count.n_rows,
             gradient_error: fit.gradient_error,
             perturbed: fit.perturbation.is_some(),
             hessian: fit.curvature.as_ref().map(|curvature| (curvature.hessian.error(), curvature.hessian.trace())),
@@ -266,7 +266,7 @@ impl FitHeader {
         };
         Some(Fit {
             problem: self.problem,
-            n_rows: self.n_rows,
+            count: RowCount { n_rows: self.n_rows, weight_sum: WeightSum::of_rows(self.n_rows) },
             weights,
             perturbation,
             gradient,

@@ -3,7 +3,7 @@
 use efface_core::loss::Logistic;
 use efface_core::residual::{Constants, CurvatureChange, RemovalSize, worst_case};
 use efface_core::rounding::{UpperBound, norm};
-use efface_core::rows::RowStore;
+use efface_core::rows::{RowStore, WeightSum};
 use serde::{Deserialize, Serialize};
 
 use crate::data::DataSet;
@@ -98,8 +98,8 @@ fn follow(
 fn printed_worst_case(weights_norm: UpperBound, n_changed: usize, n_remaining: usize) -> UpperBound {
     let one = UpperBound::new(1.0);
     let size = RemovalSize {
-        n_changed,
-        n_remaining,
+        changed: WeightSum::of_rows(n_changed),
+        remaining: WeightSum::of_rows(n_remaining),
         l2_per_row: STRENGTH.l2_per_row,
         gradient_norm_bound: one,
         weights_norm,

@@ -10,6 +10,7 @@ fn small_problem(loss: ReferenceLoss) -> Reference {
         rows: vec![vec![0.6, -0.3], vec![-0.2, 0.9], vec![0.5, 0.5], vec![-0.7, 0.1]],
         targets: vec![1.0, -1.0, -1.0, 1.0],
         l2_per_row: 0.05,
+        row_weights: Vec::new(),
         perturbation: vec![0.3, -0.2],
     }
 }
@@ -61,6 +62,7 @@ fn one_row_has_a_known_minimizer() {
         rows: vec![vec![0.6, 0.8]],
         targets: vec![1.0],
         l2_per_row: 0.5,
+        row_weights: Vec::new(),
         perturbation: Vec::new(),
     };
     let row = [0.6, 0.8];
@@ -75,6 +77,7 @@ fn one_row_has_a_known_minimizer() {
         rows: vec![vec![1.0]],
         targets: vec![1.0],
         l2_per_row: 0.25 / weight,
+        row_weights: Vec::new(),
         perturbation: Vec::new(),
     };
     assert!((logistic.minimizer()[0] - weight).abs().to_f64() < 1e-15);
@@ -113,6 +116,7 @@ fn gradient_keeps_its_digits_at_extreme_margins() {
         rows: vec![vec![1.0]; targets.len()],
         targets,
         l2_per_row: 0.0,
+        row_weights: Vec::new(),
         perturbation: Vec::new(),
     };
     let wrong = problem(vec![-1.0]).gradient(&[40.0])[0];
