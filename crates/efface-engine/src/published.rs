@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use efface_core::loss;
+use efface_core::loss::{self, Logistic, Loss};
 use efface_core::model::Release;
 use efface_core::predict;
 use efface_core::rows::RowStore;
@@ -60,7 +60,7 @@ pub struct Prediction {
     pub id: RowId,
     /// Class, or the number itself for regression.
     pub prediction: String,
-    /// Probability of that class; none for regression.
+    /// Probability of that class; none for regression and for classes fitted by squares.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probability: Option<f64>,
 }
@@ -167,7 +167,7 @@ impl PublishedModel {
         let distinct: HashSet<&String> = self.classes.iter().collect();
         let classes_fit = match self.classes.len() {
             0 => !loss.is_classification(),
-            n => loss.is_classification() && n >= 2 && distinct.len() == n,
+            n => n >= 2 && distinct.len() == n,
         };
         let features_fit = self.schema.as_ref().is_none_or(|schema| schema.feature_names() == self.features);
         let dim = self.transform().model_dim(self.features.len());
@@ -195,7 +195,9 @@ impl PublishedModel {
             [score] => sigmoid(if class == 1 { score[row] } else { -score[row] }),
             _ => sigmoid(scores[class][row]) / scores.iter().map(|score| sigmoid(score[row])).sum::<f64>(),
         };
-        Prediction { id, prediction: self.classes[class].clone(), probability: Some(probability) }
+        // A score that was fitted to ±1 by squares is no logarithm of odds.
+        let probability = (self.loss == Logistic.tag()).then_some(probability);
+        Prediction { id, prediction: self.classes[class].clone(), probability }
     }
 
     fn transform(&self) -> RowTransform {

@@ -31,6 +31,6 @@ pub use dense::design_norm;
 pub use double::DoubleDouble;
 pub use one_dimension::{PublishedDelta, PublishedMethod, RemovalStep};
 pub use problems::{RandomProblem, Shape, random_problem};
-pub use reference::{Reference, distance_to, removal_gradient};
+pub use reference::{Reference, distance_to};
 pub use reference_loss::ReferenceLoss;
 pub use statistics::{kolmogorov_smirnov, ks_threshold};

@@ -183,25 +183,6 @@ pub fn distance_to(minimizer: &[DoubleDouble], weights: &[f64]) -> f64 {
     norm(&difference).to_f64()
 }
 
-/// Δ = m λ w + Σ ∇ℓ(wᵀx_i, y_i) over the m removed rows: what their leaving takes from the gradient.
-pub fn removal_gradient<W: Copy + Into<DoubleDouble>>(
-    loss: ReferenceLoss,
-    l2_per_row: f64,
-    removed_rows: &[Vec<f64>],
-    removed_targets: &[f64],
-    weights: &[W],
-) -> Vec<DoubleDouble> {
-    let batch = Reference {
-        loss,
-        rows: removed_rows.to_vec(),
-        targets: removed_targets.to_vec(),
-        row_weights: Vec::new(),
-        l2_per_row,
-        perturbation: Vec::new(),
-    };
-    batch.gradient(weights)
-}
-
 const MAX_NEWTON_STEPS: usize = 200;
 const MAX_HALVINGS: i32 = 60;
 

@@ -8,6 +8,9 @@
 //! The first bracket is a vector that is computed and kept (what the solver left); the rungs bound the second, the error of
 //! the curvature S that was used. They are increments: norms add up over a sequence of removals. The measured rung is
 //! absolute and replaces what was added up.
+//!
+//! Where rows have weights s_i, X stands for the rows times √s_i and n for Σ s_i: with `(H̄ − S) v = Σ s_i (ā_i − a_i) t_i x_i`
+//! every bound below is proved word for word, one √s_i going to X and the other to `X v`.
 
 mod data_dependent;
 mod measured;

@@ -34,7 +34,9 @@ pub(super) fn count<S: RowStore + ?Sized>(store: &S, problem: &Problem) -> Resul
         block.taking_part(problem).flatten().for_each(|row| count.count(row.weight));
     })?;
     let mut total = RowCount::default();
-    runs.iter().for_each(|run| total.merge(run));
+    for run in &runs {
+        total.merge(run);
+    }
     Ok(total)
 }
 

@@ -14,4 +14,5 @@ mod rows;
 mod samplers;
 mod secrecy;
 mod store;
+mod weights;
 mod world;

@@ -143,21 +143,3 @@ fn distance_follows_strong_convexity() {
         assert!(problem.gradient_norm(&weights) <= smoothness * distance * (1.0 + 1e-12));
     }
 }
-
-#[test]
-fn removal_takes_the_removal_gradient_from_the_gradient() {
-    for loss in LOSSES {
-        let mut problem = small_problem(loss);
-        let weights = [0.4, 1.1];
-        let before = problem.gradient(&weights);
-        let (row, target) = problem.remove(2);
-        let taken = removal_gradient(loss, problem.l2_per_row, std::slice::from_ref(&row), &[target], &weights);
-        for ((before, after), taken) in before.iter().zip(problem.gradient(&weights)).zip(&taken) {
-            assert!((*before - *taken - after).abs().to_f64() < 1e-31);
-        }
-        problem.push(row, target);
-        for (restored, before) in problem.gradient(&weights).iter().zip(&before) {
-            assert!((*restored - *before).abs().to_f64() < 1e-31);
-        }
-    }
-}
