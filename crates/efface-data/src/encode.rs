@@ -240,7 +240,7 @@ impl Transformation<'_> {
         }
         self.transform.scale_features(features).map_err(at_row)?;
         into.write_rounded(start, features);
-        RowTransform::check_norm(features).map_err(at_row)?;
+        self.transform.check_norm(features).map_err(at_row)?;
         intercept.fill(1.0);
         into.write_rounded(start + self.n_features, intercept);
         Ok(())

@@ -1,4 +1,4 @@
-//! Row-local scaling: each row is brought to norm at most 1 by looking at that row alone.
+//! Row-local scaling: each row is brought to a bounded norm, or found to have one, by looking at that row alone.
 //!
 //! Nothing is fitted on the data, so that removing one row changes no other. The norm is checked after rounding to the
 //! precision in which the row is stored, and the check is rounded up: a stored row never has a larger norm than
@@ -12,13 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ParseScaleError, ScaleError};
 
-/// How much longer than 1 a scaled row may be: covers rounding to single precision.
+/// How much longer than its scale says a row may be, relative to it: covers rounding to single precision.
 pub const NORM_TOLERANCE: f64 = 1e-6;
 
-/// Largest norm of a scaled row, its intercept aside.
-const NORM_LIMIT: f64 = 1.0 + NORM_TOLERANCE;
-
-/// How a row is brought to norm at most 1. Written `unit`, `clip:R`, `none`.
+/// How the norm of a row is bounded. Written `unit`, `clip:R`, `within:R`, `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Scale {
@@ -29,7 +26,12 @@ pub enum Scale {
         /// R > 0: rows up to this norm keep their relative length.
         radius: f64,
     },
-    /// Taken as it is; a row longer than 1 is an error.
+    /// Taken as it is; a row longer than the radius is an error.
+    Within {
+        /// R > 0: the largest norm that a row may have.
+        radius: f64,
+    },
+    /// Taken as it is; a row longer than 1 is an error. The same as `within:1`.
     None,
 }
 
@@ -43,10 +45,32 @@ impl Scale {
         }
     }
 
+    /// Rows as they are, none longer than a radius, which must be positive and finite.
+    pub fn within(radius: f64) -> Result<Self, ParseScaleError> {
+        let scale = Self::Within { radius };
+        if radius > 0.0 && scale.norm_limit().is_finite() {
+            Ok(scale)
+        } else {
+            Err(ParseScaleError { text: format!("within:{radius}") })
+        }
+    }
+
+    /// Largest norm of a scaled row, its intercept aside.
+    ///
+    /// ```text
+    /// R · (1 + 10⁻⁶)        R = 1 unless the scale is within:R
+    /// ```
+    pub fn norm_limit(self) -> f64 {
+        match self {
+            Self::Within { radius } => radius * (1.0 + NORM_TOLERANCE),
+            Self::Unit | Self::Clip { .. } | Self::None => 1.0 + NORM_TOLERANCE,
+        }
+    }
+
     /// Scales a row of finite numbers in place.
     fn apply(self, row: &mut [f64]) {
         match self {
-            Self::None => {}
+            Self::Within { .. } | Self::None => {}
             Self::Unit => match Length::of(row) {
                 Length::Zero => {}
                 Length::Plain(norm) => divide(row, norm),
@@ -73,6 +97,7 @@ impl fmt::Display for Scale {
         match self {
             Self::Unit => f.write_str("unit"),
             Self::Clip { radius } => write!(f, "clip:{radius}"),
+            Self::Within { radius } => write!(f, "within:{radius}"),
             Self::None => f.write_str("none"),
         }
     }
@@ -82,14 +107,14 @@ impl FromStr for Scale {
     type Err = ParseScaleError;
 
     fn from_str(text: &str) -> Result<Self, ParseScaleError> {
-        match text {
-            "unit" => Ok(Self::Unit),
-            "none" => Ok(Self::None),
-            _ => text
-                .strip_prefix("clip:")
-                .and_then(|radius| Self::clip(radius.parse().ok()?).ok())
-                .ok_or_else(|| ParseScaleError { text: text.to_owned() }),
-        }
+        let scale = match text.split_once(':') {
+            None if text == "unit" => Some(Self::Unit),
+            None if text == "none" => Some(Self::None),
+            Some(("clip", radius)) => radius.parse().ok().and_then(|radius| Self::clip(radius).ok()),
+            Some(("within", radius)) => radius.parse().ok().and_then(|radius| Self::within(radius).ok()),
+            _ => None,
+        };
+        scale.ok_or_else(|| ParseScaleError { text: text.to_owned() })
     }
 }
 
@@ -122,13 +147,13 @@ impl RowTransform {
         n_features + usize::from(self.intercept)
     }
 
-    /// R: no model row that passed the check has a larger norm.
+    /// No model row that passed the check has a larger norm.
     ///
     /// ```text
-    /// R = √((1 + 10⁻⁶)² + [1 with an intercept])
+    /// √((R (1 + 10⁻⁶))² + [1 with an intercept])        R = 1 unless the scale is within:R
     /// ```
     pub fn row_norm_bound(&self) -> UpperBound {
-        let features = UpperBound::new(NORM_LIMIT);
+        let features = UpperBound::new(self.scale.norm_limit());
         if self.intercept { (features.squared() + UpperBound::new(1.0)).sqrt() } else { features }
     }
 
@@ -142,9 +167,9 @@ impl RowTransform {
     }
 
     /// Checks the features of one row once they are scaled and rounded.
-    pub(crate) fn check_norm(row: &[f64]) -> Result<(), ScaleError> {
-        let norm = rounding::norm(row).get();
-        if norm <= NORM_LIMIT { Ok(()) } else { Err(ScaleError::NormTooLarge { norm, limit: NORM_LIMIT }) }
+    pub(crate) fn check_norm(&self, row: &[f64]) -> Result<(), ScaleError> {
+        let (norm, limit) = (rounding::norm(row).get(), self.scale.norm_limit());
+        if norm <= limit { Ok(()) } else { Err(ScaleError::NormTooLarge { norm, limit }) }
     }
 }
 

@@ -364,7 +364,8 @@ impl EngineError {
             Self::LastOfClass { .. } => Some("train a new model without that class"),
             Self::LastRow { .. } => Some("delete the whole model directory instead"),
             Self::Encode(EncodeError::Scale { .. }) => Some(
-                "train with --scale unit (every row to norm 1) or --scale clip:R (divide by R, shorten longer rows)",
+                "train with --scale unit (every row to norm 1), clip:R (divide by R, shorten longer rows) or within:R (a larger \
+                 limit)",
             ),
             Self::Read(ReadError::NotANumber { .. }) => Some(
                 "text columns are read through a schema (`efface schema DATA --out schema.toml`); a column that is no \

@@ -110,8 +110,8 @@ pub(crate) struct RowArgs {
     /// Append a constant 1 to every row.
     #[arg(long)]
     pub(crate) intercept: bool,
-    /// unit: every row to norm 1; clip:R: divide by R, shorten longer rows; none: rows must have norm at most 1.
-    #[arg(long, default_value_t = Scale::Unit, value_name = "unit|clip:R|none")]
+    /// unit: every row to norm 1; clip:R: divide by R, shorten longer rows; within:R: as they are, norms at most R; none: within:1.
+    #[arg(long, default_value_t = Scale::Unit, value_name = "unit|clip:R|within:R|none")]
     pub(crate) scale: Scale,
 }
 

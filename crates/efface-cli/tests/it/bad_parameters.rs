@@ -74,6 +74,7 @@ fn arguments_that_make_no_sense_end_with_code_2() {
         ("train two.csv --label y --out model --scale clip:0", "clip:R"),
         ("train two.csv --label y --out model --scale clip:NaN", "clip:R"),
         ("train two.csv --label y --out model --scale metric", "clip:R"),
+        ("train two.csv --label y --out model --scale within:0", "within:R"),
         ("train two.csv --label y --out model --extractor-epsilon 1", "--extractor-delta"),
         ("remove model", "--id"),
         ("remove model --id u1 --subject p1", "--subject"),

@@ -197,7 +197,8 @@ fn every_bound_certifies_a_removal() {
 
 #[test]
 fn rows_are_scaled_as_asked() {
-    for (scale, intercept) in [("unit", ""), ("unit", "--intercept"), ("clip:2.5", ""), ("none", "--intercept")] {
+    let scales = [("unit", ""), ("unit", "--intercept"), ("clip:2.5", ""), ("none", "--intercept"), ("within:0.5", "")];
+    for (scale, intercept) in scales {
         let sandbox = Sandbox::new();
         let shortened = |text: &str| text.replace(",0.", ",0.0").replace(",-0.", ",-0.0");
         sandbox.write("rows.csv", shortened(&two_classes(40)));

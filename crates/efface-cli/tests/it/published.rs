@@ -9,8 +9,10 @@ fn by_hand(model: &Value, row: [f64; 3]) -> (String, Option<f64>) {
     let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
     let divisor = match model["scale"].as_str().expect("text") {
         "unit" => norm,
-        "none" => 1.0,
-        clip => clip.strip_prefix("clip:").expect("clip:R").parse::<f64>().expect("a number").max(norm),
+        scale => match scale.strip_prefix("clip:") {
+            Some(radius) => radius.parse::<f64>().expect("a number").max(norm),
+            None => 1.0,
+        },
     };
     let score = |weights: &Value, intercept: &Value| {
         let weights = weights.as_array().expect("a list").iter().map(|w| w.as_f64().expect("a number"));
@@ -76,7 +78,7 @@ fn three_classes_are_predicted_by_hand() {
 
 #[test]
 fn numbers_are_predicted_by_hand() {
-    for train in ["--loss squared", "--loss squared --intercept --scale clip:1.5"] {
+    for train in ["--loss squared", "--loss squared --intercept --scale clip:1.5", "--loss squared --scale within:4"] {
         check(&table(0..40, target), train);
     }
 }
@@ -98,7 +100,7 @@ fn a_published_model_that_was_edited_to_nonsense_is_refused() {
         ("\"a\",", "", "do not fit"),
         ("logistic", "squared", "do not fit"),
         ("logistic", "hinge", "do not fit"),
-        ("\"unit\"", "\"metric\"", "scale must be `unit`, `none` or `clip:R`"),
+        ("\"unit\"", "\"metric\"", "scale must be `unit`, `clip:R`, `within:R` or `none`"),
         ("\"unit\"", "\"clip:-1\"", "scale must be"),
         ("efface-model-1", "efface-model-9", "format `efface-model-9` is unknown"),
         ("\"intercept\": 0.0", "\"intercept\": 5.0", "do not fit"),

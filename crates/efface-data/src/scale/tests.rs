@@ -17,18 +17,23 @@ fn norm(row: &[f64]) -> f64 {
 
 #[test]
 fn scales_are_spelled_as_on_the_command_line() {
-    for text in ["unit", "none", "clip:2.5", "clip:0.001"] {
+    for text in ["unit", "none", "clip:2.5", "clip:0.001", "within:1024", "within:0.5"] {
         let scale: Scale = text.parse().expect("valid");
         assert_eq!(scale.to_string(), text);
         let json = serde_json::to_string(&scale).expect("serializable");
         assert_eq!(json, format!("\"{text}\""));
         assert_eq!(serde_json::from_str::<Scale>(&json).expect("readable"), scale);
     }
-    for text in ["", "Unit", "clip", "clip:", "clip:0", "clip:-1", "clip:nan", "clip:inf", "clip:x", "l2"] {
+    let texts =
+        ["", "Unit", "unit:1", "none:1", "clip", "clip:", "clip:0", "clip:-1", "clip:nan", "clip:inf", "clip:x", "l2"];
+    let radii = ["within", "within:", "within:0", "within:-1", "within:NaN", "within:inf", "within:1e309", "within:x"];
+    for text in texts.into_iter().chain(radii) {
         let error = text.parse::<Scale>().expect_err("must be refused").to_string();
         assert!(error.ends_with(&format!("got `{text}`")), "{error}");
     }
     assert!(serde_json::from_str::<Scale>("\"clip:-3\"").is_err());
+    assert!(serde_json::from_str::<Scale>("\"within:-3\"").is_err());
+    assert!(Scale::within(f64::MAX).is_err(), "its limit is beyond the range of doubles");
 }
 
 #[test]
@@ -57,12 +62,29 @@ fn clipping_divides_by_the_radius_and_shortens_what_is_longer() {
 
 #[test]
 fn the_norm_limit_is_one_and_a_millionth() {
-    assert!(RowTransform::check_norm(&[0.6, 0.8]).is_ok());
-    assert!(RowTransform::check_norm(&[1.000_000_9]).is_ok());
-    let error = RowTransform::check_norm(&[1.1]).expect_err("too long").to_string();
+    let check = |row: &[f64]| RowTransform { scale: Scale::None, intercept: false }.check_norm(row);
+    assert!(check(&[0.6, 0.8]).is_ok());
+    assert!(check(&[1.000_000_9]).is_ok());
+    let error = check(&[1.1]).expect_err("too long").to_string();
     assert!(error.starts_with("row norm is 1.1") && error.ends_with("the limit is 1.000001"), "{error}");
-    assert!(RowTransform::check_norm(&[f64::NAN]).is_err());
-    assert!(RowTransform::check_norm(&[1e300]).is_err());
+    assert!(check(&[f64::NAN]).is_err());
+    assert!(check(&[1e300]).is_err());
+}
+
+#[test]
+fn rows_within_a_radius_are_taken_as_they_are_and_longer_ones_named() {
+    let scale = Scale::within(4.0).expect("valid");
+    let row = [2.4, -3.2, 0.0];
+    assert_eq!(scaled(scale, &row), row);
+    let check = |row: &[f64]| RowTransform { scale, intercept: true }.check_norm(row);
+    assert!(check(&row).is_ok() && check(&[4.000_003]).is_ok());
+    let error = check(&[3.0, 4.0]).expect_err("too long");
+    assert!(matches!(error, ScaleError::NormTooLarge { norm, limit } if norm >= 5.0 && limit == 4.0 * 1.000_001));
+    assert!(error.to_string().ends_with("the limit is 4.000004"), "{error}");
+    assert!(check(&[f64::NAN]).is_err() && check(&[1e300]).is_err());
+    // Squares beyond the range of doubles: the norm is rounded up to infinity, and no limit is.
+    let huge = RowTransform { scale: Scale::within(1e308).expect("valid"), intercept: false };
+    assert!(huge.check_norm(&[1e307]).is_err());
 }
 
 #[test]
@@ -70,6 +92,9 @@ fn the_bound_covers_the_intercept() {
     let bound = |intercept| RowTransform { scale: Scale::Unit, intercept }.row_norm_bound().get();
     assert_eq!(bound(false), 1.000_001);
     assert!(bound(true) >= (1.000_001_f64.powi(2) + 1.0).sqrt() && bound(true) < 1.414_215);
+    let within = |intercept| RowTransform { scale: Scale::Within { radius: 8.0 }, intercept }.row_norm_bound().get();
+    assert_eq!(within(false), 8.0 * 1.000_001);
+    assert!(within(true) >= (8.000_008_f64.powi(2) + 1.0).sqrt() && within(true) < 8.062_267);
 }
 
 #[test]
@@ -88,10 +113,11 @@ proptest! {
     #[test]
     fn scaled_rows_pass_the_check_after_rounding(row in any_row(), radius in 1e-3..1e3_f64) {
         for scale in [Scale::Unit, Scale::Clip { radius }] {
+            let transform = RowTransform { scale, intercept: false };
             let double = scaled(scale, &row);
-            prop_assert!(RowTransform::check_norm(&double).is_ok());
+            prop_assert!(transform.check_norm(&double).is_ok());
             let single: Vec<f64> = double.iter().map(|x| f64::from(*x as f32)).collect();
-            prop_assert!(RowTransform::check_norm(&single).is_ok());
+            prop_assert!(transform.check_norm(&single).is_ok());
         }
     }
 

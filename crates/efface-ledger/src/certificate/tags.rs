@@ -9,7 +9,7 @@ pub const LOSSES: [&str; 2] = ["logistic", "squared"];
 /// Laws of the noise.
 pub const LAWS: [&str; 2] = ["gaussian", "gamma"];
 
-/// How rows are scaled; `clip:` with a radius is another one.
+/// How rows are scaled; `clip:` and `within:` with a radius are two more.
 pub const SCALES: [&str; 2] = ["unit", "none"];
 
 /// What bounds rest on.

@@ -30,10 +30,11 @@ pub(super) fn known(c: &ReleaseCertificate) -> Check {
     }
 }
 
-/// How rows are scaled: a tag, or `clip:` and a radius.
+/// How rows are scaled: a tag, or `clip:` or `within:` and a radius.
 fn scale(scale: &str) -> Option<String> {
     let is_radius = |text: &str| text.parse::<f64>().is_ok_and(|radius| radius > 0.0 && radius.is_finite());
-    let known = tags::SCALES.contains(&scale) || scale.strip_prefix("clip:").is_some_and(is_radius);
+    let radius = scale.strip_prefix("clip:").or_else(|| scale.strip_prefix("within:"));
+    let known = tags::SCALES.contains(&scale) || radius.is_some_and(is_radius);
     (!known).then(|| format!("scale `{scale}` is not known to this version"))
 }
 

@@ -198,12 +198,13 @@ fn predictable_noise_certifies_nothing() {
 #[test]
 fn an_unknown_word_in_any_field_is_unsupported() {
     type Edit = fn(&mut ReleaseCertificate);
-    let edits: [(&str, Edit); 13] = [
+    let edits: [(&str, Edit); 14] = [
         ("mechanism", |c| c.mechanism = "other".into()),
         ("loss", |c| c.loss = "other".into()),
         ("law", |c| c.law = "other".into()),
         ("scale", |c| c.scale = "other".into()),
         ("scale", |c| c.scale = "clip:-1".into()),
+        ("scale", |c| c.scale = "within:0".into()),
         ("rung", |c| c.rung = "other".into()),
         ("gamma", |c| c.gamma = "other".into()),
         ("budget", |c| c.budget = Some("other".into())),
@@ -221,6 +222,14 @@ fn an_unknown_word_in_any_field_is_unsupported() {
             assert!(message.starts_with(field) && message.ends_with("is not known to this version"), "{message}");
             assert_eq!(verification.verdict, Verdict::Unsupported);
         }
+    }
+}
+
+#[test]
+fn every_way_to_scale_rows_is_known() {
+    for scale in ["unit", "none", "clip:0.5", "within:1024"] {
+        let verification = check(&release_of(Kind::Gaussian, |c| c.scale = scale.into()));
+        assert!(verification.is_valid(), "{scale}: {verification:?}");
     }
 }
 
