@@ -101,7 +101,9 @@ impl Draw {
             let row_weight = match (self.weighted, index) {
                 (false, _) => 1.0,
                 (true, index) if index % 13 == 5 => 0.0,
-                (true, _) => 10f64.powf(rng.random_range(-3.0..3.0)),
+                // Sums above and below the number of rows: bounds go both ways.
+                (true, _) if self.seed % 2 == 0 => 10f64.powf(rng.random_range(-3.0..3.0)),
+                (true, _) => 10f64.powf(rng.random_range(-5.0..-1.0)),
             };
             if index < self.n_rows {
                 store.push(&row, label);
