@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use efface_core::rounding::UpperBound;
+use efface_core::rows::round_row_weight;
 use zeroize::Zeroize;
 
 use crate::error::{AppendError, EncodeError, ScaleError};
@@ -30,6 +31,7 @@ pub struct EncodedRows {
     pub(crate) labels: Vec<f64>,
     pub(crate) ids: Vec<RowId>,
     pub(crate) subjects: Option<Vec<RowId>>,
+    pub(crate) row_weights: Option<Vec<f64>>,
     pub(crate) row_norm_bound: UpperBound,
 }
 
@@ -59,6 +61,11 @@ impl EncodedRows {
         self.subjects.as_deref()
     }
 
+    /// What each row weighs, one per row; `None`: every row counts once.
+    pub fn row_weights(&self) -> Option<&[f64]> {
+        self.row_weights.as_deref()
+    }
+
     /// A number per row that depends on its id and on `salt` only, by which rules choose rows.
     pub fn selectors(&self, salt: &[u8; 32]) -> Vec<u64> {
         self.ids.iter().map(|id| id.selector(salt)).collect()
@@ -71,6 +78,20 @@ impl EncodedRows {
         }
         self.labels.zeroize();
         self.labels = labels;
+        Ok(self)
+    }
+
+    /// The same rows, of which row i counts `row_weights[i]` times: rounded to the weights that rows can have, which are
+    /// from 0 to [`MOST_ROW_WEIGHT`](efface_core::rows::MOST_ROW_WEIGHT).
+    pub fn with_row_weights(mut self, mut row_weights: Vec<f64>) -> Result<Self, AppendError> {
+        if row_weights.len() != self.n_rows() {
+            return Err(AppendError::Count { what: "row weights", found: row_weights.len(), expected: self.n_rows() });
+        }
+        for (row, weight) in row_weights.iter_mut().enumerate() {
+            *weight = round_row_weight(*weight).ok_or(AppendError::RowWeight { row, value: *weight })?;
+        }
+        self.row_weights.zeroize();
+        self.row_weights = Some(row_weights);
         Ok(self)
     }
 
@@ -90,6 +111,9 @@ impl EncodedRows {
         retain(&mut self.ids, kept);
         if let Some(subjects) = &mut self.subjects {
             retain(subjects, kept);
+        }
+        if let Some(row_weights) = &mut self.row_weights {
+            retain(row_weights, kept);
         }
         n_gone
     }
@@ -111,6 +135,7 @@ impl Drop for EncodedRows {
         self.labels.zeroize();
         self.ids.zeroize();
         self.subjects.zeroize();
+        self.row_weights.zeroize();
     }
 }
 
@@ -164,6 +189,7 @@ pub fn encode_table(
         labels,
         ids: ids.unwrap_or_default(),
         subjects,
+        row_weights: None,
         row_norm_bound: transform.row_norm_bound(),
     })
 }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{BLOCK_ROWS, RowBlock, RowStore, StoreError, UNIT_WEIGHTS};
+use efface_core::rows::{BLOCK_ROWS, RowBlock, RowStore, StoreError, UNIT_WEIGHTS, WeightSum};
 use zeroize::Zeroize;
 
 use crate::encode::{EncodedRows, FeatureOrder, encode_table};
@@ -24,8 +24,12 @@ pub struct MemoryRows {
     features: FeatureValues,
     labels: Vec<f64>,
     selectors: Vec<u64>,
+    /// `None`: every row counts once.
+    row_weights: Option<Vec<f64>>,
     present: Vec<bool>,
     n_present: usize,
+    /// What the rows present weigh.
+    weight_sum: WeightSum,
     /// Rows present per label, for labels that can be the index of a class.
     label_counts: Vec<usize>,
 }
@@ -50,18 +54,24 @@ impl MemoryRows {
         let empty = FeatureValues::empty(rows.precision());
         let features = std::mem::replace(&mut rows.features, empty);
         let labels = std::mem::take(&mut rows.labels);
-        Self::new(rows.dim, rows.row_norm_bound, features, labels, selectors)
+        let row_weights = rows.row_weights.take();
+        Self::new(rows.dim, rows.row_norm_bound, features, labels, selectors, row_weights)
     }
 
-    /// Rows of `dim` values each, with one label and one selector each.
+    /// Rows of `dim` values each, with one label and one selector each, and one weight each if they have any.
     pub(crate) fn new(
         dim: usize,
         row_norm_bound: UpperBound,
         features: FeatureValues,
         labels: Vec<f64>,
         selectors: Vec<u64>,
+        row_weights: Option<Vec<f64>>,
     ) -> Self {
         let n_present = labels.len();
+        let weight_sum = match &row_weights {
+            None => WeightSum::of_rows(n_present),
+            Some(weights) => weights.iter().map(|weight| WeightSum::of_row(*weight)).sum(),
+        };
         let present = vec![true; n_present];
         let mut label_counts = Vec::new();
         for class in labels.iter().filter_map(|label| counted_class(*label)) {
@@ -70,7 +80,18 @@ impl MemoryRows {
             }
             label_counts[class] += 1;
         }
-        Self { dim, row_norm_bound, features, labels, selectors, present, n_present, label_counts }
+        Self {
+            dim,
+            row_norm_bound,
+            features,
+            labels,
+            selectors,
+            row_weights,
+            present,
+            n_present,
+            weight_sum,
+            label_counts,
+        }
     }
 
     /// Number of positions, those of removed rows included.
@@ -98,6 +119,11 @@ impl MemoryRows {
         self.is_present(position).then(|| self.labels[position])
     }
 
+    /// What the row at a position weighs.
+    pub fn row_weight(&self, position: usize) -> Option<f64> {
+        self.is_present(position).then(|| self.row_weights.as_ref().map_or(1.0, |weights| weights[position]))
+    }
+
     /// The features of the row at a position, as doubles.
     pub fn row(&self, position: usize) -> Option<Vec<f64>> {
         self.is_present(position).then(|| {
@@ -116,11 +142,13 @@ impl MemoryRows {
         }
         let labels = positions.iter().map(|position| self.labels[*position]).collect();
         let selectors = positions.iter().map(|position| self.selectors[*position]).collect();
-        Ok(Self::new(self.dim, self.row_norm_bound, features, labels, selectors))
+        let weights_of = |weights: &Vec<f64>| positions.iter().map(|position| weights[*position]).collect();
+        let row_weights = self.row_weights.as_ref().map(weights_of);
+        Ok(Self::new(self.dim, self.row_norm_bound, features, labels, selectors, row_weights))
     }
 
-    /// Removes the rows at these positions: features, labels and selectors are overwritten. On an error nothing is
-    /// removed.
+    /// Removes the rows at these positions: features, labels, selectors and weights are overwritten. On an error nothing
+    /// is removed.
     pub fn remove(&mut self, positions: &[usize]) -> Result<(), LookupError> {
         self.check_present(positions)?;
         for &position in positions {
@@ -129,6 +157,11 @@ impl MemoryRows {
             }
             self.features.zeroize_range(position * self.dim..(position + 1) * self.dim);
             self.labels[position].zeroize();
+            let weight = match &mut self.row_weights {
+                None => 1.0,
+                Some(weights) => std::mem::take(&mut weights[position]),
+            };
+            self.weight_sum = self.weight_sum.without(WeightSum::of_row(weight));
             self.selectors[position].zeroize();
             self.present[position] = false;
         }
@@ -155,6 +188,7 @@ impl MemoryRows {
         self.features.memory_bytes()
             + self.labels.capacity() * size_of::<f64>()
             + self.selectors.capacity() * size_of::<u64>()
+            + self.row_weights.as_ref().map_or(0, Vec::capacity) * size_of::<f64>()
             + self.present.capacity()
     }
 }
@@ -171,6 +205,10 @@ impl RowStore for MemoryRows {
 
     fn n_rows(&self) -> usize {
         self.n_present
+    }
+
+    fn weight_sum(&self) -> WeightSum {
+        self.weight_sum
     }
 
     fn row_norm_bound(&self) -> UpperBound {
@@ -191,7 +229,10 @@ impl RowStore for MemoryRows {
             features: self.features.slice(rows.start * self.dim..rows.end * self.dim),
             labels: &self.labels[rows.clone()],
             selectors: &self.selectors[rows.clone()],
-            row_weights: &UNIT_WEIGHTS[..rows.len()],
+            row_weights: match &self.row_weights {
+                None => &UNIT_WEIGHTS[..rows.len()],
+                Some(weights) => &weights[rows.clone()],
+            },
             present: &self.present[rows],
         });
         Ok(())
@@ -212,5 +253,6 @@ impl Drop for MemoryRows {
         self.features.zeroize();
         self.labels.zeroize();
         self.selectors.zeroize();
+        self.row_weights.zeroize();
     }
 }

@@ -114,7 +114,8 @@ impl RowsFile {
     ) -> Result<EncodedRows, RowsFileError> {
         let features = FeatureValues::with_capacity(self.precision, selectors.len() * self.dim);
         let labels = Vec::with_capacity(selectors.len());
-        let mut rows = EncodedRows { dim: self.dim, features, labels, ids: Vec::new(), subjects: None, row_norm_bound };
+        let (ids, subjects, row_weights) = (Vec::new(), None, None);
+        let mut rows = EncodedRows { dim: self.dim, features, labels, ids, subjects, row_weights, row_norm_bound };
         let records = records.chunks_exact_mut(self.record_bytes());
         for ((position, record), selector) in (first..).zip(records).zip(selectors) {
             if selector.is_none() {

@@ -290,7 +290,7 @@ fn open_rows(
         gone.extend(added.clone());
     }
     let bound = settings.transform.row_norm_bound();
-    let mut rows = StoredRows::open(&path.join(ROWS), bound, memory_bytes, head.n_positions, gone)?;
+    let mut rows = StoredRows::open(&path.join(ROWS), bound, memory_bytes, head.n_positions, gone, None)?;
     let expected = (settings.transform.model_dim(settings.features.len()), settings.precision);
     if (rows.dim(), rows.precision()) != expected {
         let reason = format!("{}, expected {} values in {}", rows.layout(), expected.0, expected.1);

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use efface_core::rows::MOST_ROW_WEIGHT;
+
 use crate::id::{IdKind, RowId};
 use crate::values::Precision;
 
@@ -16,10 +18,10 @@ pub enum AppendError {
         /// The id.
         id: RowId,
     },
-    /// Not one label or selector per row.
+    /// Not one label, selector or weight per row.
     #[error("{found} {what} for {expected} rows")]
     Count {
-        /// Labels or selectors.
+        /// Labels, selectors or row weights.
         what: &'static str,
         /// How many of them.
         found: usize,
@@ -41,6 +43,22 @@ pub enum AppendError {
         found: Precision,
         /// Precision of the store.
         expected: Precision,
+    },
+    /// A weight that no row can have.
+    #[error("row weights must be from 0 to {MOST_ROW_WEIGHT}, got `{value}` for row {row}")]
+    RowWeight {
+        /// The row, counted from 0 among those that come.
+        row: usize,
+        /// Its weight.
+        value: f64,
+    },
+    /// A row does not count once, and the store keeps no weights.
+    #[error("row {row} weighs {value}, and every row of the store counts once")]
+    Unweighted {
+        /// The row, counted from 0 among those that come.
+        row: usize,
+        /// Its weight.
+        value: f64,
     },
     /// The rows may be longer than the store promises.
     #[error("row norms are bounded by {found}, the store promises {limit}")]
@@ -111,13 +129,13 @@ pub enum RowsFileError {
         reason: &'static str,
     },
     /// Written by a version that this one does not know.
-    #[error("{}: version {found} of the rows format is unknown; this program reads version {known}", file.display())]
+    #[error("{}: version {found} of the rows format is unknown; this program reads versions up to {known}", file.display())]
     UnknownVersion {
         /// The file.
         file: PathBuf,
         /// Version of the file.
         found: u32,
-        /// The version that is known.
+        /// The newest version that is known.
         known: u32,
     },
     /// File and store disagree about the shape of a row.

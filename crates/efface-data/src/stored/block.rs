@@ -5,7 +5,7 @@ use std::fmt;
 use efface_core::rows::{RowBlock, UNIT_WEIGHTS};
 use zeroize::Zeroize;
 
-use super::checksum;
+use super::checksum::Record;
 use super::gone::Gone;
 use super::layout::{Geometry, Run};
 use super::segment::Segment;
@@ -20,7 +20,9 @@ pub(super) struct Block {
     n_rows: usize,
     /// At least `n_rows × dim` values.
     features: FeatureValues,
-    /// Labels, selectors and checksums, as they stand in front of the features.
+    /// Numbers of 8 bytes per row in front of the checksums: two, or three with weights.
+    columns: usize,
+    /// Labels, selectors, weights if there are any, and checksums, as they stand in front of the features.
     leading: Vec<u64>,
     /// One per row of a full block.
     present: Vec<bool>,
@@ -34,6 +36,7 @@ impl Block {
             full_rows: geometry.block_rows(),
             n_rows: 0,
             features: FeatureValues::empty(geometry.layout().precision),
+            columns: geometry.columns(),
             leading: vec![0; (geometry.leading_bytes() / 8) as usize],
             present: vec![false; geometry.block_rows()],
         }
@@ -80,9 +83,11 @@ impl Block {
     /// Overwrites a row: from now on it takes no part in a sum.
     pub(super) fn erase(&mut self, row: usize) {
         self.features.zeroize_range(row * self.dim..(row + 1) * self.dim);
-        self.leading[row].zeroize();
-        self.leading[self.full_rows + row].zeroize();
-        let checksums: &mut [u32] = bytemuck::cast_slice_mut(&mut self.leading[2 * self.full_rows..]);
+        let checksums_at = self.checksums_at();
+        for column in self.leading[..checksums_at].chunks_exact_mut(self.full_rows) {
+            column[row].zeroize();
+        }
+        let checksums: &mut [u32] = bytemuck::cast_slice_mut(&mut self.leading[checksums_at..]);
         checksums[row].zeroize();
         self.present[row] = false;
     }
@@ -95,7 +100,7 @@ impl Block {
             labels: &self.labels()[..n],
             selectors: &self.selectors()[..n],
             present: &self.present[..n],
-            row_weights: &UNIT_WEIGHTS[..n],
+            row_weights: &self.row_weights().unwrap_or(&UNIT_WEIGHTS)[..n],
         }
     }
 
@@ -107,10 +112,25 @@ impl Block {
         &self.leading[self.full_rows..2 * self.full_rows]
     }
 
+    fn row_weights(&self) -> Option<&[f64]> {
+        (self.columns == 3).then(|| bytemuck::cast_slice(&self.leading[2 * self.full_rows..3 * self.full_rows]))
+    }
+
+    /// Where the checksums begin.
+    fn checksums_at(&self) -> usize {
+        self.columns * self.full_rows
+    }
+
     fn checksum_matches(&self, row: usize, position: usize) -> bool {
-        let written: &[u32] = bytemuck::cast_slice(&self.leading[2 * self.full_rows..]);
-        let features = self.features.bytes(row * self.dim..(row + 1) * self.dim);
-        written[row] == checksum::of_record(position, self.labels()[row], self.selectors()[row], features)
+        let written: &[u32] = bytemuck::cast_slice(&self.leading[self.checksums_at()..]);
+        let record = Record {
+            position,
+            label: self.labels()[row],
+            selector: self.selectors()[row],
+            row_weight: self.row_weights().map(|weights| weights[row]),
+            features: self.features.bytes(row * self.dim..(row + 1) * self.dim),
+        };
+        written[row] == record.checksum()
     }
 }
 

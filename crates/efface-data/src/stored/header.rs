@@ -16,10 +16,11 @@ pub(super) struct Header {
 
 impl Header {
     pub(super) fn to_bytes(self) -> [u8; FIELD_BYTES] {
-        let RowLayout { dim, precision, block_rows, segment_blocks } = self.layout;
+        let RowLayout { dim, precision, block_rows, segment_blocks, weighted } = self.layout;
+        let version = if weighted { WEIGHTED_VERSION } else { VERSION };
         let mut bytes = [0; FIELD_BYTES];
         bytes[..8].copy_from_slice(MAGIC);
-        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[8..12].copy_from_slice(&version.to_le_bytes());
         bytes[12..16].copy_from_slice(&(precision.bytes() as u32).to_le_bytes());
         let numbers = [dim as u64, block_rows as u64, segment_blocks as u64, self.segment, self.epoch];
         for (field, number) in bytes[16..].chunks_exact_mut(8).zip(numbers) {
@@ -38,9 +39,11 @@ impl Header {
         }
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let number = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
-        if word(8) != VERSION {
-            return Err(RowsFileError::UnknownVersion { file: file.into(), found: word(8), known: VERSION });
-        }
+        let weighted = match word(8) {
+            VERSION => false,
+            WEIGHTED_VERSION => true,
+            found => return Err(RowsFileError::UnknownVersion { file: file.into(), found, known: WEIGHTED_VERSION }),
+        };
         if word(CHECKSUM_AT) != crc32fast::hash(&bytes[..CHECKSUM_AT]) {
             return Err(bad("the checksum of its header does not match"));
         }
@@ -50,13 +53,17 @@ impl Header {
             _ => return Err(bad("values have neither 4 nor 8 bytes")),
         };
         let count = |at| usize::try_from(number(at)).map_err(|_| bad("a count is too large for this machine"));
-        let layout = RowLayout { dim: count(16)?, precision, block_rows: count(24)?, segment_blocks: count(32)? };
+        let (dim, block_rows, segment_blocks) = (count(16)?, count(24)?, count(32)?);
+        let layout = RowLayout { dim, precision, block_rows, segment_blocks, weighted };
         Ok(Self { layout, segment: number(40), epoch: number(48) })
     }
 }
 
 const MAGIC: &[u8; 8] = b"EFFRSEG\0";
+/// Every row counts once.
 const VERSION: u32 = 1;
+/// Rows have weights.
+const WEIGHTED_VERSION: u32 = 2;
 /// Bytes of the header that say something; zeros follow up to the first block.
 pub(super) const FIELD_BYTES: usize = 64;
 const CHECKSUM_AT: usize = FIELD_BYTES - 4;
@@ -68,14 +75,18 @@ mod tests {
 
     #[test]
     fn a_header_is_read_back_and_every_flipped_bit_is_noticed() {
-        let layout = RowLayout { dim: 300, precision: Precision::F64, block_rows: 7, segment_blocks: 1 << 33 };
-        let header = Header { layout, segment: 5, epoch: u64::MAX - 1 };
-        let bytes = header.to_bytes();
-        assert_eq!(Header::parse(&bytes, Path::new("x")).expect("valid"), header);
-        for bit in 0..8 * FIELD_BYTES {
-            let mut bad = bytes;
-            bad[bit / 8] ^= 1 << (bit % 8);
-            assert!(Header::parse(&bad, Path::new("x")).is_err(), "bit {bit}");
+        let layout =
+            RowLayout { dim: 300, precision: Precision::F64, block_rows: 7, segment_blocks: 1 << 33, weighted: false };
+        for (weighted, version) in [(false, 1), (true, 2)] {
+            let header = Header { layout: RowLayout { weighted, ..layout }, segment: 5, epoch: u64::MAX - 1 };
+            let bytes = header.to_bytes();
+            assert_eq!(bytes[8..12], [version, 0, 0, 0]);
+            assert_eq!(Header::parse(&bytes, Path::new("x")).expect("valid"), header);
+            for bit in 0..8 * FIELD_BYTES {
+                let mut bad = bytes;
+                bad[bit / 8] ^= 1 << (bit % 8);
+                assert!(Header::parse(&bad, Path::new("x")).is_err(), "bit {bit}");
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where a row lies: from a position to a segment and the offsets of its four places in it. Arithmetic only.
+//! Where a row lies: from a position to a segment and the offsets of its places in it. Arithmetic only.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,23 +19,39 @@ pub struct RowLayout {
     pub block_rows: usize,
     /// Blocks per segment, at least 1.
     pub segment_blocks: usize,
+    /// Whether each row has a weight; without, every row counts once.
+    pub weighted: bool,
 }
 
 impl RowLayout {
-    /// Full blocks, as many in a segment as fit 256 MiB.
+    /// Full blocks, as many in a segment as fit 256 MiB, of rows that count once each.
     pub fn new(dim: usize, precision: Precision) -> Self {
-        let block_bytes =
-            (BLOCK_ROWS as u64).saturating_mul((dim as u64).saturating_mul(precision.bytes() as u64) + 20);
-        let segment_blocks = (SEGMENT_BYTES / block_bytes).max(1) as usize;
-        Self { dim, precision, block_rows: BLOCK_ROWS, segment_blocks }
+        Self { dim, precision, block_rows: BLOCK_ROWS, segment_blocks: 0, weighted: false }.with_full_segments()
+    }
+
+    /// The same for rows that have weights.
+    pub fn weighted(dim: usize, precision: Precision) -> Self {
+        Self { dim, precision, block_rows: BLOCK_ROWS, segment_blocks: 0, weighted: true }.with_full_segments()
+    }
+
+    fn with_full_segments(self) -> Self {
+        let row_bytes = (self.dim as u64).saturating_mul(self.precision.bytes() as u64);
+        let block_bytes = (self.block_rows as u64).saturating_mul(row_bytes.saturating_add(self.record_bytes()));
+        Self { segment_blocks: (SEGMENT_BYTES / block_bytes).max(1) as usize, ..self }
+    }
+
+    /// Bytes of a row beside its features: label, selector, weight if it has one, and checksum.
+    fn record_bytes(&self) -> u64 {
+        8 + 8 + if self.weighted { 8 } else { 0 } + 4
     }
 }
 
 /// Reads as ``rows of 6 values in f64, blocks of 256, 85 blocks per segment``.
 impl fmt::Display for RowLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { dim, precision, block_rows, segment_blocks } = self;
-        write!(f, "rows of {dim} values in {precision}, blocks of {block_rows}, {segment_blocks} blocks per segment")
+        let Self { dim, precision, block_rows, segment_blocks, weighted } = self;
+        let rows = if *weighted { "weighted rows" } else { "rows" };
+        write!(f, "{rows} of {dim} values in {precision}, blocks of {block_rows}, {segment_blocks} blocks per segment")
     }
 }
 
@@ -52,9 +68,11 @@ pub(super) struct Run {
     pub(super) segment: usize,
     /// Their positions.
     pub(super) positions: Range<usize>,
-    /// Where each of their four places begins in the segment.
+    /// Where each of their places begins in the segment.
     pub(super) labels_at: u64,
     pub(super) selectors_at: u64,
+    /// `None`: every row counts once.
+    pub(super) weights_at: Option<u64>,
     pub(super) checksums_at: u64,
     pub(super) features_at: u64,
 }
@@ -63,11 +81,18 @@ impl Run {
     pub(super) fn len(&self) -> usize {
         self.positions.len()
     }
+
+    /// Their places in front of the features: where each begins, and its bytes per row. Checksums come first, which are
+    /// zero for hardly any record but a purged one.
+    pub(super) fn leading(&self) -> impl Iterator<Item = (u64, usize)> {
+        let weights = self.weights_at.map(|at| (at, 8));
+        [(self.checksums_at, 4), (self.labels_at, 8), (self.selectors_at, 8)].into_iter().chain(weights)
+    }
 }
 
 impl Geometry {
     pub(super) fn new(layout: RowLayout) -> Result<Self, StoredRowsError> {
-        let RowLayout { dim, precision, block_rows, segment_blocks } = layout;
+        let RowLayout { dim, precision, block_rows, segment_blocks, .. } = layout;
         let out_of_range = |what, value: usize, limit| StoredRowsError::Layout { what, value: value as u64, limit };
         if !(1..=MAX_DIM).contains(&(dim as u64)) {
             return Err(out_of_range("values per row", dim, "1 to 2^32 - 1"));
@@ -76,7 +101,8 @@ impl Geometry {
             return Err(out_of_range("rows per block", block_rows, BLOCK_ROWS_RANGE));
         }
         let features = block_rows as u128 * dim as u128 * precision.bytes() as u128;
-        let segment = segment_blocks as u128 * (features + 8 + u128::from(RECORD_BYTES) * block_rows as u128 + 8);
+        let segment =
+            segment_blocks as u128 * (features + 8 + u128::from(layout.record_bytes()) * block_rows as u128 + 8);
         let fits_memory = usize::try_from(features).is_ok() && block_rows.checked_mul(segment_blocks).is_some();
         if segment_blocks == 0 || segment > MAX_SEGMENT_BYTES || !fits_memory {
             return Err(out_of_range(
@@ -111,7 +137,12 @@ impl Geometry {
 
     /// Bytes of a block in front of its features.
     pub(super) fn leading_bytes(&self) -> u64 {
-        (RECORD_BYTES * self.layout.block_rows as u64).next_multiple_of(8)
+        (self.layout.record_bytes() * self.layout.block_rows as u64).next_multiple_of(8)
+    }
+
+    /// Numbers of 8 bytes per row in front of the checksums of a block.
+    pub(super) fn columns(&self) -> usize {
+        2 + usize::from(self.layout.weighted)
     }
 
     pub(super) fn block_bytes(&self) -> u64 {
@@ -156,7 +187,8 @@ impl Geometry {
             positions,
             labels_at: block_at + 8 * row,
             selectors_at: block_at + 8 * (block_rows + row),
-            checksums_at: block_at + 16 * block_rows + 4 * row,
+            weights_at: self.layout.weighted.then(|| block_at + 8 * (2 * block_rows + row)),
+            checksums_at: block_at + 8 * self.columns() as u64 * block_rows + 4 * row,
             features_at: block_at + self.leading_bytes() + row * self.row_bytes(),
         }
     }
@@ -180,8 +212,6 @@ pub(super) fn consecutive(positions: &[usize]) -> impl Iterator<Item = Range<usi
 
 /// Bytes in front of the first block: a page, so that a header is never written together with a row.
 pub(super) const HEADER_BYTES: u64 = 4096;
-/// Label, selector and checksum of a row.
-const RECORD_BYTES: u64 = 8 + 8 + 4;
 const SEGMENT_BYTES: u64 = 256 << 20;
 const MAX_SEGMENT_BYTES: u128 = 1 << 62;
 const MAX_DIM: u64 = u32::MAX as u64;
@@ -192,7 +222,8 @@ const _: () = assert!(BLOCK_ROWS == 256, "the format and its message allow block
 mod tests {
     use super::*;
 
-    const SMALL: RowLayout = RowLayout { dim: 3, precision: Precision::F32, block_rows: 7, segment_blocks: 2 };
+    const SMALL: RowLayout =
+        RowLayout { dim: 3, precision: Precision::F32, block_rows: 7, segment_blocks: 2, weighted: false };
 
     #[test]
     fn places_are_those_of_the_design_page() {
@@ -207,6 +238,19 @@ mod tests {
         assert_eq!(geometry.segment_bytes(0, 1), 4096 + 144 + 12);
         assert_eq!(geometry.segment_bytes(0, 100), 4096 + 232 + 144 + 84);
         assert_eq!(geometry.segment_bytes(1, 14), 4096);
+    }
+
+    #[test]
+    fn weights_lie_between_selectors_and_checksums() {
+        let geometry = Geometry::new(RowLayout { weighted: true, ..SMALL }).expect("valid");
+        // 7 × 28 = 196 bytes, padded to 200.
+        assert_eq!((geometry.leading_bytes(), geometry.block_bytes()), (200, 288));
+        let run = geometry.run(14 + 7 + 2..14 + 7 + 5);
+        let block_at = 4096 + 288;
+        assert_eq!((run.segment, run.labels_at, run.selectors_at), (1, block_at + 16, block_at + 56 + 16));
+        assert_eq!((run.weights_at, run.checksums_at), (Some(block_at + 112 + 16), block_at + 168 + 8));
+        assert_eq!(run.features_at, block_at + 200 + 24);
+        assert_eq!(run.leading().map(|(_, bytes)| bytes).sum::<usize>(), 28);
     }
 
     #[test]
@@ -225,6 +269,9 @@ mod tests {
         let bytes = Geometry::new(layout).expect("valid").block_bytes() * layout.segment_blocks as u64;
         assert!((255 << 20..=256 << 20).contains(&bytes), "{bytes}");
         assert_eq!(RowLayout::new(1 << 30, Precision::F64).segment_blocks, 1);
+        assert!(
+            RowLayout::weighted(3, Precision::F32).segment_blocks < RowLayout::new(3, Precision::F32).segment_blocks
+        );
     }
 
     #[test]

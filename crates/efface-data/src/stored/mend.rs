@@ -13,12 +13,14 @@ use crate::error::LookupError;
 impl StoredRows {
     /// Lets rows take part in sums that were opened as gone: they were written before a crash, and their step is about to
     /// be taken again.
-    pub fn admit(&mut self, positions: Range<usize>) -> Result<(), LookupError> {
+    pub fn admit(&mut self, positions: Range<usize>) -> Result<(), StoredRowsError> {
         if let Some(position) = positions.clone().find(|position| *position >= self.len || self.is_present(*position)) {
-            return Err(LookupError::NotPresent { position, len: self.len });
+            return Err(LookupError::NotPresent { position, len: self.len }.into());
         }
+        let arriving = self.weigh(std::iter::once(positions.clone()), |_| true)?;
         let blocks = positions.start / self.geometry.block_rows()..positions.end.div_ceil(self.geometry.block_rows());
         positions.for_each(|position| self.gone.remove(position));
+        self.weight_sum += arriving;
         // Where they were gone, copies in memory have zeros, and checksums have not been compared.
         self.cache.forget(blocks);
         Ok(())
@@ -57,7 +59,7 @@ impl StoredRows {
         Ok(())
     }
 
-    /// The positions among these whose record is zeros in all four places.
+    /// The positions among these whose record is zeros in all its places.
     fn zero_records(&self, positions: &[usize]) -> Result<Vec<usize>, StoredRowsError> {
         let mut zeros = Vec::new();
         let mut bytes = Zeroizing::new(Vec::new());
@@ -65,9 +67,7 @@ impl StoredRows {
             let segment = &self.segments[run.segment];
             let row_bytes = self.geometry.row_bytes() as usize;
             let mut is_zero = vec![true; run.len()];
-            let places =
-                [(run.checksums_at, 4), (run.labels_at, 8), (run.selectors_at, 8), (run.features_at, row_bytes)];
-            for (at, bytes_each) in places {
+            for (at, bytes_each) in run.leading().chain([(run.features_at, row_bytes)]) {
                 if !is_zero.contains(&true) {
                     break;
                 }

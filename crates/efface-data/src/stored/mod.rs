@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::RowStore;
+use efface_core::rows::{RowStore, WeightSum};
 
 use self::block::Block;
 use self::cache::BlockCache;
@@ -43,6 +43,8 @@ pub struct StoredRows {
     segments: Vec<Segment>,
     len: usize,
     gone: Gone,
+    /// What the rows present weigh, in a layout with weights.
+    weight_sum: WeightSum,
     cache: BlockCache,
     /// Whether a file was made or deleted that the folder on the disk may not know of.
     is_directory_unsynced: AtomicBool,
@@ -68,12 +70,16 @@ impl StoredRows {
 
     /// Opens the segments of a folder. `n_positions` of them count, and those in `gone` hold no row any more. Headers
     /// and sizes are checked, rows when they are read.
+    ///
+    /// `weight_sum` is what the rows present weigh, from whoever keeps it. `None`: the weights are read and added up; rows
+    /// that count once each need neither.
     pub fn open(
         directory: &Path,
         row_norm_bound: UpperBound,
         memory_bytes: u64,
         n_positions: usize,
         gone: impl IntoIterator<Item = usize>,
+        weight_sum: Option<WeightSum>,
     ) -> Result<Self, StoredRowsError> {
         refuse_big_endian()?;
         let first = Segment::open(directory, 0)?;
@@ -104,6 +110,10 @@ impl StoredRows {
             }
             store.gone.insert(position);
         }
+        store.weight_sum = match weight_sum {
+            Some(known) => known,
+            None => store.weigh(std::iter::once(0..n_positions), |position| store.is_present(position))?,
+        };
         Ok(store)
     }
 
@@ -121,6 +131,7 @@ impl StoredRows {
             segments,
             len: 0,
             gone: Gone::default(),
+            weight_sum: WeightSum::ZERO,
             cache: BlockCache::new(memory_bytes, Block::full_bytes(&geometry)),
             is_directory_unsynced: AtomicBool::new(true),
             is_tail_clean: true,

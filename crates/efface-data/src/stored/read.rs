@@ -1,11 +1,13 @@
 //! Reading rows back: blocks for sums, single rows for a batch, labels to count.
 
+use std::ops::Range;
+
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{RowBlock, RowStore, StoreError};
+use efface_core::rows::{RowBlock, RowStore, StoreError, WeightSum};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::block::Block;
-use super::checksum;
+use super::checksum::Record;
 use super::layout::{Run, consecutive};
 use super::{StoredRows, StoredRowsError};
 use crate::error::{LookupError, RowsFileError};
@@ -20,6 +22,10 @@ impl RowStore for StoredRows {
 
     fn n_rows(&self) -> usize {
         self.len - self.gone.len()
+    }
+
+    fn weight_sum(&self) -> WeightSum {
+        if self.layout().weighted { self.weight_sum } else { WeightSum::of_rows(self.n_rows()) }
     }
 
     fn row_norm_bound(&self) -> UpperBound {
@@ -40,13 +46,18 @@ impl StoredRows {
     pub fn batch(&self, positions: &[usize]) -> Result<MemoryRows, StoredRowsError> {
         self.check_present(positions)?;
         let n_rows = positions.len();
-        let mut features = FeatureValues::zeros(self.precision(), n_rows * self.dim());
-        let (mut labels, mut selectors) = (vec![0.0; n_rows], vec![0; n_rows]);
-        if let Err(error) = self.read_rows(positions, &mut features, &mut labels, &mut selectors) {
-            features.zeroize();
+        let mut batch = Batch {
+            features: FeatureValues::zeros(self.precision(), n_rows * self.dim()),
+            labels: vec![0.0; n_rows],
+            selectors: vec![0; n_rows],
+            row_weights: self.layout().weighted.then(|| vec![0.0; n_rows]),
+        };
+        if let Err(error) = self.read_rows(positions, &mut batch) {
+            batch.features.zeroize();
             return Err(error);
         }
-        Ok(MemoryRows::new(self.dim(), self.row_norm_bound, features, labels, selectors))
+        let Batch { features, labels, selectors, row_weights } = batch;
+        Ok(MemoryRows::new(self.dim(), self.row_norm_bound, features, labels, selectors, row_weights))
     }
 
     /// Reads what may be kept in memory now, and in this thread: right after rows have been read from a file, its
@@ -95,13 +106,8 @@ impl StoredRows {
     }
 
     /// Reads rows one after the other, consecutive ones together.
-    fn read_rows(
-        &self,
-        positions: &[usize],
-        features: &mut FeatureValues,
-        labels: &mut [f64],
-        selectors: &mut [u64],
-    ) -> Result<(), StoredRowsError> {
+    fn read_rows(&self, positions: &[usize], into: &mut Batch) -> Result<(), StoredRowsError> {
+        let Batch { features, labels, selectors, row_weights } = into;
         let dim = self.dim();
         let mut checksums = vec![0_u32; positions.len().min(self.geometry.block_rows())];
         let mut start = 0;
@@ -111,16 +117,48 @@ impl StoredRows {
             let segment = &self.segments[run.segment];
             segment.read(run.labels_at, bytemuck::cast_slice_mut(&mut labels[rows.clone()]))?;
             segment.read(run.selectors_at, bytemuck::cast_slice_mut(&mut selectors[rows.clone()]))?;
+            if let (Some(weights), Some(at)) = (row_weights.as_mut(), run.weights_at) {
+                segment.read(at, bytemuck::cast_slice_mut(&mut weights[rows.clone()]))?;
+            }
             segment.read(run.checksums_at, bytemuck::cast_slice_mut(&mut checksums[..run.len()]))?;
             segment.read(run.features_at, features.bytes_mut(rows.start * dim..rows.end * dim))?;
             for ((row, position), checksum) in rows.zip(run.positions).zip(&checksums) {
-                let values = features.bytes(row * dim..(row + 1) * dim);
-                if checksum::of_record(position, labels[row], selectors[row], values) != *checksum {
+                let record = Record {
+                    position,
+                    label: labels[row],
+                    selector: selectors[row],
+                    row_weight: row_weights.as_ref().map(|weights| weights[row]),
+                    features: features.bytes(row * dim..(row + 1) * dim),
+                };
+                if record.checksum() != *checksum {
                     return Err(RowsFileError::Checksum { file: segment.path().into(), position }.into());
                 }
             }
         }
         Ok(())
+    }
+
+    /// What those rows of some ranges weigh together for which `counts` is true. Takes a pass over their weights, not over
+    /// their features; checksums are not compared. Nothing in a layout without weights.
+    pub(super) fn weigh(
+        &self,
+        ranges: impl IntoIterator<Item = Range<usize>>,
+        counts: impl Fn(usize) -> bool,
+    ) -> Result<WeightSum, StoredRowsError> {
+        let mut sum = WeightSum::ZERO;
+        if !self.layout().weighted {
+            return Ok(sum);
+        }
+        let mut weights = Zeroizing::new(vec![0.0; self.geometry.block_rows()]);
+        for run in ranges.into_iter().flat_map(|range| self.geometry.runs(range)) {
+            let weights = &mut weights[..run.len()];
+            if let Some(at) = run.weights_at {
+                self.segments[run.segment].read(at, bytemuck::cast_slice_mut(weights))?;
+            }
+            let counting = run.positions.zip(weights).filter(|(position, _)| counts(*position));
+            sum += counting.map(|(_, weight)| WeightSum::of_row(*weight)).sum();
+        }
+        Ok(sum)
     }
 
     /// Calls `with` for position and label of each row present.
@@ -180,4 +218,12 @@ impl StoredRows {
         }
         Ok(self.geometry.run(positions))
     }
+}
+
+/// Rows that are being read one by one.
+struct Batch {
+    features: FeatureValues,
+    labels: Vec<f64>,
+    selectors: Vec<u64>,
+    row_weights: Option<Vec<f64>>,
 }

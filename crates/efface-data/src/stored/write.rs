@@ -9,10 +9,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use efface_core::rows::RowStore;
+use efface_core::rows::{RowStore, WeightSum};
 use zeroize::Zeroizing;
 
-use super::checksum;
+use super::checksum::{self, Record};
 use super::layout::{Run, consecutive};
 use super::segment::Segment;
 use super::{StoredRows, StoredRowsError};
@@ -27,11 +27,13 @@ impl StoredRows {
         self.check_append(rows, selectors)?;
         self.clean_tail(self.len)?;
         let added = self.len..self.len + rows.n_rows();
+        let row_weights = row_weights(rows);
         self.is_tail_clean = false;
         for run in self.geometry.runs(added.clone()) {
-            self.write_run(&run, rows, selectors, added.start)?;
+            self.write_run(&run, rows, selectors, &row_weights)?;
         }
         self.is_tail_clean = true;
+        self.weight_sum += row_weights.iter().map(|weight| WeightSum::of_row(*weight)).sum();
         // The block that was last until now has grown.
         let first_changed = added.start / self.geometry.block_rows();
         self.len = added.end;
@@ -81,6 +83,8 @@ impl StoredRows {
             return Err(StoredRowsError::TooShort { n_positions, len: self.len });
         }
         if n_positions < self.len {
+            let leaving = self.weigh(std::iter::once(n_positions..self.len), |position| self.is_present(position))?;
+            self.weight_sum = self.weight_sum.without(leaving);
             self.cache.forget(n_positions / self.geometry.block_rows()..self.n_blocks());
             self.cache.resize(self.geometry.n_blocks(n_positions));
             self.gone.truncate(n_positions);
@@ -92,8 +96,9 @@ impl StoredRows {
 
     /// Takes rows out of every sum from now on, and overwrites them in memory. The files are left as they are until
     /// [`purge`](Self::purge). On an error nothing is removed.
-    pub fn remove(&mut self, positions: &[usize]) -> Result<(), LookupError> {
+    pub fn remove(&mut self, positions: &[usize]) -> Result<(), StoredRowsError> {
         self.check_present(positions)?;
+        self.weight_sum = self.weight_sum.without(self.weigh(consecutive(positions), |_| true)?);
         for &position in positions {
             self.gone.insert(position);
             let block_rows = self.geometry.block_rows();
@@ -119,9 +124,9 @@ impl StoredRows {
         for run in consecutive(&sorted).flat_map(|range| self.geometry.runs(range)) {
             let (segment, n_rows) = (&mut self.segments[run.segment], run.len() as u64);
             segment.write_zeros(run.features_at, run.features_at + n_rows * row_bytes)?;
-            segment.write_zeros(run.labels_at, run.labels_at + 8 * n_rows)?;
-            segment.write_zeros(run.selectors_at, run.selectors_at + 8 * n_rows)?;
-            segment.write_zeros(run.checksums_at, run.checksums_at + 4 * n_rows)?;
+            for (at, bytes_each) in run.leading() {
+                segment.write_zeros(at, at + n_rows * bytes_each as u64)?;
+            }
         }
         self.sync()
     }
@@ -157,23 +162,37 @@ impl StoredRows {
         if found > limit {
             return Err(AppendError::NormBound { found, limit });
         }
+        if !self.layout().weighted
+            && let Some((row, value)) = row_weights(rows).iter().enumerate().find(|(_, weight)| **weight != 1.0)
+        {
+            return Err(AppendError::Unweighted { row, value: *value });
+        }
         if selectors.len() != rows.n_rows() {
             return Err(AppendError::Count { what: "selectors", found: selectors.len(), expected: rows.n_rows() });
         }
         Ok(())
     }
 
-    /// Writes the rows of a run, each of the four places with one call. Row 0 of `rows` belongs at position `first`.
+    /// Writes the rows of a run, each of their places with one call. Row 0 of `rows` belongs at the end of the store.
     fn write_run(
         &mut self,
         run: &Run,
         rows: &EncodedRows,
         selectors: &[u64],
-        first: usize,
+        row_weights: &[f64],
     ) -> Result<(), RowsFileError> {
+        let first = self.len;
         let taken = run.positions.start - first..run.positions.end - first;
-        let values = |row: usize| rows.features.bytes(row * rows.dim()..(row + 1) * rows.dim());
-        let checksum = |row| checksum::of_record(first + row, rows.labels[row], selectors[row], values(row));
+        let checksum = |row: usize| {
+            let record = Record {
+                position: first + row,
+                label: rows.labels[row],
+                selector: selectors[row],
+                row_weight: run.weights_at.map(|_| row_weights[row]),
+                features: rows.features.bytes(row * rows.dim()..(row + 1) * rows.dim()),
+            };
+            record.checksum()
+        };
         let checksums: Zeroizing<Vec<u32>> = Zeroizing::new(taken.clone().map(checksum).collect());
         if run.segment == self.segments.len() {
             self.segments.push(Segment::create(&self.directory, run.segment, *self.geometry.layout())?);
@@ -182,6 +201,9 @@ impl StoredRows {
         let segment = &mut self.segments[run.segment];
         segment.write(run.labels_at, bytemuck::cast_slice(&rows.labels[taken.clone()]))?;
         segment.write(run.selectors_at, bytemuck::cast_slice(&selectors[taken.clone()]))?;
+        if let Some(at) = run.weights_at {
+            segment.write(at, bytemuck::cast_slice(&row_weights[taken.clone()]))?;
+        }
         segment.write(run.checksums_at, bytemuck::cast_slice(&checksums))?;
         segment.write(run.features_at, rows.features.bytes(taken.start * rows.dim()..taken.end * rows.dim()))
     }
@@ -202,9 +224,9 @@ impl StoredRows {
         let next_block = n_positions.next_multiple_of(self.geometry.block_rows());
         let mut is_dirty = found != end;
         if n_positions < next_block {
-            // Rows beyond the end in the last block: their labels, selectors and checksums lie before its features.
+            // Rows beyond the end in the last block: all their places but one lie before its features.
             let run = self.geometry.run(n_positions..next_block);
-            for (at, bytes_each) in [(run.labels_at, 8), (run.selectors_at, 8), (run.checksums_at, 4)] {
+            for (at, bytes_each) in run.leading() {
                 let mut bytes = Zeroizing::new(vec![0; bytes_each * run.len()]);
                 last.read(at, &mut bytes)?;
                 if bytes.iter().any(|byte| *byte != 0) {
@@ -222,6 +244,11 @@ impl StoredRows {
         self.is_tail_clean = true;
         Ok(())
     }
+}
+
+/// What each row weighs; rows without weights count once.
+fn row_weights(rows: &EncodedRows) -> Zeroizing<Vec<f64>> {
+    Zeroizing::new(rows.row_weights().map_or_else(|| vec![1.0; rows.n_rows()], <[f64]>::to_vec))
 }
 
 /// Segments from number `first` on, ascending.

@@ -8,7 +8,7 @@ use efface_core::statistic::{GradientSum, StepPowers};
 use efface_data::{MemoryRows, Precision, RowLayout, StoredRows};
 use tempfile::TempDir;
 
-use crate::samples::{ALL, contents, empty, in_threads, noise, store, stored};
+use crate::samples::{ALL, contents, empty, in_threads, noise, store, stored, weighted_store};
 
 const DIM: usize = 7;
 const N: usize = 1200;
@@ -118,6 +118,7 @@ fn conforms(mut store: impl Store, mut rows: MemoryRows, has_same_blocks: bool) 
         }
     };
     assert_eq!((store.dim(), store.n_rows()), (rows.dim(), rows.n_rows()));
+    assert_eq!(store.weight_sum(), rows.weight_sum());
     assert_eq!(store.row_norm_bound().get(), rows.row_norm_bound().get());
     // Once while blocks are read for the first time, by two threads, and twice when they are known.
     let fresh = in_threads(2, || Sums::of(&store));
@@ -141,6 +142,7 @@ fn conforms(mut store: impl Store, mut rows: MemoryRows, has_same_blocks: bool) 
     let some: Vec<usize> = [1199, 5, 6, 7, 0, 512].into_iter().filter(|position| *position < rows.len()).collect();
     Sums::of(&store.pick(&some)).assert_equal(&Sums::of(&rows.pick(&some)));
     assert_eq!(store.pick(&some).n_rows(), some.len());
+    assert_eq!(store.pick(&some).weight_sum(), rows.pick(&some).weight_sum());
 
     let gone: Vec<usize> = GONE.into_iter().filter(|position| *position < rows.len()).collect();
     let kept: Vec<usize> = (0..rows.len()).filter(|position| !gone.contains(position)).collect();
@@ -148,6 +150,7 @@ fn conforms(mut store: impl Store, mut rows: MemoryRows, has_same_blocks: bool) 
     store.take_out(&gone);
     rows.take_out(&gone);
     assert_eq!(store.n_rows(), kept.len());
+    assert_eq!((store.weight_sum(), rows.weight_sum()), (never_had.weight_sum(), never_had.weight_sum()));
     assert_eq!(contents(&store), contents(&rows));
     let after = Sums::of(&store);
     compare(&after, &Sums::of(&rows));
@@ -157,9 +160,12 @@ fn conforms(mut store: impl Store, mut rows: MemoryRows, has_same_blocks: bool) 
 
 /// A store on disk in a folder of its own, with memory for a fraction of its blocks.
 fn on_disk(n: usize, precision: Precision, blocks: (usize, usize), fraction: f64) -> (TempDir, StoredRows) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
     let (block_rows, segment_blocks) = blocks;
-    let layout = RowLayout { dim: DIM + 1, precision, block_rows, segment_blocks };
+    laid_out(n, RowLayout { dim: DIM + 1, precision, block_rows, segment_blocks, weighted: false }, fraction)
+}
+
+fn laid_out(n: usize, layout: RowLayout, fraction: f64) -> (TempDir, StoredRows) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let full = stored(&folder.path().join("full"), layout, ALL, n);
     full.count(&Problem::regression()).expect("readable");
     let limit = (full.memory_bytes() as f64 * fraction).ceil() as u64;
@@ -192,6 +198,22 @@ fn rows_on_disk_conform_with_blocks_of_any_size() {
         for (blocks, fraction) in [((1, 300), 0.5), ((7, 2), 0.0), ((64, 3), 0.4), ((255, 1), 1.0)] {
             let (_folder, stored) = on_disk(N, precision, blocks, fraction);
             conforms(stored, store(N, DIM, precision), false);
+        }
+    }
+}
+
+#[test]
+fn rows_with_weights_conform() {
+    for precision in PRECISIONS {
+        let memory = || weighted_store(N, DIM, precision);
+        assert_ne!(memory().weight_sum(), store(N, DIM, precision).weight_sum());
+        conforms(memory(), memory(), true);
+        for (block_rows, segment_blocks, fraction) in
+            [(BLOCK_ROWS, 2, 0.5), (BLOCK_ROWS, 100, 0.0), (7, 3, 0.3), (1, 9, 1.0)]
+        {
+            let layout = RowLayout { dim: DIM + 1, precision, block_rows, segment_blocks, weighted: true };
+            let (_folder, stored) = laid_out(N, layout, fraction);
+            conforms(stored, memory(), block_rows == BLOCK_ROWS);
         }
     }
 }

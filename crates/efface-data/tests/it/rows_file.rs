@@ -34,7 +34,7 @@ fn selectors(n: usize, gone: &[usize]) -> Vec<Option<u64>> {
 }
 
 fn layout(dim: usize, precision: Precision) -> RowLayout {
-    RowLayout { dim: dim + 1, precision, block_rows: 7, segment_blocks: 2 }
+    RowLayout { dim: dim + 1, precision, block_rows: 7, segment_blocks: 2, weighted: false }
 }
 
 /// Copies a file to a new store.
@@ -91,7 +91,7 @@ fn files_of_version_1_are_still_read() {
         assert_eq!(rows.count_classes(3).expect("readable"), memory.class_counts(3));
         assert_eq!(rows.count_written(&[2, 3, 7]).expect("readable"), 1);
         let (bound, path) = (TRANSFORM.row_norm_bound(), folder.path().join("rows"));
-        let again = StoredRows::open(&path, bound, 0, N, [3, 7]).expect("readable");
+        let again = StoredRows::open(&path, bound, 0, N, [3, 7], None).expect("readable");
         assert_eq!(contents(&again), contents(&memory));
     }
 }
@@ -201,7 +201,7 @@ fn files_that_are_cut_foreign_or_too_new_are_refused() {
     newer[8] = 2;
     std::fs::write(&path, &newer).expect("writable");
     let error = RowsFile::open(&path).expect_err("too new").to_string();
-    assert!(error.ends_with("version 2 of the rows format is unknown; this program reads version 1"), "{error}");
+    assert!(error.ends_with("version 2 of the rows format is unknown; this program reads versions up to 1"), "{error}");
     std::fs::write(&path, b"id,a,b\n".repeat(20)).expect("writable");
     assert!(matches!(RowsFile::open(&path), Err(RowsFileError::BadHeader { .. })));
     std::fs::remove_file(&path).expect("there");

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use efface_core::rows::{Features, RowStore};
+use efface_core::rows::{Features, RowStore, UNIT_WEIGHTS};
 use efface_data::{
     Columns, EncodedRows, FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, Precision, RawLabels,
     RowId, RowLayout, RowTransform, Scale, StoredRows, Table, TableParts, encode_table, open_table, read_table,
@@ -145,6 +145,12 @@ pub(crate) fn encoded(first_id: i64, n: usize, dim: usize, precision: Precision)
     encode_table(table, &TRANSFORM, Some(&codec), FeatureOrder::AsRead, precision).expect("valid")
 }
 
+/// The same rows, which count a different number of times each, some of them not at all.
+pub(crate) fn weighted(first_id: i64, n: usize, dim: usize, precision: Precision) -> EncodedRows {
+    let weights = (first_id..).take(n).map(|id| (id % 5) as f64 * 0.37).collect();
+    encoded(first_id, n, dim, precision).with_row_weights(weights).expect("one per row")
+}
+
 pub(crate) fn empty(dim: usize, precision: Precision) -> MemoryRows {
     store(1, dim, precision).batch(&[]).expect("nothing asked for")
 }
@@ -156,21 +162,26 @@ pub(crate) fn store(n: usize, dim: usize, precision: Precision) -> MemoryRows {
     store
 }
 
+/// The rows of [`weighted`] with ids 0, 1, …, in memory.
+pub(crate) fn weighted_store(n: usize, dim: usize, precision: Precision) -> MemoryRows {
+    MemoryRows::of_encoded(weighted(0, n, dim, precision), &SALT)
+}
+
 /// Memory for all blocks.
 pub(crate) const ALL: u64 = 1 << 30;
 
-/// A store on disk with the rows of [`store`]; `layout.dim` counts the intercept.
+/// A store on disk with the rows of [`store`], or of [`weighted_store`]; `layout.dim` counts the intercept.
 pub(crate) fn stored(folder: &Path, layout: RowLayout, memory_bytes: u64, n: usize) -> StoredRows {
     let mut store = StoredRows::create(folder, layout, TRANSFORM.row_norm_bound(), memory_bytes).expect("writable");
     if n > 0 {
-        let rows = encoded(0, n, layout.dim - 1, layout.precision);
+        let rows = if layout.weighted { weighted } else { encoded }(0, n, layout.dim - 1, layout.precision);
         assert_eq!(store.append(&rows, &rows.selectors(&SALT)).expect("writable"), 0..n);
     }
     store
 }
 
-/// Features, label and selector of a row.
-pub(crate) type Row = (Vec<f64>, f64, u64);
+/// Features, label, selector and weight of a row.
+pub(crate) type Row = (Vec<f64>, f64, u64, f64);
 
 /// All rows as the sums see them, `None` for one that is gone, which must be zeros.
 pub(crate) fn contents(store: &impl RowStore) -> Vec<Option<Row>> {
@@ -182,10 +193,12 @@ pub(crate) fn contents(store: &impl RowStore) -> Vec<Option<Row>> {
                 Features::F64(values) => values.to_vec(),
             };
             assert_eq!(values.len(), block.labels.len() * store.dim());
+            let is_unweighted = std::ptr::eq(block.row_weights.as_ptr(), UNIT_WEIGHTS.as_ptr());
             for (i, values) in values.chunks_exact(store.dim()).enumerate() {
-                let row = (values.to_vec(), block.labels[i], block.selectors[i]);
+                let row = (values.to_vec(), block.labels[i], block.selectors[i], block.row_weights[i]);
                 if !block.present[i] {
-                    assert_eq!(row, (vec![0.0; store.dim()], 0.0, 0));
+                    let weight = if is_unweighted { 1.0 } else { 0.0 };
+                    assert_eq!(row, (vec![0.0; store.dim()], 0.0, 0, weight));
                 }
                 rows.push(block.present[i].then_some(row));
             }

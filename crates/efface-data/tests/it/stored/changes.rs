@@ -59,7 +59,7 @@ fn a_purged_row_leaves_no_byte_behind_and_purging_again_changes_nothing() {
         let traces: Vec<Vec<u8>> = gone
             .iter()
             .flat_map(|position| {
-                let (features, label, selector) = before[*position].clone().expect("present");
+                let (features, label, selector, _) = before[*position].clone().expect("present");
                 let features = features.into_iter().take(DIM).map(|x| match precision {
                     Precision::F32 => (x as f32).to_le_bytes().to_vec(),
                     Precision::F64 => x.to_le_bytes().to_vec(),
@@ -182,10 +182,8 @@ fn labels_are_replaced_without_touching_the_features() {
     assert_eq!(error, "label 2 of the row at position 2 is none of the 2 class numbers");
     assert_eq!(contents(&rows), before);
     rows.relabel(&[2.0, 2.0, 0.0]).expect("writable");
-    let expected: Vec<_> = before
-        .into_iter()
-        .map(|row| row.map(|(features, label, selector)| (features, [2.0, 2.0, 0.0][label as usize], selector)))
-        .collect();
+    let expected: Vec<_> =
+        before.into_iter().map(|row| row.map(|row| (row.0, [2.0, 2.0, 0.0][row.1 as usize], row.2, row.3))).collect();
     assert_eq!(contents(&rows), expected);
     let read = open(&path, N, &[4, 22]).expect("readable");
     assert_eq!(contents(&read), expected);

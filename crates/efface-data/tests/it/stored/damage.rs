@@ -90,9 +90,16 @@ fn change_header(path: &Path, segment: usize, at: usize, with: &[u8]) {
 
 #[test]
 fn foreign_newer_and_absurd_headers_are_refused_before_memory_is_taken() {
-    let cases: [(usize, usize, &[u8], &str); 10] = [
+    let cases: [(usize, usize, &[u8], &str); 11] = [
         (0, 0, b"X", "rows/000000.rows: not a file of rows: it does not begin with the magic bytes"),
-        (0, 8, &[2], "rows/000000.rows: version 2 of the rows format is unknown; this program reads version 1"),
+        (0, 8, &[3], "rows/000000.rows: version 3 of the rows format is unknown; this program reads versions up to 2"),
+        (
+            1,
+            8,
+            &[2],
+            "rows/000001.rows: weighted rows of 6 values in f64, blocks of 7, 2 blocks per segment, \
+             but the first segment has rows of 6 values in f64, blocks of 7, 2 blocks per segment",
+        ),
         (0, 12, &[5], "rows/000000.rows: not a file of rows: values have neither 4 nor 8 bytes"),
         (0, 16, &[0; 8], "values per row must be 1 to 2^32 - 1, got 0"),
         (0, 16, &[0xff; 8], "values per row must be 1 to 2^32 - 1, got 18446744073709551615"),

@@ -4,6 +4,7 @@
 mod changes;
 mod damage;
 mod model;
+mod weights;
 mod written;
 
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ use crate::samples::{ALL, TRANSFORM, stored, without_folder};
 const DIM: usize = 5;
 /// Three segments for 37 rows: 14, 14 and 9.
 const N: usize = 37;
-const SMALL: RowLayout = RowLayout { dim: DIM + 1, precision: Precision::F64, block_rows: 7, segment_blocks: 2 };
+const SMALL: RowLayout =
+    RowLayout { dim: DIM + 1, precision: Precision::F64, block_rows: 7, segment_blocks: 2, weighted: false };
 /// Bytes of a block of [`SMALL`], and of those in front of its features.
 const LEADING: usize = 144;
 const BLOCK: usize = LEADING + 7 * 6 * 8;
@@ -36,7 +38,7 @@ fn bound() -> UpperBound {
 }
 
 fn open(path: &Path, n: usize, gone: &[usize]) -> Result<StoredRows, StoredRowsError> {
-    StoredRows::open(path, bound(), 0, n, gone.iter().copied())
+    StoredRows::open(path, bound(), 0, n, gone.iter().copied(), None)
 }
 
 fn bytes(path: &Path, segment: usize) -> Vec<u8> {

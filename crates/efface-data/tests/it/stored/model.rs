@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use efface_core::rows::RowStore;
+use efface_core::rows::{RowStore, WeightSum};
 use efface_data::{MemoryRows, Precision, RowLayout, StoredRows};
 use proptest::prelude::*;
 
-use crate::samples::{Row, SALT, TRANSFORM, contents, encoded, stored};
+use crate::samples::{Row, SALT, TRANSFORM, contents, encoded, stored, weighted};
 
 const DIM: usize = 3;
 
@@ -98,7 +98,8 @@ impl Pair<'_> {
 
     fn append(&mut self, n: usize) -> Vec<Option<Row>> {
         let precision = self.store.precision();
-        let new = encoded(self.next_id, n, DIM, precision);
+        let rows = if self.store.layout().weighted { weighted } else { encoded };
+        let new = rows(self.next_id, n, DIM, precision);
         self.next_id += i64::try_from(n).expect("small");
         let added = self.store.append(&new, &new.selectors(&SALT)).expect("writable");
         assert_eq!(added, self.rows.len()..self.rows.len() + n);
@@ -107,7 +108,11 @@ impl Pair<'_> {
 
     fn reopen(&mut self) {
         let (bound, gone) = (TRANSFORM.row_norm_bound(), self.gone());
-        self.store = StoredRows::open(self.folder, bound, self.memory_bytes, self.rows.len(), gone).expect("readable");
+        // What they weigh is remembered, or added up again: every second time each.
+        let weights = self.rows.iter().flatten().map(|row| WeightSum::of_row(row.3));
+        let known = (self.next_id % 2 == 0).then(|| weights.sum());
+        self.store =
+            StoredRows::open(self.folder, bound, self.memory_bytes, self.rows.len(), gone, known).expect("readable");
     }
 
     fn gone(&self) -> Vec<usize> {
@@ -123,6 +128,8 @@ impl Pair<'_> {
         assert_eq!(contents(&self.store), self.rows);
         assert_eq!(self.store.len(), self.rows.len());
         assert_eq!(self.store.n_rows(), self.rows.iter().flatten().count());
+        let weights = self.rows.iter().flatten().map(|row| WeightSum::of_row(row.3));
+        assert_eq!(self.store.weight_sum(), weights.sum());
         assert_eq!(self.store.gone().collect::<Vec<_>>(), self.gone());
         assert_eq!(self.store.n_segments(), self.needed_segments(self.rows.len()));
         let count = |class: f64| self.rows.iter().flatten().filter(|row| row.1 == class).count();
@@ -140,11 +147,12 @@ proptest! {
         block_rows in prop::sample::select(vec![1_usize, 3, 7, 64]),
         segment_blocks in 1_usize..4,
         is_single: bool,
+        weighted: bool,
         memory_bytes in prop::sample::select(vec![0_u64, 1000, 1 << 20]),
     ) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let precision = if is_single { Precision::F32 } else { Precision::F64 };
-        let layout = RowLayout { dim: DIM + 1, precision, block_rows, segment_blocks };
+        let layout = RowLayout { dim: DIM + 1, precision, block_rows, segment_blocks, weighted };
         let store = stored(folder.path(), layout, memory_bytes, 0);
         let mut pair = Pair { folder: folder.path(), memory_bytes, rows: Vec::new(), store, next_id: 0 };
         for change in changes {
