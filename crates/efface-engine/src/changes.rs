@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use efface_core::rows::RowStore;
-use efface_data::{AppendError, EncodedRows, IdKind, LookupError, MemoryRows};
+use efface_core::rows::{RowStore, WeightSum};
+use efface_data::{AppendError, EncodedRows, IdKind, LookupError, MemoryRows, TableParts};
 
 use crate::change_report::ChangeReport;
 use crate::checkpoint::CHANGES_PER_CHECKPOINT;
+use crate::database::RowKeys;
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
 use crate::requests::numbered_change;
@@ -82,7 +83,24 @@ impl ModelDirectory {
     /// themselves or with their subject, are left out.
     pub fn add(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        let (mut rows, mut keys) = self.read_rows(source, NewRows::Add)?;
+        let (rows, keys) = self.read_rows(source, NewRows::Add)?;
+        self.add_encoded(rows, keys, start)
+    }
+
+    /// Adds the rows of a table in memory, with labels. Without ids they are numbered on; without weights each counts once.
+    /// Rows that were removed before, by themselves or with their subject, are left out.
+    pub fn add_table(&mut self, table: TableParts, row_weights: Option<Vec<f64>>) -> Result<ChangeReport, EngineError> {
+        let start = Instant::now();
+        let (rows, keys) = self.encode_rows(table, row_weights, NewRows::Add)?;
+        self.add_encoded(rows, keys, start)
+    }
+
+    fn add_encoded(
+        &mut self,
+        mut rows: EncodedRows,
+        mut keys: Vec<RowKeys>,
+        start: Instant,
+    ) -> Result<ChangeReport, EngineError> {
         let mut kept = Vec::with_capacity(keys.len());
         for (keys, id) in keys.iter().zip(rows.ids()) {
             let mut known = self.database.is_suppressed(keys.id)?;
@@ -112,6 +130,30 @@ impl ModelDirectory {
     pub fn correct(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
         let (rows, keys) = self.read_rows(source, NewRows::Correct)?;
+        self.correct_encoded(rows, keys, start)
+    }
+
+    /// Replaces rows by the rows of the same ids in a table in memory, with labels. Without subjects and weights they keep
+    /// those they had.
+    pub fn correct_table(
+        &mut self,
+        table: TableParts,
+        row_weights: Option<Vec<f64>>,
+    ) -> Result<ChangeReport, EngineError> {
+        let start = Instant::now();
+        if table.ids.is_none() {
+            return Err(EngineError::NoIdNamed { path: table.origin.file().into() });
+        }
+        let (rows, keys) = self.encode_rows(table, row_weights, NewRows::Correct)?;
+        self.correct_encoded(rows, keys, start)
+    }
+
+    fn correct_encoded(
+        &mut self,
+        rows: EncodedRows,
+        keys: Vec<RowKeys>,
+        start: Instant,
+    ) -> Result<ChangeReport, EngineError> {
         let removed = self.positions_of(rows.ids())?;
         for (keys, subject) in keys.iter().zip(rows.subjects().unwrap_or_default()) {
             let (kind, id) = (IdKind::Subject, subject.clone());
@@ -138,6 +180,13 @@ impl ModelDirectory {
         let (n_removed, n_rows) = (batch.n_rows(), self.rows.n_rows());
         if n_removed >= n_rows && coming.is_none() {
             return Err(EngineError::LastRow { n_removed, n_rows });
+        }
+        let arriving: WeightSum = coming.map_or(WeightSum::ZERO, |rows| match rows.row_weights() {
+            None => WeightSum::of_rows(rows.n_rows()),
+            Some(weights) => weights.iter().map(|weight| WeightSum::of_row(*weight)).sum(),
+        });
+        if self.rows.weight_sum().without(batch.weight_sum()) + arriving == WeightSum::ZERO {
+            return Err(EngineError::LastWeight { n_removed });
         }
         let classes = self.settings.codec.classes();
         let leaving = batch.class_counts(classes.len());

@@ -158,6 +158,26 @@ pub enum EngineError {
         /// Rows there are.
         n_rows: usize,
     },
+    /// A removal would leave rows that count for nothing.
+    #[error("removing {} would leave rows that weigh nothing", rows(*n_removed))]
+    LastWeight {
+        /// Rows to remove.
+        n_removed: usize,
+    },
+    /// A row that comes weighs more than any row of the model may.
+    #[error("a row weighs {value}, the limit of this model is {limit}")]
+    RowWeight {
+        /// Its weight.
+        value: f64,
+        /// The most that a row may weigh.
+        limit: f64,
+    },
+    /// A row that comes does not count once, and every row of the model does.
+    #[error("a row weighs {value}, and every row of this model counts once")]
+    Unweighted {
+        /// Its weight.
+        value: f64,
+    },
     /// A removal would leave a class without rows.
     #[error("removing {} would leave none of class `{class}`: it has {n_rows}", rows(*n_removed))]
     LastOfClass {
@@ -362,7 +382,7 @@ impl EngineError {
             Self::NoIdNamed { .. } => Some("--id NAME names the column (or the array) of ids"),
             Self::NoRelease { .. } => Some("publish one with `efface release DIR`"),
             Self::LastOfClass { .. } => Some("train a new model without that class"),
-            Self::LastRow { .. } => Some("delete the whole model directory instead"),
+            Self::LastRow { .. } | Self::LastWeight { .. } => Some("delete the whole model directory instead"),
             Self::Encode(EncodeError::Scale { .. }) => Some(
                 "train with --scale unit (every row to norm 1), clip:R (divide by R, shorten longer rows) or within:R (a larger \
                  limit)",

@@ -36,7 +36,7 @@ use crate::state_file::StateFile;
 /// What state a directory has.
 pub(crate) enum Found {
     /// The one that the database names.
-    Current(Model),
+    Current(Box<Model>),
     /// Another one, or none.
     Other(OtherState),
 }
@@ -93,7 +93,7 @@ pub(crate) fn find_state(
         None => false,
     };
     match current {
-        Some((file, state)) if !later && !forgetful => Ok(Found::Current(state.model(&file, settings)?)),
+        Some((file, state)) if !later && !forgetful => Ok(Found::Current(Box::new(state.model(&file, settings)?))),
         current => {
             let mut other = OtherState::new(match (later, forgetful, others.is_empty()) {
                 (true, ..) => "the database was older than the state",

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use efface_core::model::Model;
 use efface_core::removal::Change;
-use efface_core::rows::RowStore;
+use efface_core::rows::{RowCount, RowStore, WeightSum};
 use efface_data::StoredRows;
 
 use crate::database::{Database, Head, Intent, Mending};
@@ -132,17 +132,19 @@ impl ModelDirectory {
         let memory_bytes = options.memory_bytes.unwrap_or_else(memory::default_bytes);
         let mut found = mending::find_state(path, &database, &head, &settings)?;
         let replayed = if matches!(found, Found::Current(_)) { &intents[..] } else { &[] };
-        let mut rows = open_rows(path, &settings, &database, &head, replayed, memory_bytes)?;
+        let weight_sum = if let Found::Current(model) = &found { Some(model.state().count.weight_sum) } else { None };
+        let opening = RowsToOpen { path, settings: &settings, database: &database, head: &head, memory_bytes };
+        let mut rows = opening.open(replayed, weight_sum)?;
         if matches!(found, Found::Current(_))
             && let Some(newer) = mending::find_newer_rows(&database, &rows)?
         {
-            rows = open_rows(path, &settings, &database, &head, &[], memory_bytes)?;
+            rows = opening.open(&[], None)?;
             found = Found::Other(newer);
         }
         let parts = Parts { path: path.into(), settings, rows, database, head, witness, lock };
         let mut this = match found {
             Found::Current(model) => {
-                let mut this = parts.with_model(model);
+                let mut this = parts.with_model(*model);
                 this.replay(&intents)?;
                 this
             }
@@ -229,11 +231,16 @@ impl ModelDirectory {
     }
 
     fn check_counts(&self) -> Result<(), EngineError> {
-        let (found, expected) = (self.rows.n_rows(), self.model.state().count.n_rows);
+        let found = RowCount { n_rows: self.rows.n_rows(), weight_sum: self.rows.weight_sum() };
+        let expected = self.model.state().count;
         if found == expected {
             return Ok(());
         }
-        let reason = format!("{found} rows are present where the state counts {expected}");
+        let count = |RowCount { n_rows, weight_sum }| match weight_sum == WeightSum::of_rows(n_rows) {
+            true => format!("{n_rows} rows"),
+            false => format!("{n_rows} rows of weight {}", weight_sum.get()),
+        };
+        let reason = format!("{} are present where the state counts {}", count(found), count(expected));
         Err(EngineError::BadState { path: self.path.clone(), reason })
     }
 }
@@ -273,32 +280,41 @@ fn check_intents(path: &Path, head: &Head, intents: &[Intent]) -> Result<(), Eng
     }
 }
 
-/// Opens the rows as they were at the latest checkpoint: without the `intents` that came after it.
-fn open_rows(
-    path: &Path,
-    settings: &Settings,
-    database: &Database,
-    head: &Head,
-    intents: &[Intent],
+/// What rows are opened by.
+struct RowsToOpen<'a> {
+    path: &'a Path,
+    settings: &'a Settings,
+    database: &'a Database,
+    head: &'a Head,
     memory_bytes: u64,
-) -> Result<StoredRows, EngineError> {
-    let mut gone: BTreeSet<usize> = database.gone()?.into_iter().collect();
-    for position in intents.iter().flat_map(|intent| &intent.removed) {
-        gone.remove(position);
+}
+
+impl RowsToOpen<'_> {
+    /// Opens the rows as they were at the latest checkpoint: without the `intents` that came after it. `weight_sum` is what
+    /// they weighed then, from the state; `None`: they are weighed.
+    fn open(&self, intents: &[Intent], weight_sum: Option<WeightSum>) -> Result<StoredRows, EngineError> {
+        let Self { path, settings, database, head, memory_bytes } = *self;
+        let mut gone: BTreeSet<usize> = database.gone()?.into_iter().collect();
+        for position in intents.iter().flat_map(|intent| &intent.removed) {
+            gone.remove(position);
+        }
+        for Intent { added, .. } in intents {
+            gone.extend(added.clone());
+        }
+        let bound = settings.transform.row_norm_bound();
+        let mut rows = StoredRows::open(&path.join(ROWS), bound, memory_bytes, head.n_positions, gone, weight_sum)?;
+        let (dim, precision) = (settings.transform.model_dim(settings.features.len()), settings.precision);
+        let weighted = settings.max_row_weight.is_some();
+        let layout = rows.layout();
+        if (layout.dim, layout.precision, layout.weighted) != (dim, precision, weighted) {
+            let with = if weighted { "with" } else { "without" };
+            let reason = format!("{layout}, expected {dim} values in {precision}, {with} weights");
+            return Err(EngineError::BadState { path: path.join(ROWS), reason });
+        }
+        // Rows that were written and never committed go.
+        rows.truncate(head.n_positions)?;
+        Ok(rows)
     }
-    for Intent { added, .. } in intents {
-        gone.extend(added.clone());
-    }
-    let bound = settings.transform.row_norm_bound();
-    let mut rows = StoredRows::open(&path.join(ROWS), bound, memory_bytes, head.n_positions, gone, None)?;
-    let expected = (settings.transform.model_dim(settings.features.len()), settings.precision);
-    if (rows.dim(), rows.precision()) != expected {
-        let reason = format!("{}, expected {} values in {}", rows.layout(), expected.0, expected.1);
-        return Err(EngineError::BadState { path: path.join(ROWS), reason });
-    }
-    // Rows that were written and never committed go.
-    rows.truncate(head.n_positions)?;
-    Ok(rows)
 }
 
 /// The witness that was named, or else the one that the model has; made where a new one is named.

@@ -1,4 +1,4 @@
-//! Rows that come from a file, read in the way the model's own rows were read.
+//! Rows that come, from a file or from memory, read in the way the model's own rows were read.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ impl<'a> RowSource<'a> {
     }
 }
 
-/// What rows from a file are for.
+/// What rows that come are for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NewRows {
     /// They join the others.
@@ -66,24 +66,53 @@ impl ModelDirectory {
         }
         let mut parts = read_table_with(source.data, &columns, settings.schema.as_ref())?.into_parts();
         if numbered {
+            parts.ids = None;
+        }
+        self.encode_rows(parts, None, role)
+    }
+
+    /// Makes rows of the model of a table, and finds under what they will be found. Without weights, rows that are added
+    /// count once and corrected ones as before.
+    pub(crate) fn encode_rows(
+        &self,
+        mut parts: TableParts,
+        row_weights: Option<Vec<f64>>,
+        role: NewRows,
+    ) -> Result<(EncodedRows, Vec<RowKeys>), EngineError> {
+        let settings = &self.settings;
+        if parts.ids.is_none() {
             self.number_on(&mut parts);
         }
         let table = Table::new(parts)?;
         let order = FeatureOrder::Named(&settings.features);
         let rows = encode_table(table, &settings.transform, Some(&settings.codec), order, settings.precision)?;
         let mut keys = row_keys(&settings.id_key, rows.ids(), rows.subjects());
-        if role == NewRows::Correct && rows.subjects().is_none() {
+        let replaced = match role {
+            NewRows::Add => None,
+            NewRows::Correct => Some(self.positions_of(rows.ids())?),
+        };
+        if let Some(replaced) = replaced.as_ref().filter(|_| rows.subjects().is_none()) {
             // A corrected row stays with its subject unless another one is named.
-            let old = self.database.keys_at(&self.positions_of(rows.ids())?)?;
+            let old = self.database.keys_at(replaced)?;
             keys.iter_mut().zip(old).for_each(|(keys, old)| keys.subject = old.subject);
         }
+        let row_weights = match (row_weights, replaced) {
+            (None, Some(replaced)) if settings.max_row_weight.is_some() => {
+                let old = self.rows.batch(&replaced)?;
+                (0..old.len()).filter_map(|row| old.row_weight(row)).collect()
+            }
+            (None, _) => vec![1.0; rows.n_rows()],
+            (Some(row_weights), _) => row_weights,
+        };
+        let rows = rows.with_row_weights(row_weights)?;
+        rows.row_weights().unwrap_or_default().iter().try_for_each(|weight| settings.check_row_weight(*weight))?;
         Ok((rows, keys))
     }
 
     /// Rows without ids of their own get numbers that no row has had: positions never repeat.
     fn number_on(&self, parts: &mut TableParts) {
         let first = self.rows.len();
-        let n_new = parts.ids.as_ref().map_or(0, Vec::len);
+        let n_new = parts.features.len() / parts.feature_names.len().max(1);
         parts.ids = Some((first..first + n_new).map(|number| RowId::parse(&number.to_string())).collect());
     }
 }

@@ -4,6 +4,8 @@ use efface_core::model::TrainingConfig;
 use efface_data::{Columns, IdKey, LabelCodec, Precision, RowTransform, Schema};
 use serde::{Deserialize, Serialize};
 
+use crate::error::EngineError;
+
 /// The fixed part of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settings {
@@ -24,6 +26,9 @@ pub struct Settings {
     pub precision: Precision,
     /// Salt of the rule that picks negatives, and of the fingerprints of requests. Random, kept with the secrets.
     pub salt: [u8; 32],
+    /// The most that a row may weigh; without, every row counts once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_row_weight: Option<f64>,
     /// Key of the hashes under which ids are kept. Random, kept with the secrets.
     pub id_key: IdKey,
 }
@@ -32,6 +37,16 @@ impl Settings {
     /// Number of classes; 0 for regression.
     pub fn n_classes(&self) -> usize {
         self.codec.classes().len()
+    }
+
+    /// Whether a row may weigh this much: 1 where every row counts once.
+    pub(crate) fn check_row_weight(&self, value: f64) -> Result<(), EngineError> {
+        match self.max_row_weight {
+            None if value == 1.0 => Ok(()),
+            None => Err(EngineError::Unweighted { value }),
+            Some(limit) if value <= limit => Ok(()),
+            Some(limit) => Err(EngineError::RowWeight { value, limit }),
+        }
     }
 
     /// Columns whose schema entries were proposed from the rows and are not marked public: outside the guarantee.

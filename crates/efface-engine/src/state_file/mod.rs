@@ -62,6 +62,9 @@ struct Header {
 #[derive(Serialize, Deserialize)]
 struct ModelHeader {
     n_rows: usize,
+    /// What they weigh, where that is not their number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    weight_sum: Option<Units>,
     dim: usize,
     fits: Vec<FitHeader>,
     /// Error and trace bound of the Gram matrix, where there is one.
@@ -77,6 +80,9 @@ struct ModelHeader {
 struct FitHeader {
     problem: Problem,
     n_rows: usize,
+    /// What they weigh, where that is not their number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    weight_sum: Option<Units>,
     gradient_error: UpperBound,
     perturbed: bool,
     /// Error and trace bound of the Hessian, where there is one.
@@ -202,6 +208,7 @@ impl ModelHeader {
         let state = model.state();
         Self {
             n_rows: state.count.n_rows,
+            weight_sum: Units::of(state.count),
             dim: model.dim(),
             fits: state.fits.iter().map(FitHeader::of).collect(),
             gram: state.gram.as_ref().map(|gram| (gram.error(), gram.trace())),
@@ -228,7 +235,7 @@ impl ModelHeader {
             Some((error, trace)) => Some(TrackedMatrix::from_parts(dim, numbers.take_lower(dim)?, error, trace)?),
         };
         let state = ModelState {
-            count: RowCount { n_rows: self.n_rows, weight_sum: WeightSum::of_rows(self.n_rows) },
+            count: Units::count(self.weight_sum, self.n_rows),
             fits,
             gram,
             design_norm_squared: self.design_norm_squared,
@@ -246,6 +253,7 @@ impl FitHeader {
         Self {
             problem: fit.problem.clone(),
             n_rows: fit.count.n_rows,
+            weight_sum: Units::of(fit.count),
             gradient_error: fit.gradient_error,
             perturbed: fit.perturbation.is_some(),
             hessian: fit.curvature.as_ref().map(|curvature| (curvature.hessian.error(), curvature.hessian.trace())),
@@ -253,6 +261,7 @@ impl FitHeader {
     }
 
     fn restore(self, dim: usize, l2_per_row: f64, numbers: &mut Numbers<'_>) -> Option<Fit> {
+        let count = Units::count(self.weight_sum, self.n_rows);
         let weights = numbers.take(dim)?.into();
         let gradient = numbers.take(dim)?.into();
         let perturbation = if self.perturbed { Some(numbers.take(dim)?.into()) } else { None };
@@ -261,17 +270,66 @@ impl FitHeader {
             Some((error, trace)) => {
                 let anchor = numbers.take(dim)?;
                 let hessian = TrackedMatrix::from_parts(dim, numbers.take_lower(dim)?, error, trace)?;
-                Some(Curvature::new(anchor.into(), hessian, l2_per_row * self.n_rows as f64)?)
+                Some(Curvature::new(anchor.into(), hessian, l2_per_row * count.weight_sum.get())?)
             }
         };
         Some(Fit {
             problem: self.problem,
-            count: RowCount { n_rows: self.n_rows, weight_sum: WeightSum::of_rows(self.n_rows) },
+            count,
             weights,
             perturbation,
             gradient,
             gradient_error: self.gradient_error,
             curvature,
         })
+    }
+}
+
+/// A sum of row weights in units of 2⁻⁶⁴, exactly. Written as text: it is beyond the numbers of most readers of JSON.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+struct Units(WeightSum);
+
+impl Units {
+    /// `None`: every row counts once.
+    fn of(count: RowCount) -> Option<Self> {
+        (count.weight_sum != WeightSum::of_rows(count.n_rows)).then_some(Self(count.weight_sum))
+    }
+
+    fn count(units: Option<Self>, n_rows: usize) -> RowCount {
+        RowCount { n_rows, weight_sum: units.map_or_else(|| WeightSum::of_rows(n_rows), |Self(sum)| sum) }
+    }
+}
+
+impl From<Units> for String {
+    fn from(Units(sum): Units) -> Self {
+        sum.units().to_string()
+    }
+}
+
+impl TryFrom<String> for Units {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Ok(Self(WeightSum::from_units(text.parse()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rows_weigh_is_written_only_where_it_is_not_their_number_and_read_back_exactly() {
+        let once = RowCount { n_rows: 7, weight_sum: WeightSum::of_rows(7) };
+        assert!(Units::of(once).is_none());
+        assert_eq!(Units::count(None, 7), once);
+        let heavy = RowCount { n_rows: 7, weight_sum: WeightSum::from_units((1 << 97) + 12_345) };
+        let text = serde_json::to_string(&Units::of(heavy)).expect("a text");
+        assert_eq!(text, "\"158456325028528675187087913017\"");
+        assert_eq!(Units::count(serde_json::from_str(&text).expect("readable"), 7), heavy);
+        for bad in ["\"-1\"", "\"\"", "7", "\"1.5\"", "\"340282366920938463463374607431768211456\""] {
+            assert!(serde_json::from_str::<Units>(bad).is_err(), "{bad}");
+        }
     }
 }
