@@ -11,14 +11,19 @@ pub fn margins(rows: &dyn RowStore, weights: &[Vec<f64>]) -> Result<Vec<Vec<f64>
             for (weights, all) in weights.iter().zip(&mut all) {
                 let start = all.len();
                 all.resize(start + block.labels.len(), 0.0);
-                match block.features {
-                    Features::F32(values) => kernel::margins(values, weights, &mut all[start..]),
-                    Features::F64(values) => kernel::margins(values, weights, &mut all[start..]),
-                }
+                block_margins(block.features, weights, &mut all[start..]);
             }
         })?;
     }
     Ok(all)
+}
+
+/// `wᵀx` of every row of a block, one row per place in `into`.
+pub fn block_margins(features: Features<'_>, weights: &[f64], into: &mut [f64]) {
+    match features {
+        Features::F32(values) => kernel::margins(values, weights, into),
+        Features::F64(values) => kernel::margins(values, weights, into),
+    }
 }
 
 /// Index of the class that the margins of row `i` speak for: the sign of the only margin, or the largest of several.

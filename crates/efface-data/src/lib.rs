@@ -14,6 +14,7 @@
 
 mod columns;
 mod digest;
+mod divisor;
 mod encode;
 mod error;
 pub mod hex;
@@ -32,6 +33,7 @@ mod values;
 
 pub use columns::Columns;
 pub use digest::{IdDigest, IdKey};
+pub use divisor::{RowDivisor, RowValue};
 pub use encode::{EncodedRows, FeatureOrder, encode_table};
 pub use error::{
     AppendError, CellError, EncodeError, InvalidSchema, LabelError, LookupError, ParseScaleError, ReadError,

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use efface_core::rounding::{self, UpperBound};
 use serde::{Deserialize, Serialize};
 
+use crate::divisor::{RowDivisor, RowValue};
 use crate::error::{ParseScaleError, ScaleError};
 
 /// How much longer than its scale says a row may be, relative to it: covers rounding to single precision.
@@ -67,26 +68,23 @@ impl Scale {
         }
     }
 
-    /// Scales a row of finite numbers in place.
-    fn apply(self, row: &mut [f64]) {
+    /// What a row of finite numbers is divided by.
+    pub(crate) fn divisor<T: RowValue>(self, row: &[T]) -> RowDivisor {
         match self {
-            Self::Within { .. } | Self::None => {}
+            Self::Within { .. } | Self::None => RowDivisor::ONE,
             Self::Unit => match Length::of(row) {
-                Length::Zero => {}
-                Length::Plain(norm) => divide(row, norm),
-                Length::Extreme { largest, relative_norm } => {
-                    divide(row, largest);
-                    divide(row, relative_norm);
-                }
+                Length::Zero => RowDivisor::ONE,
+                Length::Plain(norm) => RowDivisor::plain(norm),
+                Length::Extreme { .. } => RowDivisor::EXTREME,
             },
             Self::Clip { radius } => {
                 let norm = match Length::of(row) {
-                    Length::Zero => return,
+                    Length::Zero => return RowDivisor::ONE,
                     Length::Plain(norm) => norm,
                     // Infinite when the norm is beyond the range of doubles, and then beyond the radius too.
                     Length::Extreme { largest, relative_norm } => largest * relative_norm,
                 };
-                if norm <= radius { divide(row, radius) } else { Self::Unit.apply(row) }
+                if norm <= radius { RowDivisor::plain(radius) } else { Self::Unit.divisor(row) }
             }
         }
     }
@@ -162,7 +160,7 @@ impl RowTransform {
         if let Some((feature, value)) = row.iter().enumerate().find(|(_, value)| !value.is_finite()) {
             return Err(ScaleError::NotFinite { feature, value: *value });
         }
-        self.scale.apply(row);
+        self.scale.divisor(row).divide(row);
         Ok(())
     }
 
@@ -174,7 +172,7 @@ impl RowTransform {
 }
 
 /// The norm of a row, such that no square over- or underflows.
-enum Length {
+pub(crate) enum Length {
     Zero,
     Plain(f64),
     /// The norm is the product of both.
@@ -185,14 +183,14 @@ enum Length {
 }
 
 impl Length {
-    fn of(row: &[f64]) -> Self {
+    pub(crate) fn of<T: RowValue>(row: &[T]) -> Self {
         // A sum of squares in this range has lost nothing that matters to under- or overflow.
         const SAFE: std::ops::Range<f64> = 1e-200..1e200;
         let squares = sum_of_squares(row, |x| x);
         if SAFE.contains(&squares) {
             return Self::Plain(squares.sqrt());
         }
-        let largest = row.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+        let largest = row.iter().fold(0.0_f64, |largest, x| largest.max(x.wide().abs()));
         if largest == 0.0 {
             return Self::Zero;
         }
@@ -201,21 +199,15 @@ impl Length {
 }
 
 /// `Σ in_units(x)²`, in a fixed order that the compiler can vectorize.
-fn sum_of_squares(row: &[f64], in_units: impl Fn(f64) -> f64) -> f64 {
+fn sum_of_squares<T: RowValue>(row: &[T], in_units: impl Fn(f64) -> f64) -> f64 {
     const LANES: usize = 8;
     let (chunks, rest) = row.as_chunks::<LANES>();
-    let square = |x: &f64| in_units(*x) * in_units(*x);
+    let square = |x: &T| in_units(x.wide()) * in_units(x.wide());
     let mut sums = [0.0; LANES];
     for chunk in chunks {
         sums.iter_mut().zip(chunk).for_each(|(sum, x)| *sum += square(x));
     }
     sums.iter().sum::<f64>() + rest.iter().map(square).sum::<f64>()
-}
-
-fn divide(row: &mut [f64], divisor: f64) {
-    for x in row {
-        *x /= divisor;
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,184 @@
+//! Scaling as a division that can be made again: what a row is divided by is found once and kept, and the row itself
+//! stays where it is.
+//!
+//! A row that is scaled on the fly has the same bits as one that [`encode_table`](crate::encode_table) scaled and
+//! stored.
+
+use crate::error::ScaleError;
+use crate::scale::{Length, RowTransform};
+
+/// A feature value in the precision it is kept in.
+pub trait RowValue: Copy + Default + Send + Sync + bytemuck::Pod + private::Sealed {
+    /// As a double, exactly.
+    fn wide(self) -> f64;
+
+    /// The nearest value of this precision.
+    fn nearest(value: f64) -> Self;
+
+    /// Values as the bytes they have in memory.
+    fn bytes(values: &[Self]) -> &[u8] {
+        bytemuck::cast_slice(values)
+    }
+}
+
+impl RowValue for f32 {
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+
+    fn nearest(value: f64) -> Self {
+        value as Self
+    }
+}
+
+impl RowValue for f64 {
+    fn wide(self) -> f64 {
+        self
+    }
+
+    fn nearest(value: f64) -> Self {
+        value
+    }
+}
+
+mod private {
+    pub trait Sealed {}
+
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// What the features of a row are divided by: a norm, a radius, or 1.
+#[derive(Clone, Copy, Debug)]
+pub struct RowDivisor(f64);
+
+impl RowDivisor {
+    pub(crate) const ONE: Self = Self(1.0);
+
+    /// The norm is not to be had as one double without losing digits: the row is divided by its largest value, and then
+    /// by the norm of what is left.
+    pub(crate) const EXTREME: Self = Self(f64::NAN);
+
+    pub(crate) fn plain(divisor: f64) -> Self {
+        Self(divisor)
+    }
+
+    /// Whether the row stays as it is.
+    pub fn is_one(self) -> bool {
+        self.0 == 1.0
+    }
+
+    /// Divides a row in place.
+    pub(crate) fn divide(self, row: &mut [f64]) {
+        match self.parts(row) {
+            (1.0, None) => {}
+            (divisor, None) => row.iter_mut().for_each(|x| *x /= divisor),
+            (largest, Some(relative)) => row.iter_mut().for_each(|x| *x = *x / largest / relative),
+        }
+    }
+
+    /// Writes the divided row, rounded to its own precision. `row` must be the one that the divisor was found for.
+    pub fn write<T: RowValue>(self, row: &[T], into: &mut [T]) {
+        let pairs = into.iter_mut().zip(row);
+        match self.parts(row) {
+            (1.0, None) => pairs.for_each(|(to, x)| *to = *x),
+            (divisor, None) => pairs.for_each(|(to, x)| *to = T::nearest(x.wide() / divisor)),
+            (largest, Some(relative)) => pairs.for_each(|(to, x)| *to = T::nearest(x.wide() / largest / relative)),
+        }
+    }
+
+    fn parts<T: RowValue>(self, row: &[T]) -> (f64, Option<f64>) {
+        if !self.0.is_nan() {
+            return (self.0, None);
+        }
+        match Length::of(row) {
+            Length::Extreme { largest, relative_norm } => (largest, Some(relative_norm)),
+            Length::Zero => (1.0, None),
+            Length::Plain(norm) => (norm, None),
+        }
+    }
+}
+
+/// The row stays as it is.
+impl Default for RowDivisor {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
+impl RowTransform {
+    /// Checks the features of a row, as they are before scaling, and finds what they are divided by. `scratch` is room
+    /// for the row.
+    pub fn divisor_of<T: RowValue>(&self, row: &[T], scratch: &mut Vec<f64>) -> Result<RowDivisor, ScaleError> {
+        // Without a branch per value; only a row that fails is searched.
+        if !row.iter().fold(true, |finite, x| finite & x.wide().is_finite()) {
+            let found = row.iter().enumerate().find(|(_, x)| !x.wide().is_finite());
+            let (feature, value) = found.map_or((0, f64::NAN), |(feature, x)| (feature, x.wide()));
+            return Err(ScaleError::NotFinite { feature, value });
+        }
+        let divisor = self.scale.divisor(row);
+        scratch.clear();
+        scratch.extend(row.iter().map(|x| x.wide()));
+        divisor.divide(scratch);
+        for x in scratch.iter_mut() {
+            *x = T::nearest(*x).wide();
+        }
+        self.check_norm(scratch)?;
+        Ok(divisor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::{FeatureOrder, encode_table};
+    use crate::place::Origin;
+    use crate::scale::Scale;
+    use crate::table::{Table, TableParts};
+    use crate::values::FeatureValues;
+
+    fn encoded(features: FeatureValues, n_features: usize, transform: &RowTransform) -> FeatureValues {
+        let n_rows = features.len() / n_features;
+        let origin = Origin::with_lines("t.csv", vec![0; n_rows]);
+        let feature_names = (0..n_features).map(|i| format!("x{i}")).collect();
+        let precision = features.precision();
+        let parts = TableParts { feature_names, features, labels: None, ids: None, subjects: None, origin };
+        let table = Table::new(parts).expect("valid");
+        encode_table(table, transform, None, FeatureOrder::AsRead, precision).expect("valid").features.clone()
+    }
+
+    fn on_the_fly<T: RowValue>(values: &[T], n_features: usize, transform: &RowTransform) -> Vec<T> {
+        let mut scaled = vec![T::default(); values.len()];
+        for (row, into) in values.chunks(n_features).zip(scaled.chunks_mut(n_features)) {
+            transform.divisor_of(row, &mut Vec::new()).expect("valid").write(row, into);
+        }
+        scaled
+    }
+
+    #[test]
+    fn rows_scaled_on_the_fly_have_the_bits_of_encoded_ones() {
+        let n_features = 11;
+        let values: Vec<f64> = (0..n_features * 40)
+            .map(|i| {
+                let unit = [1.0, 1e-3, 1e-180, 1e180, 0.0][i / n_features % 5];
+                unit * ((i * 7919 % 1013) as f64 / 1013.0 - 0.5)
+            })
+            .collect();
+        let short: Vec<f32> = values.iter().map(|x| (*x).clamp(-1e30, 1e30) as f32).collect();
+        for scale in [Scale::Unit, Scale::Clip { radius: 0.7 }, Scale::Clip { radius: 1e200 }] {
+            let transform = RowTransform { scale, intercept: false };
+            let wide = FeatureValues::F64(on_the_fly(&values, n_features, &transform));
+            assert_eq!(encoded(FeatureValues::F64(values.clone()), n_features, &transform), wide, "{scale}");
+            let narrow = FeatureValues::F32(on_the_fly(&short, n_features, &transform));
+            assert_eq!(encoded(FeatureValues::F32(short.clone()), n_features, &transform), narrow, "{scale}");
+        }
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_scaled_is_refused() {
+        let transform = RowTransform { scale: Scale::None, intercept: false };
+        let refused = |row: &[f64]| transform.divisor_of(row, &mut Vec::new()).expect_err("must be refused");
+        assert_eq!(refused(&[0.0, f64::INFINITY]), ScaleError::NotFinite { feature: 1, value: f64::INFINITY });
+        assert!(matches!(refused(&[1.0, 1.0]), ScaleError::NormTooLarge { .. }));
+    }
+}
