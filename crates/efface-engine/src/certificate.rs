@@ -1,12 +1,13 @@
 //! The certificate that comes with a release, put together from the model, its claim and its history.
 
 use efface_core::accounting::{Guarantee, gaussian};
-use efface_core::model::{BudgetRule, Mechanism, ReleaseClaim};
+use efface_core::model::{BudgetRule, Mechanism, Model, ReleaseAccount, ReleaseClaim};
 use efface_core::noise::NoiseLaw;
 use efface_core::residual::Constants;
 use efface_core::rounding::UpperBound;
 use efface_ledger::certificate::{
-    Adversary, Arithmetic, CoveredRequest, CurvePoint, Predicate, ReleaseCertificate, SincePrevious, SpentBefore, tags,
+    Adversary, Arithmetic, CoveredRequest, CurvePoint, LogPosition, Predicate, ReleaseCertificate, ReleasePolicy,
+    SincePrevious, SpentBefore, tags,
 };
 use efface_ledger::entry::{Change, Event};
 use efface_ledger::verify::exposure;
@@ -14,9 +15,121 @@ use efface_ledger::verify::exposure;
 use crate::database::{ReleaseEntry, ledger::LoggedEntry};
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
+use crate::settings::Settings;
 
 /// Program and version, as certificates name it.
 pub(crate) const SOFTWARE: &str = concat!("efface ", env!("CARGO_PKG_VERSION"));
+
+/// What a certificate says beside the model and the claim: where it stands among other releases and changes.
+pub(crate) struct History {
+    /// Name of the model.
+    pub(crate) model: String,
+    /// When, in UTC.
+    pub(crate) issued: String,
+    pub(crate) key_id: String,
+    pub(crate) log: LogPosition,
+    /// Rows removed on request so far.
+    pub(crate) n_removed: usize,
+    pub(crate) requests: Vec<CoveredRequest>,
+    pub(crate) since_previous: SincePrevious,
+    pub(crate) policy: ReleasePolicy,
+    pub(crate) revoked: Vec<usize>,
+    /// What earlier releases spent.
+    pub(crate) before: ReleaseAccount,
+}
+
+/// What is certified of a release. `claim` has been accounted for in the model; the history is as before.
+pub(crate) fn certificate(
+    model: &Model,
+    settings: &Settings,
+    claim: &ReleaseClaim,
+    history: History,
+) -> ReleaseCertificate {
+    let (plan, state, config) = (model.plan(), model.state(), &settings.config);
+    let objective = plan.is_objective();
+    let before = history.before;
+    let not_public = settings.not_public();
+    ReleaseCertificate {
+        schema: ReleaseCertificate::SCHEMA.into(),
+        software: SOFTWARE.into(),
+        model: history.model,
+        issued: history.issued,
+        key_id: history.key_id,
+        log: history.log,
+        release: claim.release,
+        certified: claim.certified,
+        n_removed: history.n_removed,
+        requests: history.requests,
+        since_previous: history.since_previous,
+        policy: history.policy,
+        revoked: history.revoked,
+        mechanism: config.mechanism.tag().into(),
+        loss: plan.loss().tag().into(),
+        l2: config.l2_per_row,
+        scale: settings.transform.scale.to_string(),
+        intercept: settings.transform.intercept,
+        row_norm_bound: state.row_norm.get(),
+        n_rows: state.fits.iter().map(|fit| fit.count.n_rows).collect(),
+        negatives: config.negatives,
+        n_problems: state.fits.len(),
+        dim: model.dim(),
+        rung: state.rung.tag().into(),
+        gamma: match config.constants {
+            Constants::Tight => "tight",
+            Constants::Paper => "paper",
+        }
+        .into(),
+        gradient_residual: claim.gradient_residual.get(),
+        distance_bound: claim.distance_bound.get(),
+        budget: match config.mechanism {
+            Mechanism::Release => None,
+            Mechanism::Objective { budget: BudgetRule::Analytic } => Some("analytic".into()),
+            Mechanism::Objective { budget: BudgetRule::Paper } => Some("paper".into()),
+        },
+        law: match config.law {
+            NoiseLaw::Gaussian => "gaussian",
+            NoiseLaw::Gamma => "gamma",
+        }
+        .into(),
+        noise_std: claim.noise_std,
+        lattice_step: claim.lattice_step,
+        mu: claim.mu.get(),
+        spent_before: SpentBefore {
+            n_releases: before.n_releases,
+            distance_squares: before.distance_squares.get(),
+            distances: before.distances.get(),
+        },
+        mu_total: claim.mu_total.get(),
+        mu_limit: claim.mu_limit.get(),
+        promise: plan.guarantee(),
+        extractor: config.extractor,
+        epsilon: claim.guarantee.epsilon,
+        delta: claim.guarantee.delta,
+        epsilon_spent: claim.epsilon_spent,
+        curve: curve(plan.guarantee(), config.law, claim.mu_total),
+        arithmetic: Arithmetic { bounds: tags::BOUNDS[0].into(), noise: plan.noise_arithmetic().tag().into() },
+        adversary: Adversary {
+            sees_prior_release: false,
+            sees_later_releases: !objective,
+            adaptive_requests: !objective,
+            secret_state: true,
+        },
+        limits: match (plan.is_exact(), objective) {
+            (true, _) => &tags::LIMITS[..1],
+            (false, true) => &tags::LIMITS[1..],
+            (false, false) => &[],
+        }
+        .iter()
+        .map(ToString::to_string)
+        .collect(),
+        outside_scope: tags::OUTSIDE_SCOPE
+            .iter()
+            .filter(|tag| **tag != "columns-not-public" || !not_public.is_empty())
+            .map(ToString::to_string)
+            .collect(),
+        not_public,
+    }
+}
 
 impl ModelDirectory {
     /// What is certified of a release. `claim` has been accounted for in the model in memory; the head is as before.
@@ -25,92 +138,21 @@ impl ModelDirectory {
         claim: &ReleaseClaim,
         issued: &str,
     ) -> Result<ReleaseCertificate, EngineError> {
-        let (model, settings, head) = (&self.model, &self.settings, &self.head);
-        let (plan, state, config) = (model.plan(), model.state(), &settings.config);
-        let objective = plan.is_objective();
+        let head = &self.head;
         let (requests, since_previous) = self.since_previous()?;
-        let before = head.account;
-        let not_public = settings.not_public();
-        Ok(ReleaseCertificate {
-            schema: ReleaseCertificate::SCHEMA.into(),
-            software: SOFTWARE.into(),
+        let history = History {
             model: head.model.clone(),
             issued: issued.into(),
             key_id: head.ledger.key_id.clone(),
             log: self.next_position(),
-            release: claim.release,
-            certified: claim.certified,
             n_removed: head.n_removed,
             requests,
             since_previous,
             policy: head.ledger.policy,
             revoked: head.ledger.revoked.clone(),
-            mechanism: config.mechanism.tag().into(),
-            loss: plan.loss().tag().into(),
-            l2: config.l2_per_row,
-            scale: settings.transform.scale.to_string(),
-            intercept: settings.transform.intercept,
-            row_norm_bound: state.row_norm.get(),
-            n_rows: state.fits.iter().map(|fit| fit.count.n_rows).collect(),
-            negatives: config.negatives,
-            n_problems: state.fits.len(),
-            dim: model.dim(),
-            rung: state.rung.tag().into(),
-            gamma: match config.constants {
-                Constants::Tight => "tight",
-                Constants::Paper => "paper",
-            }
-            .into(),
-            gradient_residual: claim.gradient_residual.get(),
-            distance_bound: claim.distance_bound.get(),
-            budget: match config.mechanism {
-                Mechanism::Release => None,
-                Mechanism::Objective { budget: BudgetRule::Analytic } => Some("analytic".into()),
-                Mechanism::Objective { budget: BudgetRule::Paper } => Some("paper".into()),
-            },
-            law: match config.law {
-                NoiseLaw::Gaussian => "gaussian",
-                NoiseLaw::Gamma => "gamma",
-            }
-            .into(),
-            noise_std: claim.noise_std,
-            lattice_step: claim.lattice_step,
-            mu: claim.mu.get(),
-            spent_before: SpentBefore {
-                n_releases: before.n_releases,
-                distance_squares: before.distance_squares.get(),
-                distances: before.distances.get(),
-            },
-            mu_total: claim.mu_total.get(),
-            mu_limit: claim.mu_limit.get(),
-            promise: plan.guarantee(),
-            extractor: config.extractor,
-            epsilon: claim.guarantee.epsilon,
-            delta: claim.guarantee.delta,
-            epsilon_spent: claim.epsilon_spent,
-            curve: curve(plan.guarantee(), config.law, claim.mu_total),
-            arithmetic: Arithmetic { bounds: tags::BOUNDS[0].into(), noise: plan.noise_arithmetic().tag().into() },
-            adversary: Adversary {
-                sees_prior_release: false,
-                sees_later_releases: !objective,
-                adaptive_requests: !objective,
-                secret_state: true,
-            },
-            limits: match (plan.is_exact(), objective) {
-                (true, _) => &tags::LIMITS[..1],
-                (false, true) => &tags::LIMITS[1..],
-                (false, false) => &[],
-            }
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
-            outside_scope: tags::OUTSIDE_SCOPE
-                .iter()
-                .filter(|tag| **tag != "columns-not-public" || !not_public.is_empty())
-                .map(ToString::to_string)
-                .collect(),
-            not_public,
-        })
+            before: head.account,
+        };
+        Ok(certificate(&self.model, &self.settings, claim, history))
     }
 
     /// The release before the next one. The account may count later ones than the database lists, after a backup: then

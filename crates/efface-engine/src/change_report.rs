@@ -1,8 +1,7 @@
 //! What a change of the rows led to.
 
-use efface_core::model::Outcome;
+use efface_core::model::{Model, Outcome};
 use efface_core::rounding::{LowerBound, UpperBound};
-use efface_core::rows::RowStore;
 use serde::{Deserialize, Serialize};
 
 use crate::model_directory::ModelDirectory;
@@ -62,41 +61,36 @@ impl From<Outcome> for OutcomeTag {
     }
 }
 
-impl ModelDirectory {
-    /// What the model claims after a change of so many rows.
-    pub(crate) fn report(&self, counts: Counts, step_seconds: f64) -> ChangeReport {
-        let report = ChangeReport {
-            n_rows: 0,
+impl ChangeReport {
+    /// What a model claims after a change of so many rows.
+    pub(crate) fn of(model: &Model, counts: Counts, step_seconds: f64) -> Self {
+        let claim = model.claim();
+        let budget = model.removal_budget();
+        Self {
+            n_rows: model.state().count.n_rows,
             n_changed: counts.changed,
             n_missing: counts.missing,
-            gradient_residual: UpperBound::INFINITE,
-            distance_bound: UpperBound::INFINITE,
-            rung: String::new(),
-            outcome: OutcomeTag::Done,
-            budget: None,
-            spent: None,
+            gradient_residual: claim.gradient_residual,
+            distance_bound: claim.distance_bound,
+            rung: claim.rung.tag().into(),
+            outcome: model.outcome().into(),
+            budget: budget.map(LowerBound::get),
+            spent: budget.map(|_| claim.gradient_residual),
             step_seconds,
             seconds: step_seconds,
             n_suppressed: 0,
             repeated: false,
-        };
-        self.brought_up_to_date(&report)
+        }
     }
+}
 
+impl ModelDirectory {
     /// The report of a change with what the model claims now: after settling, the settled values.
     #[must_use]
     pub fn brought_up_to_date(&self, report: &ChangeReport) -> ChangeReport {
-        let claim = self.model.claim();
-        let budget = self.model.removal_budget();
-        ChangeReport {
-            n_rows: self.rows.n_rows(),
-            gradient_residual: claim.gradient_residual,
-            distance_bound: claim.distance_bound,
-            rung: claim.rung.tag().into(),
-            outcome: self.model.outcome().into(),
-            budget: budget.map(LowerBound::get),
-            spent: budget.map(|_| claim.gradient_residual),
-            ..report.clone()
-        }
+        let counts = Counts { changed: report.n_changed, missing: report.n_missing };
+        let now = ChangeReport::of(&self.model, counts, report.step_seconds);
+        let ChangeReport { seconds, n_suppressed, repeated, .. } = *report;
+        ChangeReport { seconds, n_suppressed, repeated, ..now }
     }
 }

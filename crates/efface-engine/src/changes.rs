@@ -52,7 +52,7 @@ impl ModelDirectory {
         if let Some(request_id) = request_id.filter(|id| numbered_change(id).is_some()) {
             return Err(EngineError::RequestReserved { request_id: request_id.into() });
         }
-        let fingerprint = self.fingerprint(selection);
+        let fingerprint = self.settings.fingerprint(selection);
         if let Some(request_id) = request_id
             && let Some(past) = self.database.past_request(request_id)?
         {

@@ -14,6 +14,7 @@ use efface_ledger::key::{KeyError, PublicKeyError};
 
 use crate::database::now;
 use crate::files::STATES;
+use crate::in_memory::RowsError;
 use crate::lock::Holder;
 
 /// An operation of the engine could not be done.
@@ -35,6 +36,9 @@ pub enum EngineError {
     /// Rows could not be found.
     #[error(transparent)]
     Lookup(#[from] LookupError),
+    /// Rows in memory cannot be used.
+    #[error(transparent)]
+    InMemory(#[from] RowsError),
     /// The model's own rows cannot be used.
     #[error(transparent)]
     Rows(Box<StoredRowsError>),

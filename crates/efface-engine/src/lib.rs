@@ -26,9 +26,11 @@ mod found_releases;
 #[doc(hidden)]
 pub mod fuzzing;
 mod import;
+mod in_memory;
 mod inspection;
 mod ledger;
 mod lock;
+mod looking;
 mod memory;
 mod mending;
 mod model_directory;
@@ -56,7 +58,12 @@ pub use change_report::{ChangeReport, OutcomeTag};
 pub use database::Mending;
 pub use efface_ledger::certificate::ReleasePolicy;
 pub use error::EngineError;
+pub use in_memory::{
+    Interrupted, LentRows, MemoryModel, MemoryRelease, MemoryRequest, NewRows, ReleaseMade, RowsError, longest_row,
+    scores,
+};
 pub use lock::Holder;
+pub use looking::DirectoryRelease;
 pub use model_directory::{ModelDirectory, OpenOptions};
 pub use planning::{NeededNoise, PlanReport, PlanRequest, PlanRow, plan_from_rows, plan_from_sizes};
 pub use policy::HeldBack;

@@ -105,6 +105,17 @@ impl PublishedModel {
         }
     }
 
+    /// As it is published.
+    ///
+    /// # Panics
+    ///
+    /// Never: it is made of plain structures.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("plain structures with string keys");
+        text.push('\n');
+        text
+    }
+
     /// Reads a published model: the file itself, the folder of a release, or a model directory (its latest release).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, EngineError> {
         let file = find(path.as_ref())?;
@@ -212,7 +223,7 @@ impl PublishedModel {
     }
 
     /// Weights per problem, the intercept last where there is one.
-    fn problems(&self) -> Vec<Vec<f64>> {
+    pub fn problems(&self) -> Vec<Vec<f64>> {
         let weights = match &self.weights {
             PerProblem::One(weights) => std::slice::from_ref(weights),
             PerProblem::Each(each) => each,

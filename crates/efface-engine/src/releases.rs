@@ -42,7 +42,7 @@ pub enum ReleaseAnswer {
 }
 
 impl ReleaseAnswer {
-    fn refused(outcome: &ReleaseOutcome) -> Self {
+    pub(crate) fn refused(outcome: &ReleaseOutcome) -> Self {
         let (outcome, spent, budget) = match outcome {
             ReleaseOutcome::RetrainRequired { spent, budget } => ("retrain-required", spent.get(), budget.get()),
             ReleaseOutcome::NotExact { distance, limit } => ("not-exact", distance.get(), limit.get()),
@@ -163,7 +163,7 @@ impl ModelDirectory {
         key: &SigningKey,
         copies: Option<&Copies>,
     ) -> Result<Publication, EngineError> {
-        let model = pretty(&PublishedModel::new(&self.settings, release));
+        let model = PublishedModel::new(&self.settings, release).to_json().into_bytes();
         let (start, time) = (Instant::now(), now());
         let certificate = self.release_certificate(&release.claim, &timestamp(time))?;
         let subject = vec![Subject::new(MODEL_FILE, sha256(&model))];
@@ -296,10 +296,4 @@ pub(crate) fn finish_publication(path: &Path, n_releases: usize) -> Result<(), E
 pub(crate) fn release_folders(path: &Path, release: usize) -> (PathBuf, PathBuf) {
     let releases = path.join(RELEASES);
     (releases.join(format!("{release}.partial")), releases.join(release.to_string()))
-}
-
-fn pretty(value: &impl Serialize) -> Vec<u8> {
-    let mut text = serde_json::to_vec_pretty(value).expect("plain structures with string keys");
-    text.push(b'\n');
-    text
 }

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
+use crate::settings::Settings;
 
 /// Which rows to remove.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +88,9 @@ impl ModelDirectory {
             LookupError::Unknown { kind, id }
         })
     }
+}
 
+impl Settings {
     /// A keyed hash of what a request asks for: the same for the same ids in any order, and no id in clear.
     pub(crate) fn fingerprint(&self, selection: &Selection) -> String {
         let mut selection = selection.clone();
@@ -95,11 +98,11 @@ impl ModelDirectory {
             Selection::Ids(ids) | Selection::Subjects(ids) => ids.sort_unstable(),
         }
         let text = serde_json::to_vec(&selection).expect("ids are numbers or strings");
-        hex::encode(&Sha256::new().chain_update(self.settings.salt).chain_update(text).finalize())
+        hex::encode(&Sha256::new().chain_update(self.salt).chain_update(text).finalize())
     }
 }
 
-fn refuse_repeated(kind: IdKind, ids: &[RowId]) -> Result<(), LookupError> {
+pub(crate) fn refuse_repeated(kind: IdKind, ids: &[RowId]) -> Result<(), LookupError> {
     let mut seen = HashSet::with_capacity(ids.len());
     match ids.iter().find(|id| !seen.insert(*id)) {
         Some(id) => Err(LookupError::Repeated { kind, id: id.clone() }),

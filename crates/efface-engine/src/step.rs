@@ -97,7 +97,7 @@ impl ModelDirectory {
             added: (!positions.is_empty()).then_some(&arriving as &dyn RowStore),
         };
         self.model.change(&change, &self.rows)?;
-        let mut report = self.report(counts, stepping.elapsed().as_secs_f64());
+        let mut report = ChangeReport::of(&self.model, counts, stepping.elapsed().as_secs_f64());
         report.seconds = start.elapsed().as_secs_f64();
 
         let mut head = self.head.clone();
