@@ -1,0 +1,101 @@
+"""The engine of Efface, as the extension module shows it. Reports and configurations are JSON."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+#: A two-dimensional C-order array of float32 or float64, or Arrow data (`__arrow_c_stream__`, `__arrow_c_array__`).
+Rows = Any
+#: An int64 array, or integers and texts.
+Ids = NDArray[np.int64] | Sequence[int | str]
+#: Weights (one row per problem, the intercept last), certificate, published model.
+Release = tuple[NDArray[np.float64], str, str]
+
+@final
+class Engine:
+    """A trained model with everything that removing its rows takes. Nothing of its secret state can be seen."""
+
+    @staticmethod
+    def fit(
+        rows: Rows,
+        labels: NDArray[np.float64],
+        *,
+        config: str,
+        feature_names: list[str],
+        classes: list[str] | None = None,
+        row_weights: NDArray[np.float64] | None = None,
+        ids: Ids | None = None,
+        subjects: Ids | None = None,
+        copy: bool = False,
+        seed: int | None = None,
+        n_threads: int | None = None,
+        progress: Callable[[str], object] | None = None,
+    ) -> Engine: ...
+    @staticmethod
+    def open(
+        path: str | os.PathLike[str],
+        *,
+        memory_bytes: int | None = None,
+        witness: str | os.PathLike[str] | None = None,
+        key: str | os.PathLike[str] | None = None,
+        passphrase: str | None = None,
+        wait: float = 0.0,
+        n_threads: int | None = None,
+    ) -> Engine: ...
+    def remove(
+        self,
+        *,
+        ids: Ids | None = None,
+        subjects: Ids | None = None,
+        request_id: str | None = None,
+        skip_missing: bool = False,
+    ) -> str: ...
+    def add(
+        self,
+        rows: Rows,
+        labels: NDArray[np.float64],
+        *,
+        ids: Ids | None = None,
+        subjects: Ids | None = None,
+        row_weights: NDArray[np.float64] | None = None,
+    ) -> str: ...
+    def correct(
+        self,
+        ids: Ids,
+        rows: Rows,
+        labels: NDArray[np.float64],
+        *,
+        subjects: Ids | None = None,
+        row_weights: NDArray[np.float64] | None = None,
+    ) -> str: ...
+    def settle(self, tolerance: float | None = None) -> str: ...
+    def retrain(self, seed: int | None = None) -> str: ...
+    def release(self, seed: int | None = None) -> Release: ...
+    def latest(self) -> Release | None: ...
+    def status(self) -> str: ...
+    def influence(self, ids: Ids | None = None) -> NDArray[np.float64]: ...
+    def description(self) -> str: ...
+    def close(self) -> None: ...
+    @property
+    def is_stale(self) -> bool: ...
+    @property
+    def path(self) -> str | None: ...
+
+def decision(
+    rows: Rows, weights: NDArray[np.float64], *, scale: str, intercept: bool, n_threads: int | None = None
+) -> NDArray[np.float64]: ...
+def longest_row(rows: Rows) -> float: ...
+def plan(
+    config: str,
+    *,
+    n_rows: int | None = None,
+    dim: int | None = None,
+    rows: Rows | None = None,
+    labels: NDArray[np.float64] | None = None,
+    classes: list[str] | None = None,
+) -> str: ...

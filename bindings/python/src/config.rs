@@ -1,0 +1,79 @@
+//! The configuration of a model, as the Python package writes it.
+
+use efface_core::loss;
+use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
+use efface_core::rows::MOST_ROW_WEIGHT;
+use efface_data::{LabelCodec, RowTransform, Scale};
+use pyo3::prelude::*;
+use serde::Deserialize;
+
+use crate::errors::bad_parameter;
+
+/// What to train and promise, and how rows are scaled.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    loss: String,
+    l2: f64,
+    #[serde(default = "release")]
+    mechanism: String,
+    #[serde(default)]
+    noise_std: Option<f64>,
+    epsilon: f64,
+    delta: f64,
+    tolerance: f64,
+    scale: Scale,
+    intercept: bool,
+    /// The most that a row may weigh; without, every row counts once.
+    #[serde(default)]
+    max_row_weight: Option<f64>,
+}
+
+fn release() -> String {
+    "release".into()
+}
+
+impl Config {
+    pub(crate) fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
+        serde_json::from_str(text).map_err(|error| bad_parameter(py, &error.to_string()))
+    }
+
+    /// How rows are scaled.
+    pub(crate) fn transform(&self) -> RowTransform {
+        RowTransform { scale: self.scale, intercept: self.intercept }
+    }
+
+    /// The most that a row may weigh; `None`: every row counts once. Weights that come with no limit may be any.
+    pub(crate) fn max_row_weight(&self, is_weighted: bool) -> Option<f64> {
+        self.max_row_weight.or(is_weighted.then_some(MOST_ROW_WEIGHT))
+    }
+
+    /// What is trained. The number of classes is left open.
+    pub(crate) fn training(&self, py: Python<'_>) -> PyResult<TrainingConfig> {
+        let Some(loss) = loss::by_tag(&self.loss) else {
+            let message = format!("loss must be `logistic` or `squared`, got `{}`", self.loss);
+            return Err(bad_parameter(py, &message));
+        };
+        let mechanism = match self.mechanism.as_str() {
+            "release" => Mechanism::Release,
+            "objective" => Mechanism::Objective { budget: BudgetRule::Analytic },
+            other => {
+                let message = format!("mechanism must be `release` or `objective`, got `{other}`");
+                return Err(bad_parameter(py, &message));
+            }
+        };
+        Ok(TrainingConfig {
+            mechanism,
+            noise_std: self.noise_std,
+            epsilon: self.epsilon,
+            delta: self.delta,
+            gradient_tolerance: self.tolerance,
+            ..TrainingConfig::new(loss, self.l2, None)
+        })
+    }
+}
+
+/// How labels are meant.
+pub(crate) fn codec(classes: Option<Vec<String>>) -> LabelCodec {
+    classes.map_or(LabelCodec::Numeric, LabelCodec::Classes)
+}

@@ -1,0 +1,301 @@
+//! A trained model with everything that removing its rows takes, behind a handle that shows none of it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use efface_core::noise::NoiseSource;
+use efface_core::rows::Features;
+use efface_engine::{
+    ChangeReport, EngineError, LentRows, MemoryModel, MemoryRequest, ModelDirectory, OpenOptions, Passphrase,
+    ReleaseAnswer,
+};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::config::{Config, codec};
+use crate::errors::{bad_parameter, named, raised};
+use crate::ids;
+use crate::released::{Released, ReleasedArrays};
+use crate::rows::{Given, Matrix, numbers};
+use crate::state::{OpenDirectory, State};
+use crate::work::{self, Worker};
+
+/// A trained model. Opaque: nothing of its secret state can be seen from Python.
+#[pyclass(frozen, module = "efface._efface")]
+pub(crate) struct Engine {
+    /// The rows of a model in memory.
+    rows: Mutex<Option<Arc<Matrix>>>,
+    state: Mutex<State>,
+    n_threads: Option<usize>,
+}
+
+#[pymethods]
+impl Engine {
+    /// Trains a model on rows that stay where they are.
+    #[staticmethod]
+    #[pyo3(signature = (rows, labels, *, config, feature_names, classes = None, row_weights = None, ids = None,
+                        subjects = None, copy = false, seed = None, n_threads = None, progress = None))]
+    fn fit(
+        py: Python<'_>,
+        rows: &Bound<'_, PyAny>,
+        labels: &Bound<'_, PyAny>,
+        config: &str,
+        feature_names: Vec<String>,
+        classes: Option<Vec<String>>,
+        row_weights: Option<&Bound<'_, PyAny>>,
+        ids: Option<&Bound<'_, PyAny>>,
+        subjects: Option<&Bound<'_, PyAny>>,
+        copy: bool,
+        seed: Option<u64>,
+        n_threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let config = Config::parse(py, config)?;
+        let training = config.training(py)?;
+        let rows = Matrix::hold(rows, copy)?;
+        let labels = numbers(labels)?;
+        let (ids, subjects) = (ids::read_option(ids)?, ids::read_option(subjects)?);
+        if feature_names.len() != rows.n_features() {
+            let message = format!("{} feature names for {} features", feature_names.len(), rows.n_features());
+            return Err(named(py, "RowError", &message));
+        }
+        let row_weights = row_weights.map(numbers).transpose()?;
+        let trained = rows.with(py, |features| {
+            work::run(py, n_threads, progress.as_ref(), |worker| {
+                let request = MemoryRequest {
+                    rows: LentRows { features, cancel: worker.cancel },
+                    labels: &labels,
+                    row_weights: row_weights.as_deref(),
+                    max_row_weight: config.max_row_weight(row_weights.is_some()),
+                    ids: ids.as_deref(),
+                    subjects: subjects.as_deref(),
+                    features: feature_names,
+                    codec: codec(classes),
+                    transform: config.transform(),
+                    config: training,
+                };
+                MemoryModel::train(request, &mut noise(seed)?, &mut |phase| worker.report(phase))
+            })
+        })??;
+        let model = trained.map_err(|error| raised(py, &error))?;
+        Ok(Self {
+            rows: Mutex::new(Some(Arc::new(rows))),
+            state: Mutex::new(State::Memory(Box::new(model))),
+            n_threads,
+        })
+    }
+
+    /// Opens a model directory.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, memory_bytes = None, witness = None, key = None, passphrase = None, wait = 0.0,
+                        n_threads = None))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        memory_bytes: Option<u64>,
+        witness: Option<PathBuf>,
+        key: Option<PathBuf>,
+        passphrase: Option<String>,
+        wait: f64,
+        n_threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let Ok(wait) = Duration::try_from_secs_f64(wait) else {
+            return Err(bad_parameter(py, &format!("wait must be a number of seconds from 0 on, got `{wait}`")));
+        };
+        let options = OpenOptions { memory_bytes, witness, key, passphrase: passphrase.map(Passphrase::new), wait };
+        let opened = work::run(py, n_threads, None, |_| ModelDirectory::open_with(path, &options))?;
+        let open = OpenDirectory::new(opened.map_err(|error| raised(py, &error))?);
+        Ok(Self { rows: Mutex::new(None), state: Mutex::new(State::Directory(Box::new(open))), n_threads })
+    }
+
+    /// Removes rows by ids or by subjects.
+    #[pyo3(signature = (*, ids = None, subjects = None, request_id = None, skip_missing = false))]
+    fn remove(
+        &self,
+        py: Python<'_>,
+        ids: Option<&Bound<'_, PyAny>>,
+        subjects: Option<&Bound<'_, PyAny>>,
+        request_id: Option<String>,
+        skip_missing: bool,
+    ) -> PyResult<String> {
+        let selection = ids::selection(py, ids, subjects)?;
+        self.report(py, |state, lent, _| state.remove(lent, &selection, request_id.as_deref(), skip_missing))
+    }
+
+    /// Adds rows.
+    #[pyo3(signature = (rows, labels, *, ids = None, subjects = None, row_weights = None))]
+    fn add(
+        &self,
+        py: Python<'_>,
+        rows: &Bound<'_, PyAny>,
+        labels: &Bound<'_, PyAny>,
+        ids: Option<&Bound<'_, PyAny>>,
+        subjects: Option<&Bound<'_, PyAny>>,
+        row_weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let new = Given::read(rows, labels, ids, subjects, row_weights)?;
+        self.report_with(py, new, State::add)
+    }
+
+    /// Replaces the rows of these ids.
+    #[pyo3(signature = (ids, rows, labels, *, subjects = None, row_weights = None))]
+    fn correct(
+        &self,
+        py: Python<'_>,
+        ids: &Bound<'_, PyAny>,
+        rows: &Bound<'_, PyAny>,
+        labels: &Bound<'_, PyAny>,
+        subjects: Option<&Bound<'_, PyAny>>,
+        row_weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let new = Given::read(rows, labels, Some(ids), subjects, row_weights)?;
+        self.report_with(py, new, State::correct)
+    }
+
+    /// Measures and polishes the weights.
+    #[pyo3(signature = (tolerance = None))]
+    fn settle(&self, py: Python<'_>, tolerance: Option<f64>) -> PyResult<String> {
+        self.report(py, |state, lent, _| state.settle(lent, tolerance))
+    }
+
+    /// Trains again from zero on the rows that are left.
+    #[pyo3(signature = (seed = None))]
+    fn retrain(&self, py: Python<'_>, seed: Option<u64>) -> PyResult<String> {
+        self.report(py, |state, lent, worker| state.retrain(lent, &mut noise(seed)?, worker))
+    }
+
+    /// Releases the model: weights, certificate and published model.
+    #[pyo3(signature = (seed = None))]
+    fn release<'py>(&self, py: Python<'py>, seed: Option<u64>) -> PyResult<ReleasedArrays<'py>> {
+        match self.run(py, |state, lent, _| state.release(lent, &mut noise(seed)?))? {
+            Released::Published(release) => release.into_arrays(py),
+            Released::Refused(answer) => Err(refused(py, &answer)),
+        }
+    }
+
+    /// The latest release, if there is one.
+    fn latest<'py>(&self, py: Python<'py>) -> PyResult<Option<ReleasedArrays<'py>>> {
+        let latest = self.read(py, State::latest)?;
+        latest.map(|release| release.into_arrays(py)).transpose()
+    }
+
+    /// Whether rows changed since the latest release.
+    #[getter]
+    fn is_stale(&self, py: Python<'_>) -> PyResult<bool> {
+        self.read(py, State::is_stale)
+    }
+
+    /// The model directory, if it lives in one.
+    #[getter]
+    fn path(&self, py: Python<'_>) -> PyResult<Option<OsString>> {
+        self.read(py, |state| Ok(state.path()))
+    }
+
+    /// The current values of the model.
+    fn status(&self, py: Python<'_>) -> PyResult<String> {
+        self.read(py, |state| Ok(json(&state.status()?)))
+    }
+
+    /// What the model is, as far as everybody may know.
+    fn description(&self, py: Python<'_>) -> PyResult<String> {
+        self.read(py, |state| Ok(json(&state.description()?)))
+    }
+
+    /// How far the weights would move if a row left: of these rows, or of all in order.
+    #[pyo3(signature = (ids = None))]
+    fn influence<'py>(&self, py: Python<'py>, ids: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let ids = ids::read_option(ids)?;
+        let influence = self.run(py, |state, lent, _| state.influence(lent, ids.as_deref()))?;
+        Ok(PyArray1::from_vec(py, influence))
+    }
+
+    /// Lets go of the rows, and of the directory if there is one.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, |state, _, _| state.close())?;
+        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+
+    #[expect(clippy::unused_self, reason = "nothing of an engine is shown")]
+    fn __repr__(&self) -> &'static str {
+        "<efface engine>"
+    }
+}
+
+impl Engine {
+    /// Runs an operation on a worker thread, with the rows of a model in memory at hand.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        operation: impl FnOnce(&mut State, &LentRows<'_>, &Worker<'_>) -> Result<T, EngineError> + Send,
+    ) -> PyResult<T> {
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let run = |features: Features<'_>| {
+            work::run(py, self.n_threads, None, |worker| {
+                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                operation(&mut state, &LentRows { features, cancel: worker.cancel }, worker)
+            })
+        };
+        let done = match rows {
+            Some(rows) => rows.with(py, run)??,
+            None => run(Features::F64(&[]))?,
+        };
+        done.map_err(|error| raised(py, &error))
+    }
+
+    /// The same for operations that end in a report.
+    fn report<T: Send + Serialize>(
+        &self,
+        py: Python<'_>,
+        operation: impl FnOnce(&mut State, &LentRows<'_>, &Worker<'_>) -> Result<T, EngineError> + Send,
+    ) -> PyResult<String> {
+        Ok(json(&self.run(py, operation)?))
+    }
+
+    /// The same for operations that take rows.
+    fn report_with(
+        &self,
+        py: Python<'_>,
+        given: Given,
+        operation: impl FnOnce(&mut State, &LentRows<'_>, &Given, Features<'_>) -> Result<ChangeReport, EngineError> + Send,
+    ) -> PyResult<String> {
+        given.rows.with(py, |features| self.report(py, |state, lent, _| operation(state, lent, &given, features)))?
+    }
+
+    /// Looks at the state, as soon as no other thread works on it.
+    fn read<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&State) -> Result<T, EngineError> + Send) -> PyResult<T> {
+        py.detach(|| look(&self.state.lock().unwrap_or_else(PoisonError::into_inner)))
+            .map_err(|error| raised(py, &error))
+    }
+}
+
+/// The exception of a release that the promise does not allow.
+fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
+    match answer {
+        ReleaseAnswer::Refused { outcome, spent, budget } => {
+            let (class, what) = match *outcome {
+                "retrain-required" => ("RetrainRequiredError", "the residual exceeds its budget; retrain"),
+                "budget-exhausted" => ("BudgetExhaustedError", "the promise allows no further release"),
+                "not-exact" => ("EffaceError", "the weights are further from the exact ones than rounding explains"),
+                _ => ("EffaceError", "a weight is too large for the lattice that the noise lives on"),
+            };
+            named(py, class, &format!("{what}: {spent:e} of {budget:e}"))
+        }
+        other => named(py, "EffaceError", &json(other)),
+    }
+}
+
+/// Unpredictable noise, or noise that can be repeated: nothing is promised of what it made.
+fn noise(seed: Option<u64>) -> Result<NoiseSource, EngineError> {
+    Ok(match seed {
+        Some(seed) => NoiseSource::danger_fixed_seed(seed),
+        None => NoiseSource::from_system()?,
+    })
+}
+
+fn json(report: &impl Serialize) -> String {
+    serde_json::to_string(report).expect("plain structures with string keys")
+}

@@ -1,0 +1,95 @@
+//! What needs no engine: scores under published weights, plans, and the length of the longest row.
+
+use efface_data::{FeatureValues, Labels, Origin, RawLabels, RowTransform, Scale, Table, TableParts};
+use efface_engine::{EngineError, PlanRequest, plan_from_rows, plan_from_sizes};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use crate::config::Config;
+use crate::errors::{bad_parameter, raised};
+use crate::rows::{Matrix, numbers, own};
+use crate::work;
+
+/// Scores of rows under weights, one column per set of weights.
+#[pyfunction]
+#[pyo3(signature = (rows, weights, *, scale, intercept, n_threads = None))]
+pub(crate) fn decision<'py>(
+    py: Python<'py>,
+    rows: &Bound<'py, PyAny>,
+    weights: PyReadonlyArray2<'py, f64>,
+    scale: &str,
+    intercept: bool,
+    n_threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let scale: Scale = scale.parse().map_err(|error| bad_parameter(py, &format!("{error}")))?;
+    let transform = RowTransform { scale, intercept };
+    let weights: Vec<Vec<f64>> = weights.as_array().outer_iter().map(|row| row.to_vec()).collect();
+    let rows = Matrix::hold(rows, false)?;
+    let (shape, n_features) = ([rows.n_rows(), weights.len()], rows.n_features());
+    let scores = rows.with(py, |features| {
+        work::run(py, n_threads, None, |_| efface_engine::scores(features, n_features, &transform, &weights))
+    })??;
+    PyArray1::from_vec(py, scores.map_err(|error| raised(py, &error))?).reshape(shape)
+}
+
+/// The largest Euclidean norm of a row, rounded up.
+#[pyfunction]
+pub(crate) fn longest_row(py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let rows = Matrix::hold(rows, false)?;
+    let n_features = rows.n_features();
+    let longest =
+        rows.with(py, |features| work::run(py, None, None, |_| efface_engine::longest_row(features, n_features)))??;
+    longest.map_err(|error| raised(py, &error))
+}
+
+/// What noise costs and how many removals it carries, from sizes alone or from a public sample of rows.
+#[pyfunction]
+#[pyo3(signature = (config, *, n_rows = None, dim = None, rows = None, labels = None, classes = None))]
+pub(crate) fn plan(
+    py: Python<'_>,
+    config: &str,
+    n_rows: Option<usize>,
+    dim: Option<usize>,
+    rows: Option<&Bound<'_, PyAny>>,
+    labels: Option<&Bound<'_, PyAny>>,
+    classes: Option<Vec<String>>,
+) -> PyResult<String> {
+    let config = Config::parse(py, config)?;
+    let mut training = config.training(py)?;
+    training.n_classes = classes.as_ref().map(|classes| classes.len() as u32);
+    let request = PlanRequest { config: training };
+    let report = match (rows, labels, n_rows, dim) {
+        (Some(rows), Some(labels), ..) => {
+            let table = table(py, rows, labels, classes)?;
+            let transform = config.transform();
+            work::run(py, None, None, |_| plan_from_rows(&request, table?, &transform))?
+        }
+        (None, None, Some(n_rows), Some(dim)) => plan_from_sizes(&request, n_rows, dim),
+        _ => return Err(bad_parameter(py, "give either rows and labels, or n_rows and dim")),
+    };
+    let report = report.map_err(|error| raised(py, &error))?;
+    Ok(serde_json::to_string(&report).expect("plain structures with string keys"))
+}
+
+fn table(
+    py: Python<'_>,
+    rows: &Bound<'_, PyAny>,
+    labels: &Bound<'_, PyAny>,
+    classes: Option<Vec<String>>,
+) -> PyResult<Result<Table, EngineError>> {
+    let rows = Matrix::hold(rows, false)?;
+    let features: FeatureValues = rows.with(py, own)?;
+    let labels = numbers(labels)?;
+    let origin = Origin::new("rows");
+    // Plans know classes by number: their names would be sorted anew.
+    let _ = classes;
+    let parts = TableParts {
+        feature_names: (0..rows.n_features()).map(|i| format!("x{i}")).collect(),
+        features,
+        labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),
+        ids: None,
+        subjects: None,
+        origin,
+    };
+    Ok(Table::new(parts).map_err(EngineError::from))
+}

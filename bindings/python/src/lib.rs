@@ -1,0 +1,31 @@
+//! The engine as a Python extension module, `efface._efface`: convert, call the engine, convert back.
+//!
+//! Whatever takes long runs on a worker thread without the interpreter's lock, and stops when Ctrl-C is pressed. Reports
+//! are JSON; the package around this module gives them their shape. `_efface.pyi` is the interface.
+
+mod arrow;
+mod config;
+mod engine;
+mod errors;
+mod functions;
+mod ids;
+mod released;
+mod rows;
+mod state;
+mod work;
+
+/// Certified data removal. Private: use the package `efface`.
+#[pyo3::pymodule]
+mod _efface {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::engine::Engine;
+    #[pymodule_export]
+    use crate::functions::{decision, longest_row, plan};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

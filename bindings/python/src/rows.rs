@@ -1,0 +1,138 @@
+//! Feature matrices: NumPy arrays and Arrow data, used where they are whenever their layout allows it.
+
+use arrow_array::{Float32Array, Float64Array};
+use efface_core::rows::Features;
+use efface_data::{FeatureValues, RowId};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::arrow;
+use crate::errors::named;
+use crate::ids;
+
+/// Rows that are held as long as a model needs them.
+pub(crate) struct Matrix {
+    n_rows: usize,
+    n_features: usize,
+    held: Held,
+}
+
+/// Who owns the values.
+pub(crate) enum Held {
+    Numpy32(Py<PyArray2<f32>>),
+    Numpy64(Py<PyArray2<f64>>),
+    Arrow32(Float32Array),
+    Arrow64(Float64Array),
+    Own(FeatureValues),
+}
+
+impl Matrix {
+    /// Takes hold of rows: a two-dimensional C-order array of float32 or float64, or Arrow data.
+    pub(crate) fn hold(rows: &Bound<'_, PyAny>, copy: bool) -> PyResult<Self> {
+        let py = rows.py();
+        let this = if let Ok(array) = rows.cast::<PyArray2<f64>>() {
+            Self::of_array(array, Held::Numpy64(array.clone().unbind()))
+        } else if let Ok(array) = rows.cast::<PyArray2<f32>>() {
+            Self::of_array(array, Held::Numpy32(array.clone().unbind()))
+        } else if rows.hasattr("__arrow_c_stream__")? || rows.hasattr("__arrow_c_array__")? {
+            arrow::rows(rows)?
+        } else {
+            let kind = rows.get_type().name()?;
+            let message =
+                format!("rows must be a two-dimensional array of float32 or float64, or Arrow data, got {kind}");
+            return Err(named(py, "RowError", &message));
+        };
+        // Also says now whether the values can be lent at all.
+        let own = this.with(py, |features| copy.then(|| own(features)))?;
+        Ok(match own {
+            Some(own) => Self { held: Held::Own(own), ..this },
+            None => this,
+        })
+    }
+
+    /// Rows of so many features each.
+    pub(crate) fn new(n_rows: usize, n_features: usize, held: Held) -> Self {
+        Self { n_rows, n_features, held }
+    }
+
+    fn of_array<T: Element>(array: &Bound<'_, PyArray2<T>>, held: Held) -> Self {
+        let shape = array.shape();
+        Self::new(shape[0], shape[1], held)
+    }
+
+    /// Number of rows.
+    pub(crate) fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Number of features.
+    pub(crate) fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Lends the values.
+    pub(crate) fn with<T>(&self, py: Python<'_>, lend: impl FnOnce(Features<'_>) -> T) -> PyResult<T> {
+        Ok(match &self.held {
+            Held::Numpy32(array) => {
+                let array = array.bind(py).try_readonly()?;
+                lend(Features::F32(slice(py, &array)?))
+            }
+            Held::Numpy64(array) => {
+                let array = array.bind(py).try_readonly()?;
+                lend(Features::F64(slice(py, &array)?))
+            }
+            Held::Arrow32(array) => lend(Features::F32(array.values())),
+            Held::Arrow64(array) => lend(Features::F64(array.values())),
+            Held::Own(values) => lend(values.slice(0..values.len())),
+        })
+    }
+}
+
+/// Rows that come later, with what belongs to each.
+pub(crate) struct Given {
+    pub(crate) rows: Matrix,
+    pub(crate) labels: Vec<f64>,
+    pub(crate) row_weights: Option<Vec<f64>>,
+    pub(crate) ids: Option<Vec<RowId>>,
+    pub(crate) subjects: Option<Vec<RowId>>,
+}
+
+impl Given {
+    /// Reads what was given.
+    pub(crate) fn read(
+        rows: &Bound<'_, PyAny>,
+        labels: &Bound<'_, PyAny>,
+        ids: Option<&Bound<'_, PyAny>>,
+        subjects: Option<&Bound<'_, PyAny>>,
+        row_weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            rows: Matrix::hold(rows, false)?,
+            labels: numbers(labels)?,
+            row_weights: row_weights.map(numbers).transpose()?,
+            ids: ids::read_option(ids)?,
+            subjects: ids::read_option(subjects)?,
+        })
+    }
+}
+
+/// The same values, copied.
+pub(crate) fn own(features: Features<'_>) -> FeatureValues {
+    match features {
+        Features::F32(values) => FeatureValues::F32(values.to_vec()),
+        Features::F64(values) => FeatureValues::F64(values.to_vec()),
+    }
+}
+
+fn slice<'a, T: Element>(py: Python<'_>, array: &'a PyReadonlyArray2<'_, T>) -> PyResult<&'a [T]> {
+    let in_order = array.is_c_contiguous().then(|| array.as_slice().ok()).flatten();
+    in_order.ok_or_else(|| named(py, "RowError", "rows must lie in C order and in native byte order"))
+}
+
+/// One number per row.
+pub(crate) fn numbers(numbers: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+    if let Ok(array) = numbers.cast::<PyArray1<f64>>() {
+        return Ok(array.try_readonly()?.as_array().iter().copied().collect());
+    }
+    numbers.extract()
+}
