@@ -1,10 +1,11 @@
 //! The certificate that comes with a release, put together from the model, its claim and its history.
 
 use efface_core::accounting::{Guarantee, gaussian};
-use efface_core::model::{BudgetRule, Mechanism, Model, ReleaseAccount, ReleaseClaim};
+use efface_core::model::{BudgetRule, Fit, Mechanism, Model, ReleaseAccount, ReleaseClaim};
 use efface_core::noise::NoiseLaw;
 use efface_core::residual::Constants;
 use efface_core::rounding::UpperBound;
+use efface_core::rows::WeightSum;
 use efface_ledger::certificate::{
     Adversary, Arithmetic, CoveredRequest, CurvePoint, LogPosition, Predicate, ReleaseCertificate, ReleasePolicy,
     SincePrevious, SpentBefore, tags,
@@ -70,6 +71,7 @@ pub(crate) fn certificate(
         intercept: settings.transform.intercept,
         row_norm_bound: state.row_norm.get(),
         n_rows: state.fits.iter().map(|fit| fit.count.n_rows).collect(),
+        weight_sum: weight_sums(&state.fits),
         negatives: config.negatives,
         n_problems: state.fits.len(),
         dim: model.dim(),
@@ -204,6 +206,13 @@ impl ModelDirectory {
         let id = named.unwrap_or_else(|| format!("change-{}", change.change));
         Ok(CoveredRequest { id, time, change: change.change, n_rows: change.n_rows, rows: change.rows, salt, position })
     }
+}
+
+/// What the rows of each problem weigh, rounded down; `None`: they count once each.
+pub(crate) fn weight_sums(fits: &[Fit]) -> Option<Vec<f64>> {
+    let is_weighted = |fit: &Fit| fit.count.weight_sum != WeightSum::of_rows(fit.count.n_rows);
+    let weights = || fits.iter().map(|fit| fit.count.weight_sum.lower().get()).collect();
+    fits.iter().any(is_weighted).then(weights)
 }
 
 /// A few points of δ(ε) at μ, around the promised ε.

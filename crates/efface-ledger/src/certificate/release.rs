@@ -49,6 +49,10 @@ pub struct ReleaseCertificate {
     pub row_norm_bound: f64,
     /// Rows of each problem: `distance_bound` is a residual over λ times these.
     pub n_rows: Vec<usize>,
+    /// What the rows of each problem weigh, where they do not count once each: `distance_bound` is then a residual over λ
+    /// times these. Rounded down, which makes the distance of a residual larger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight_sum: Option<Vec<f64>>,
     /// Fraction of the negatives that each problem keeps, by a salted hash of the id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub negatives: Option<f64>,

@@ -2,6 +2,7 @@
 
 use efface_core::accounting::gaussian;
 use efface_core::rounding::{LowerBound, UpperBound};
+use efface_core::rows::MOST_ROW_WEIGHT;
 
 use super::check::Check;
 use crate::certificate::ReleaseCertificate;
@@ -61,6 +62,9 @@ fn numbers(c: &ReleaseCertificate) -> Result<String, String> {
         let rows = c.n_rows.len();
         return Err(format!("{} problems of {} weights, and rows of {rows} problems", c.n_problems, c.dim));
     }
+    if let Some(reason) = c.weight_sum.as_ref().and_then(|sums| impossible_weights(&c.n_rows, sums)) {
+        return Err(reason);
+    }
     if c.release == 0 || c.spent_before.n_releases != c.release - 1 {
         let before = c.spent_before.n_releases;
         return Err(format!("release {} cannot come after {before} releases", c.release));
@@ -68,11 +72,23 @@ fn numbers(c: &ReleaseCertificate) -> Result<String, String> {
     Ok("every number is finite, and the sizes fit each other".into())
 }
 
-/// Residual and distance say the same: `r = ‖∇L‖/(λ n)`.
+/// What is wrong with the weights of the rows of some problem, if anything is.
+fn impossible_weights(n_rows: &[usize], sums: &[f64]) -> Option<String> {
+    if sums.len() != n_rows.len() {
+        return Some(format!("weights of {} problems, and rows of {}", sums.len(), n_rows.len()));
+    }
+    let most = |n: usize| n as f64 * MOST_ROW_WEIGHT;
+    let (n, sum) = n_rows.iter().zip(sums).find(|(n, sum)| !(**sum > 0.0 && **sum <= most(**n)))?;
+    Some(format!("weight_sum of {n} rows must be above 0 and at most {}, got `{sum}`", most(*n)))
+}
+
+/// Residual and distance say the same: `r = ‖∇L‖/(λ n)`, n: what the rows weigh, or their number.
 fn residual(c: &ReleaseCertificate) -> Result<String, String> {
-    let (least, most) = (c.n_rows.iter().min(), c.n_rows.iter().max());
-    let rows = |n: Option<&usize>| n.map_or(0.0, |n| *n as f64);
-    let (shortest, longest) = (c.gradient_residual / (c.l2 * rows(most)), c.gradient_residual / (c.l2 * rows(least)));
+    let counts = || c.n_rows.iter().map(|n| *n as f64).collect();
+    let weights: Vec<f64> = c.weight_sum.clone().unwrap_or_else(counts);
+    let least = weights.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = weights.iter().copied().fold(0.0, f64::max);
+    let (shortest, longest) = (c.gradient_residual / (c.l2 * most), c.gradient_residual / (c.l2 * least));
     // Under mechanism `release` the residual is what the claimed distance allows; under `objective` it is the other way round.
     let fits = c.distance_bound >= shortest * (1.0 - AGREEMENT) && c.distance_bound <= longest * (1.0 + AGREEMENT);
     if fits {

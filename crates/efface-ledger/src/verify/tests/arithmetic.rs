@@ -42,8 +42,10 @@ fn basis(kind: Kind, dice: &mut Dice) -> Basis {
     let mut share = || dice.within(1e-3, 0.99) * limit * noise_std / (n_before + 1) as f64;
     let (moved, before) = (share(), (0..n_before).map(|_| share()).collect());
     let n_rows = vec![1 + dice.up_to(100_000); 1 + dice.up_to(3)];
+    let weigh = dice.next() < 0.5;
+    let weight_sum = weigh.then(|| n_rows.iter().map(|n| *n as f64 * dice.within(1e-6, 1e6)).collect());
     let extractor = (dice.next() < 0.3).then(|| Guarantee { epsilon: dice.within(0.1, 2.0), delta: 1e-6 });
-    Basis { kind, l2: dice.within(1e-8, 1.0), n_rows, moved, noise_std, promise, extractor, before }
+    Basis { kind, l2: dice.within(1e-8, 1.0), n_rows, weight_sum, moved, noise_std, promise, extractor, before }
 }
 
 fn certificate(basis: &Basis) -> ReleaseCertificate {

@@ -24,6 +24,8 @@ pub(super) struct Basis {
     pub(super) kind: Kind,
     pub(super) l2: f64,
     pub(super) n_rows: Vec<usize>,
+    /// What the rows weigh, where they do not count once each.
+    pub(super) weight_sum: Option<Vec<f64>>,
     /// r, or the residual under mechanism `objective`.
     pub(super) moved: f64,
     pub(super) noise_std: f64,
@@ -54,18 +56,20 @@ impl Basis {
         };
         let noise_std = if kind == Kind::Exact { 0.0 } else { 0.01 };
         let (n_rows, before) = (vec![57], vec![1e-4, 3e-4]);
-        Self { kind, l2: 0.01, n_rows, moved: 2e-4, noise_std, promise, extractor: None, before }
+        Self { kind, l2: 0.01, n_rows, weight_sum: None, moved: 2e-4, noise_std, promise, extractor: None, before }
     }
 
     /// What the engine claims, each number rounded as it rounds it.
     fn claims(&self) -> Claims {
-        let Self { kind, l2, n_rows, moved, noise_std, promise, before, .. } = self;
+        let Self { kind, l2, moved, noise_std, promise, before, .. } = self;
         let (std, moved) = (LowerBound::new(*noise_std), UpperBound::new(*moved));
-        let (most, least) = (n_rows.iter().max(), n_rows.iter().min());
-        let count = |n: Option<&usize>| *n.expect("a problem") as f64;
+        let counts = || self.n_rows.iter().map(|n| *n as f64).collect();
+        let mut weights: Vec<f64> = self.weight_sum.clone().unwrap_or_else(counts);
+        weights.sort_by(f64::total_cmp);
+        let (least, most) = (weights[0], weights[weights.len() - 1]);
         let (residual, distance) = match kind {
-            Kind::Objective => (moved, moved.over(LowerBound::new(l2 * count(least)))),
-            _ => (moved * UpperBound::new(*l2) * UpperBound::new(count(most)), moved),
+            Kind::Objective => (moved, moved.over(LowerBound::new(l2 * least))),
+            _ => (moved * UpperBound::new(*l2) * UpperBound::new(most), moved),
         };
         let sum = |f: fn(UpperBound) -> UpperBound| {
             before.iter().fold(UpperBound::ZERO, |sum, r| sum + f(UpperBound::new(*r)))
@@ -108,7 +112,7 @@ impl Basis {
     /// The certificate.
     pub(super) fn certificate(&self, log: LogPosition, key_id: String) -> ReleaseCertificate {
         let Claims { residual, distance, squares, distances, mu, mu_total, mu_limit, epsilon } = self.claims();
-        let Self { kind, l2, n_rows, noise_std, promise, extractor, before, .. } = self.clone();
+        let Self { kind, l2, n_rows, weight_sum, noise_std, promise, extractor, before, .. } = self.clone();
         let shared = extractor.unwrap_or(Guarantee { epsilon: 0.0, delta: 0.0 });
         let (claimed, spent) = (promise.plus(shared), Guarantee { epsilon, delta: 0.0 }.plus(shared));
         let objective = kind == Kind::Objective;
@@ -148,6 +152,7 @@ impl Basis {
             row_norm_bound: 1.0,
             n_problems: n_rows.len(),
             n_rows,
+            weight_sum,
             negatives: None,
             dim: 4,
             rung: "measured".into(),

@@ -2,8 +2,8 @@
 
 use efface_core::accounting::Guarantee;
 
-use super::basis::Kind;
-use super::example::{check, fails, only_failure, release, release_of};
+use super::basis::{Basis, Kind};
+use super::example::{check, fails, only_failure, release, release_from, release_of};
 use crate::certificate::ReleaseCertificate;
 use crate::verify::{CheckOutcome, Verdict};
 
@@ -112,6 +112,29 @@ fn numbers_that_are_none_are_refused_before_anything_is_computed() {
     refused(|c| c.n_rows = vec![0], "numbers", "and rows of 1 problems");
     refused(|c| c.dim = 0, "numbers", "1 problems of 0 weights");
     refused(|c| c.spent_before.n_releases = 1, "numbers", "release 3 cannot come after 1 releases");
+}
+
+/// Residual and distance are one claim over what the rows weigh, not over their number.
+#[test]
+fn weights_of_rows_are_part_of_the_claim() {
+    type Edit = fn(&mut ReleaseCertificate);
+    let refusals: [(Edit, &str, &str); 7] = [
+        (|c| c.weight_sum = Some(vec![57.0]), "residual", "over λ·n is a distance of"),
+        (|c| c.weight_sum = None, "residual", "over λ·n is a distance of"),
+        (|c| c.weight_sum = Some(vec![0.0]), "numbers", "weight_sum of 57 rows must be above 0"),
+        (|c| c.weight_sum = Some(vec![-1.0]), "numbers", "weight_sum of 57 rows must be above 0"),
+        (|c| c.weight_sum = Some(vec![1e300]), "numbers", "at most 122406567936, got"),
+        (|c| c.weight_sum = Some(vec![]), "numbers", "weights of 0 problems, and rows of 1"),
+        (|c| c.weight_sum = Some(vec![12.75; 2]), "numbers", "weights of 2 problems, and rows of 1"),
+    ];
+    for kind in KINDS {
+        let basis = Basis { weight_sum: Some(vec![12.75]), ..Basis::of(kind) };
+        let sound = check(&release_from(&basis, |_| {}));
+        assert!(sound.is_valid(), "{kind:?}: {sound:?}");
+        for (edit, name, words) in refusals {
+            fails(&check(&release_from(&basis, edit)), name, words);
+        }
+    }
 }
 
 #[test]

@@ -131,8 +131,13 @@ pub(super) fn entry_of(request: &CoveredRequest) -> Entry {
 
 /// A release certificate of a kind, changed before it is signed by the one who signs for the log.
 pub(super) fn release_of(kind: Kind, edit: impl FnOnce(&mut ReleaseCertificate)) -> Envelope {
+    release_from(&Basis::of(kind), edit)
+}
+
+/// The same for claims that follow from something else.
+pub(super) fn release_from(basis: &Basis, edit: impl FnOnce(&mut ReleaseCertificate)) -> Envelope {
     let mut log = Log::started();
-    let mut certificate = Basis::of(kind).certificate(log.next(), log.key.public().id());
+    let mut certificate = basis.certificate(log.next(), log.key.public().id());
     edit(&mut certificate);
     log.certify(model_subject(), &certificate, &[])
 }

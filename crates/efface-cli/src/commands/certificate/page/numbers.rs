@@ -86,7 +86,13 @@ fn rows_and_weights(c: &ReleaseCertificate) -> String {
     };
     let negatives =
         c.negatives.map_or_else(String::new, |part| format!("; {} of the negatives", number(&parameter(part))));
-    format!("{rows}; {}{problems}{negatives}", count(c.dim, "weight", "weights"))
+    let weighing = c.weight_sum.as_ref().map_or_else(String::new, |sums| {
+        let (least, most) =
+            sums.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), sum| (low.min(*sum), high.max(*sum)));
+        let range = if least == most { String::new() } else { format!("{} to ", number(&parameter(least))) };
+        format!(" that count as {range}{}", number(&parameter(most)))
+    });
+    format!("{rows}{weighing}; {}{problems}{negatives}", count(c.dim, "weight", "weights"))
 }
 
 fn scale(c: &ReleaseCertificate) -> String {

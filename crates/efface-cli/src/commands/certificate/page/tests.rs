@@ -65,6 +65,15 @@ fn is_self_contained(page: &str) {
 }
 
 #[test]
+fn rows_that_do_not_count_once_are_told_with_what_they_weigh() {
+    assert!(!release_page(&json!({})).contains("count as"));
+    let one = release_page(&json!({"weight_sum": [2511.5]}));
+    says(&one, &["1996 rows that count as", "2511.5"]);
+    let several = json!({"n_problems": 2, "n_rows": [9, 8], "weight_sum": [4.5, 3.25]});
+    says(&release_page(&several), &["8 to 9 rows per problem that count as", "3.25", "4.5"]);
+}
+
+#[test]
 fn a_release_is_told_in_plain_words_and_numbers() {
     let page = release_page(&json!({}));
     is_self_contained(&page);
