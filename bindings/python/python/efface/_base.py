@@ -1,0 +1,184 @@
+"""The estimators' common part: training, and what a model says about itself.
+
+``fit`` trains and releases. Changes of the rows (``remove``, ``correct``, ``partial_fit``) take milliseconds and touch
+the secret state only; the first use of the weights after them releases anew. Nothing that concerns a guarantee is
+decided here: arguments are checked and converted, the engine is called, its reports are handed on.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from efface import _context, _efface, _ids, _input, _parameters, _secret
+from efface._changes import Changes
+from efface._exceptions import GuaranteeWarning, PlanError, UncertifiedWarning
+from efface._export import Exports
+from efface._foundation import Report
+from efface._persistence import Persistent
+from efface._progress import Progress
+from efface._released import Released
+from efface._warn import warn
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class RemovableLinearModel(Changes, Persistent, Exports):
+    """A linear model that can forget; the base of the public estimators."""
+
+    def fit(self, X: Any, y: Any, ids: Any = None, subjects: Any = None, sample_weight: Any = None) -> Self:
+        """Train on rows, and release.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows. A NumPy array in C order and single or double precision is used without a copy, a memory-mapped one
+            too: it must not be modified while the model lives, unless ``copy_X=True``. Arrow tables and record
+            batches, pandas and polars frames are taken as well.
+        y : array-like of shape (n_samples,)
+            Labels.
+        ids : array-like of shape (n_samples,), optional
+            What ``remove`` will call the rows: integers or text, each once. Default: 0, 1, 2, …
+        subjects : array-like of shape (n_samples,), optional
+            Whose row each one is: integers or text. All rows of a subject can be removed at once.
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight s counts as s rows; from 0 to ``max_sample_weight``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._fit(X, y, None, ids, subjects, sample_weight)
+
+    def plan(self, X: Any = None, y: Any = None, *, n_rows: int | None = None, n_features: int | None = None) -> Report:
+        """What a promise of ``epsilon`` and ``delta`` costs at several levels of noise, before training.
+
+        Parameters
+        ----------
+        X, y : array-like, optional
+            Rows to measure it on.
+        n_rows, n_features : int, optional
+            The size of the problem, where there are no rows yet. For a fitted model its own by default.
+
+        Returns
+        -------
+        plan : dict
+            A line per level of noise under ``"rows"``.
+        """
+        trial = clone(self)
+        if X is not None:
+            rows, labels = _input.training_rows(trial, X, y, numeric=self._numeric_labels)
+            encoded, classes = trial._encode_first(labels, None, None)
+            config = trial._config(rows.data, float(rows.n_rows))
+            report: Report = json.loads(_efface.plan(config, rows=rows.data, labels=encoded, classes=classes))
+            return report
+        if self.__sklearn_is_fitted__():
+            n_features = self.n_features_in_ if n_features is None else n_features
+            n_rows = self.status_.get("n_rows") if n_rows is None else n_rows
+        if n_rows is None or n_features is None:
+            raise ValueError(f"plan needs X and y, or n_rows and n_features, got {n_rows=} and {n_features=}")
+        config = trial._config(None, float(n_rows))
+        report = json.loads(_efface.plan(config, n_rows=int(n_rows), dim=int(n_features) + bool(self.fit_intercept)))
+        return report
+
+    @property
+    def status_(self) -> Report:
+        """What the model is and what it claims now, as a dict; nothing in it is secret."""
+        check_is_fitted(self)
+        secret = _secret.find(self)
+        status: Report = {} if secret is None else json.loads(secret.engine.status())
+        status["secret_state"] = secret is not None
+        status["stale"] = secret is not None and bool(secret.engine.is_stale)
+        status["path"] = self._path()
+        status["outside_scope"] = list(self._outside_scope)
+        return status
+
+    @property
+    def certificate_(self) -> Report:
+        """The fields of the certificate that the released weights came with, as a dict."""
+        return self._certificate(self._current())
+
+    @property
+    def n_iter_(self) -> NDArray[np.int64]:
+        """Passes over the rows that the training made, one number per problem."""
+        check_is_fitted(self)
+        return np.atleast_1d(np.asarray(self._n_iter, dtype=np.int64))
+
+    def _fit(self, X: Any, y: Any, classes: Any, ids: Any, subjects: Any, sample_weight: Any) -> Self:
+        before = dict(self.__dict__)
+        try:
+            secret = self._train(X, y, classes, ids, subjects, sample_weight)
+            released = Released.of(secret.engine.release(secret.next_seed()))
+        except BaseException:
+            # What was fitted before goes on to stand.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self.close()
+        self.__dict__.pop("_closed_path", None)
+        self._released = released
+        _secret.keep(self, secret)
+        return self
+
+    def _train(self, X: Any, y: Any, classes: Any, ids: Any, subjects: Any, sample_weight: Any) -> _secret.Secret:
+        rows, labels = _input.training_rows(self, X, y, numeric=self._numeric_labels)
+        weights = _input.sample_weights(sample_weight, rows, _parameters.max_sample_weight(self))
+        encoded, names = self._encode_first(labels, classes, weights)
+        config = self._config(rows.data, float(rows.n_rows if weights is None else weights.sum()))
+        seed = self._seed()
+        with Progress(f"fit {type(self).__name__}", bool(self.verbose)) as progress:
+            engine = _efface.Engine.fit(
+                rows.data,
+                encoded,
+                config=config,
+                feature_names=_input.feature_names(self),
+                classes=names,
+                row_weights=weights,
+                ids=_ids.column(ids, rows.n_rows, what="ids"),
+                subjects=_ids.column(subjects, rows.n_rows, what="subjects"),
+                copy=bool(self.copy_X),
+                seed=seed,
+                n_threads=_parameters.n_threads(self),
+                progress=progress.callback,
+            )
+        self._n_iter = json.loads(engine.description())["n_iter"]
+        self._outside_scope = self._notice_context()
+        return _secret.Secret(engine, seed)
+
+    def _config(self, rows: Any, weight_sum: float) -> str:
+        """The engine's configuration for these rows (None: rows yet to come)."""
+        scale = _parameters.declared_scale(self)
+        if scale == "raw":
+            if rows is None:
+                raise PlanError(
+                    'scale="raw" takes its bound from the rows: give X and y, or a scale such as "within:8"'
+                )
+            scale = _parameters.raw_scale(_efface.longest_row(rows))
+        l2 = _parameters.l2_per_row(self, weight_sum)
+        return _parameters.config(self, loss=self._loss, l2=l2, scale=scale)
+
+    def _seed(self) -> int | None:
+        if self.random_state is None:
+            return None
+        warn(
+            "random_state is given: whoever knows it can take the noise off the released weights, so the model is not "
+            "certified. Leave it None for a model whose removals are to be proved",
+            UncertifiedWarning,
+        )
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _notice_context(self) -> list[str]:
+        context = _context.enclosing()
+        if not context.is_trial:
+            for finding in context.findings:
+                warn(f"outside the guarantee of this model: {finding.text}", GuaranteeWarning)
+        tags = [finding.tag for finding in context.findings]
+        return [*tags, "row-norm-bound"] if self.scale == "raw" else tags

@@ -1,0 +1,117 @@
+"""What the two classifiers share: classes, scores, and predictions from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from efface import _efface, _input, _labels, _parameters
+from efface._base import RemovableLinearModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
+    """Two classes by one problem; more by one against the others each."""
+
+    classes_: NDArray[Any]
+    _numeric_labels = False
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        ids: Any = None,
+        subjects: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Add rows: train on them if there is no model yet, join them to the rows it has otherwise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels. Every class must be among those of the first call.
+        classes : array-like of shape (n_classes,), optional
+            All classes, as other classifiers of scikit-learn ask for; here the first rows must have some of each.
+        ids, subjects, sample_weight : array-like of shape (n_samples,), optional
+            As for ``fit``. Default for ids: numbers that go on from those before.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        if not self.__sklearn_is_fitted__():
+            return self._fit(X, y, classes, ids, subjects, sample_weight)
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes must be those of the first call, {self.classes_!r}, got {classes!r}")
+        self._add(X, y, ids, subjects, sample_weight)
+        return self
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Released weights of the features of scaled rows: shape (1, n_features), or (n_classes, n_features)."""
+        return self._current().coef
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """Released intercepts: shape (1,), or (n_classes,)."""
+        return self._current().intercepts
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores of rows under the released weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; they are scaled like those of the training.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes one score, positive for ``classes_[1]``; beyond, one per class.
+        """
+        released = self._current()
+        rows = _input.plain_rows(self, X)
+        scores = _efface.decision(
+            rows.data,
+            released.weights,
+            scale=released.scale,
+            intercept=released.intercept,
+            n_threads=_parameters.n_threads(self),
+        )
+        return np.ravel(scores) if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Classes of rows, by the released weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            For each row the class of the largest score.
+        """
+        scores = self.decision_function(X)
+        codes = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    def _encode_first(
+        self, labels: NDArray[Any], classes: Any, weights: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.float64], list[str] | None]:
+        self.classes_, codes = _labels.find_classes(labels, classes, weights)
+        return codes, _labels.names(self.classes_)
+
+    def _encode(self, labels: NDArray[Any]) -> NDArray[np.float64]:
+        return _labels.encode(labels, self.classes_)

@@ -1,0 +1,130 @@
+"""Estimators backed by a model directory, the one that the command line ``efface`` works on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any
+
+import numpy as np
+
+from efface import _labels, _secret
+from efface._efface import Engine
+from efface._logistic import RemovableLogisticRegression
+from efface._released import Released
+from efface._ridge import RemovableRidge
+from efface._ridge_classifier import RemovableRidgeClassifier
+
+Path = str | os.PathLike[str]
+Estimator = RemovableLogisticRegression | RemovableRidge | RemovableRidgeClassifier
+
+
+def open(
+    path: Path,
+    *,
+    classes: Any = None,
+    memory_bytes: int | None = None,
+    witness: Path | None = None,
+    key: Path | None = None,
+    passphrase: str | None = None,
+    wait: float = 0.0,
+    n_jobs: int | None = None,
+    auto_release: bool = True,
+) -> Estimator:
+    """Open a model directory, made by ``save`` or by the command line.
+
+    The directory is in use until ``close()``, or the end of a ``with`` block; others who open it meanwhile are told so.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The directory.
+    classes : array-like, optional
+        The classes as values of Python, in the order of their names. Default: names that are all integers become
+        integers, ``true`` and ``false`` booleans, others stay text.
+    memory_bytes : int, optional
+        How much memory rows may take; the others are read block by block. Default: a quarter of the machine's.
+    witness : str or path-like, optional
+        The file elsewhere that remembers what was removed.
+    key, passphrase : optional
+        The file with the key that signs, and its passphrase.
+    wait : float, default=0.0
+        Seconds to wait for a directory that is in use.
+    n_jobs : int, optional
+        Threads. Default: all cores.
+    auto_release : bool, default=True
+        As the estimators' parameter of that name.
+
+    Returns
+    -------
+    model : estimator
+        The estimator of the model's loss, fitted.
+
+    Examples
+    --------
+    >>> import tempfile, efface
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = tempfile.mkdtemp() + "/iris.efface"
+    >>> with efface.RemovableLogisticRegression().fit(X, y) as model:
+    ...     report = model.save(path)
+    >>> with efface.open(path) as model:
+    ...     report = model.remove(ids=3)
+    ...     print(model.classes_, model.status_["n_rows"])
+    [0 1 2] 149
+    """
+    engine = Engine.open(
+        os.fspath(path),
+        memory_bytes=memory_bytes,
+        witness=None if witness is None else os.fspath(witness),
+        key=None if key is None else os.fspath(key),
+        passphrase=passphrase,
+        wait=float(wait),
+        n_threads=n_jobs if n_jobs is None or n_jobs > 0 else (os.cpu_count() or 1),
+    )
+    description: dict[str, Any] = json.loads(engine.description())
+    estimator = _estimator(description, n_jobs=n_jobs, auto_release=auto_release)
+    _describe(estimator, description, classes)
+    _secret.keep(estimator, _secret.Secret(engine))
+    latest = engine.latest()
+    if latest is not None:
+        estimator._released = Released.of(latest)
+    return estimator
+
+
+def _estimator(description: dict[str, Any], **parameters: Any) -> Estimator:
+    parameters.update(
+        l2=description["l2"],
+        fit_intercept=description["intercept"],
+        scale=description["scale"],
+        epsilon=description["epsilon"],
+        delta=description["delta"],
+        noise_std=description["noise_std"],
+        mechanism=description["mechanism"],
+        tol=description["tolerance"],
+    )
+    if description["loss"] == "logistic":
+        return RemovableLogisticRegression(**parameters)
+    if description["classes"]:
+        return RemovableRidgeClassifier(**parameters)
+    return RemovableRidge(**parameters)
+
+
+def _describe(estimator: Estimator, description: dict[str, Any], classes: Any) -> None:
+    features = description["feature_names"]
+    estimator.n_features_in_ = len(features)
+    if not all(re.fullmatch(r"x\d+", name) for name in features):
+        estimator.feature_names_in_ = np.asarray(features, dtype=object)
+    estimator._n_iter = description["n_iter"]
+    estimator._outside_scope = []
+    names = description["classes"]
+    if isinstance(estimator, RemovableRidge):
+        return
+    if classes is None:
+        estimator.classes_ = _labels.restore(names)
+        return
+    given = np.asarray(classes)
+    if _labels.names(given) != names:
+        raise ValueError(f"classes must be those of the model, {names}, got {_labels.names(given)}")
+    estimator.classes_ = given

@@ -1,0 +1,103 @@
+"""Released models in files that others read: ONNX, safetensors, plain JSON.
+
+Each file predicts as the estimator does, the scaling of rows included; none holds more than what has been released.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from efface._foundation import Foundation
+from efface._released import Released
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+Destination = str | os.PathLike[str]
+
+
+class Exports(Foundation):
+    """Writers of the released model."""
+
+    def to_json(self, path: Destination | None = None) -> str:
+        """The released model as plain JSON, which ``efface predict`` reads and any program can.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            A file to write it to. The certificate goes to a file beside it, named with ``.certificate.json`` added.
+
+        Returns
+        -------
+        text : str
+            The JSON.
+        """
+        released = self._current()
+        if path is not None:
+            Path(path).write_text(released.model, encoding="utf-8")
+            Path(f"{os.fspath(path)}.certificate.json").write_text(released.certificate, encoding="utf-8")
+        return released.model
+
+    def to_safetensors(self, path: Destination) -> None:
+        """Write the released weights as safetensors.
+
+        Tensors ``weights`` (n_problems, n_features) and ``intercept`` (n_problems,), double precision, for rows scaled
+        as the metadata says under ``scale``. The rest of the metadata: ``format``, ``loss``, ``classes`` and
+        ``features`` (JSON lists of text), ``release``, ``certified``, and the whole ``certificate``.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+        """
+        import numpy as np
+        from safetensors.numpy import save_file
+
+        released = self._current()
+        tensors = {
+            "weights": np.ascontiguousarray(released.coef),
+            "intercept": np.ascontiguousarray(released.intercepts),
+        }
+        save_file(tensors, os.fspath(path), metadata=_metadata(released))
+
+    def to_onnx(self, path: Destination | None = None) -> ModelProto:
+        """The released model as ONNX: ``ai.onnx.ml.LinearClassifier`` or ``LinearRegressor`` on scaled rows.
+
+        The input is ``X``, single precision, (n, n_features). Outputs: ``label`` and ``probabilities`` for logistic
+        regression, ``label`` and ``scores`` for ridge classifiers, ``prediction`` for ridge regression.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            A file to write it to.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            The model, checked.
+        """
+        from efface._onnx import build
+
+        released = self._current()
+        model = build(released, loss=self._loss, classes=getattr(self, "classes_", None), metadata=_metadata(released))
+        if path is not None:
+            Path(path).write_bytes(model.SerializeToString())
+        return model
+
+
+def _metadata(released: Released) -> dict[str, str]:
+    """What a file must say beside its numbers, as text."""
+    published: dict[str, Any] = json.loads(released.model)
+    return {
+        "format": "efface-weights-1",
+        "loss": published["loss"],
+        "scale": released.scale,
+        "classes": json.dumps(published["classes"]),
+        "features": json.dumps(published["features"]),
+        "release": str(published["release"]),
+        "certified": json.dumps(published["certified"]),
+        "certificate": released.certificate,
+    }

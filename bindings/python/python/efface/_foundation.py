@@ -1,0 +1,101 @@
+"""What every part of an estimator stands on: its parameters, its secret state, and its latest release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from efface import _secret
+from efface._exceptions import EffaceError, SecretStateMissingError, StaleReleaseWarning
+from efface._released import Released
+from efface._warn import warn
+
+if TYPE_CHECKING:
+    from efface._efface import Engine
+
+Report = dict[str, Any]
+
+
+class Foundation(BaseEstimator):
+    """Parameters, secret state and latest release of an estimator."""
+
+    fit_intercept: bool
+    scale: str
+    copy_X: bool
+    auto_release: bool
+    include_secret_state: bool
+    random_state: Any
+    verbose: bool
+
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    _loss: str
+    _numeric_labels: bool
+    _released: Released
+    _outside_scope: list[str]
+    _n_iter: int | list[int]
+    _closed_path: str | None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_released" in self.__dict__ or _secret.find(self) is not None
+
+    def _encode_first(
+        self, labels: NDArray[Any], classes: Any, weights: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.float64], list[str] | None]:
+        """Labels of a first fit as the engine takes them, and the names of the classes."""
+        raise NotImplementedError
+
+    def _encode(self, labels: NDArray[Any]) -> NDArray[np.float64]:
+        """Labels of further rows."""
+        raise NotImplementedError
+
+    def _secret(self) -> _secret.Secret:
+        """The secret state, or the exception that tells where it has gone."""
+        check_is_fitted(self)
+        secret = _secret.find(self)
+        if secret is None:
+            path = self._path()
+            where = "it was not copied or pickled with it, or the model was closed"
+            if path is not None:
+                where = f"it is in the model directory: efface.open({path!r})"
+            raise SecretStateMissingError(
+                f"this {type(self).__name__} has no secret state, only released weights: {where}"
+            )
+        return secret
+
+    def _engine(self) -> Engine:
+        return self._secret().engine
+
+    def _path(self) -> str | None:
+        """The model directory that the model lives in, or lived in when it was closed."""
+        secret = _secret.find(self)
+        return self.__dict__.get("_closed_path") if secret is None else secret.engine.path
+
+    def _publish(self, secret: _secret.Secret) -> Released:
+        self._released = Released.of(secret.engine.release(secret.next_seed()))
+        return self._released
+
+    def _current(self) -> Released:
+        """The release to use: the latest one, or a new one if rows have changed since."""
+        check_is_fitted(self)
+        secret = _secret.find(self)
+        if secret is not None and (secret.engine.is_stale or "_released" not in self.__dict__):
+            if self.auto_release:
+                return self._publish(secret)
+            if "_released" not in self.__dict__:
+                raise EffaceError("nothing has been released yet; call release(), or set auto_release=True")
+            warn(
+                "rows have changed since the latest release, which still knows those that were removed; call release()",
+                StaleReleaseWarning,
+            )
+        return self._released
+
+    def _certificate(self, released: Released) -> Report:
+        claims = released.claims()
+        claims["outside_scope"] = [*claims.get("outside_scope", []), *self._outside_scope]
+        return claims

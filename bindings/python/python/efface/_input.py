@@ -1,0 +1,150 @@
+"""Rows, labels and weights as users have them, made ready for the engine, copied only where their layout asks for it.
+
+NumPy arrays in C order and single or double precision, memory-mapped ones too, go down as they are. So do Arrow tables,
+record batches and polars frames, through the PyCapsule interface: there a column of fixed-size lists is used as it
+lies, and plain columns are interleaved once. Everything else becomes an array the way scikit-learn does it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
+
+from efface._exceptions import RowError
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that the engine takes: an array, or an Arrow object."""
+
+    data: Any
+    n_rows: int
+
+
+def training_rows(estimator: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Rows, NDArray[Any]]:
+    """Checks rows and labels of a ``fit``, and sets ``n_features_in_`` and ``feature_names_in_``."""
+    return _labelled(estimator, X, y, numeric=numeric, reset=True)
+
+
+def more_rows(estimator: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Rows, NDArray[Any]]:
+    """Checks rows and labels that join a fitted model."""
+    return _labelled(estimator, X, y, numeric=numeric, reset=False)
+
+
+def plain_rows(estimator: Any, X: Any) -> Rows:
+    """Checks rows to predict for."""
+    table = _arrow(X)
+    if table is not None:
+        return _arrow_rows(estimator, table, reset=False)
+    array = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32], order="C")
+    return Rows(array, array.shape[0])
+
+
+def feature_names(estimator: Any) -> list[str]:
+    """Names of the features, made up where the rows had none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return [f"x{index}" for index in range(estimator.n_features_in_)] if names is None else list(map(str, names))
+
+
+def sample_weights(weights: Any, rows: Rows, limit: float) -> NDArray[np.float64] | None:
+    """Weights of the rows: finite, from 0 to the limit, not all 0; None where every row counts once."""
+    if weights is None:
+        return None
+    placeholder = np.empty((rows.n_rows, 0))
+    checked: NDArray[np.float64] = _check_sample_weight(
+        weights, placeholder, dtype=np.float64, ensure_non_negative=True
+    )
+    checked = np.ascontiguousarray(checked)
+    heaviest = int(np.argmax(checked))
+    if checked[heaviest] > limit:
+        got = f"`{checked[heaviest]:g}` at row {heaviest}"
+        raise RowError(f"sample_weight must be at most max_sample_weight = {limit:g}, got {got}")
+    if checked[heaviest] == 0.0:
+        raise RowError("sample_weight must be positive for at least one row, got 0 for all of them")
+    return checked
+
+
+def _labelled(estimator: Any, X: Any, y: Any, *, numeric: bool, reset: bool) -> tuple[Rows, NDArray[Any]]:
+    table = _arrow(X)
+    y = _column(y)
+    if table is None:
+        array, labels = validate_data(
+            estimator,
+            X,
+            y,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            order="C",
+            y_numeric=numeric,
+        )
+        rows = Rows(array, array.shape[0])
+    else:
+        if y is None:
+            raise ValueError(
+                f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        rows = _arrow_rows(estimator, table, reset=reset)
+        labels = _check_y(y, y_numeric=numeric, estimator=estimator)
+        if len(labels) != rows.n_rows:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: {[rows.n_rows, len(labels)]}"
+            )
+    return rows, column_or_1d(labels)
+
+
+def _column(y: Any) -> Any:
+    """Labels in a column of Arrow or polars, as an array."""
+    if hasattr(y, "to_numpy") and hasattr(y, "__arrow_c_stream__") and type(y).__module__.partition(".")[0] != "pandas":
+        is_chunked = hasattr(y, "combine_chunks") or type(y).__module__.startswith("pyarrow")
+        return y.to_numpy(zero_copy_only=False) if is_chunked and not hasattr(y, "chunks") else y.to_numpy()
+    return y
+
+
+def _arrow(X: Any) -> Any:
+    """The table that X is, if it speaks Arrow; frames of pandas are arrays underneath and do better as such."""
+    module = type(X).__module__.partition(".")[0]
+    if module in ("pandas", "numpy"):
+        return None
+    if module == "pyarrow":
+        import pyarrow
+
+        if isinstance(X, pyarrow.RecordBatch):
+            return pyarrow.Table.from_batches([X])
+        if isinstance(X, pyarrow.RecordBatchReader):
+            return X.read_all()
+        return X if isinstance(X, pyarrow.Table) else None
+    if module == "polars":
+        return X.collect() if hasattr(X, "collect") else X
+    return X if hasattr(X, "__arrow_c_stream__") and hasattr(X, "shape") else None
+
+
+def _arrow_rows(estimator: Any, table: Any, *, reset: bool) -> Rows:
+    n_rows, n_columns = table.shape
+    if n_columns == 0:
+        raise ValueError(f"Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.")
+    if n_rows == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape=(0, {n_columns})) while a minimum of 1 is required by "
+            f"{type(estimator).__name__}."
+        )
+    n_features = _list_size(table) if n_columns == 1 else None
+    if n_features is None:
+        validate_data(estimator, table, reset=reset, skip_check_array=True)
+    else:
+        # The one column is all features: it is checked by its length, and its name names none of them.
+        validate_data(estimator, np.empty((1, n_features)), reset=reset, skip_check_array=True)
+    return Rows(table, n_rows)
+
+
+def _list_size(table: Any) -> int | None:
+    """The length of the lists in the only column, if it is one of fixed-size lists."""
+    schema = table.schema
+    if hasattr(schema, "field"):
+        size = getattr(schema.field(0).type, "list_size", None)
+    else:
+        size = getattr(next(iter(schema.values())), "size", None)
+    return size if isinstance(size, int) else None

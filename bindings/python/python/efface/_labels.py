@@ -1,0 +1,70 @@
+"""Classes: labels of any type on the user's side, indices and names on the engine's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+
+def find_classes(
+    labels: NDArray[Any], classes: Any, weights: NDArray[np.float64] | None
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The classes, sorted, and each label as an index among them.
+
+    Every class must have a row that counts: a model of a class that nobody is in would be a guess.
+    """
+    check_classification_targets(labels)
+    found = np.unique(labels if classes is None else np.asarray(classes))
+    if len(found) < 2:
+        raise ValueError(f"a classifier needs labels of at least 2 classes, got 1 class: {_shown(found)}")
+    codes = encode(labels, found)
+    count = np.bincount(codes.astype(np.intp), weights=weights, minlength=len(found))
+    empty = found[count == 0]
+    if len(empty):
+        weighted = "" if weights is None else " of positive sample_weight"
+        raise ValueError(f"every class needs a row{weighted}, got none of class {_shown(empty)}")
+    return found, codes
+
+
+def encode(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Each label as an index among the classes."""
+    found, inverse = np.unique(labels, return_inverse=True)
+    index = {label: code for code, label in enumerate(classes.tolist())}
+    unknown = [label for label in found.tolist() if label not in index]
+    if unknown:
+        raise ValueError(f"y has labels that are not among the classes {_shown(classes)}: {_shown(unknown)}")
+    codes = np.array([index[label] for label in found.tolist()], dtype=np.float64)
+    return np.asarray(codes[inverse.ravel()], dtype=np.float64)
+
+
+def names(classes: NDArray[Any]) -> list[str]:
+    """Names as the engine writes them: integers without a point, booleans in lower case."""
+    return [_name(label) for label in classes.tolist()]
+
+
+def restore(names: list[str]) -> NDArray[Any]:
+    """The classes that names stand for: all booleans, all integers in order, or text."""
+    if set(names) == {"false", "true"}:
+        return np.array([name == "true" for name in names])
+    try:
+        numbers = [int(name) for name in names]
+    except ValueError:
+        return np.array(names)
+    is_canonical = numbers == sorted(numbers) and [str(number) for number in numbers] == names
+    return np.array(numbers) if is_canonical else np.array(names)
+
+
+def _name(label: Any) -> str:
+    if isinstance(label, bool):
+        return str(label).lower()
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label)
+
+
+def _shown(labels: Any) -> str:
+    listed = [repr(label) for label in np.asarray(labels, dtype=object).tolist()[:8]]
+    return ", ".join(listed) + (", …" if len(labels) > 8 else "")

@@ -1,0 +1,175 @@
+"""Logistic regression that can forget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+
+from efface._classifier import RemovableClassifier
+
+
+class RemovableLogisticRegression(RemovableClassifier):
+    """Logistic regression whose rows can be removed, with a certificate.
+
+    Minimises ``Σ sᵢ log(1 + exp(−yᵢ wᵀxᵢ)) + (l2 · Σ sᵢ / 2) ‖w‖²`` over the scaled rows xᵢ of weight sᵢ (1 by
+    default), one against the others beyond two classes. The intercept is one more weight, of a feature that is 1, and
+    regularised like the others. What is released, and all that ``coef_`` and ``predict`` show, is the minimiser plus
+    Gaussian noise of standard deviation ``noise_std``.
+
+    Parameters
+    ----------
+    l2 : float, optional
+        Strength of the regularisation per row. Default: 0.001, unless ``C`` is given.
+    C : float, optional
+        The same as scikit-learn writes it: ``l2 = 1 / (C · Σ sᵢ)``, with the rows of ``fit``. Later changes of the rows
+        keep ``l2``.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    scale : str, default="unit"
+        What is done to each row before anything else, by looking at that row alone. ``"unit"``: divided by its norm;
+        ``"clip:R"``: divided by R, and shortened to 1 if still longer; ``"within:R"``: taken as it is, and refused if
+        longer than R; ``"none"``: ``"within:1"``; ``"raw"``: taken as it is, within the least power of two that no row
+        exceeds.
+    epsilon, delta : float, default=1.0, 1e-4
+        The promise for the whole life of the model.
+    noise_std : float, optional
+        Standard deviation of the noise per weight. Default: 0.001 for mechanism ``"release"``.
+    mechanism : {"release", "objective"}, default="release"
+        ``"release"``: noise on what is published. ``"objective"``: the published algorithm, noise in the objective.
+    tol : float, default=1e-9
+        Gradient norm at which training ends.
+    max_sample_weight : float, default=1024.0
+        The largest weight that a row may have.
+    auto_release : bool, default=True
+        Whether the first use of the weights after a change releases anew. If false, the old release stays in use, with
+        a warning, until ``release()`` is called.
+    copy_X : bool, default=False
+        Whether ``fit`` copies the rows. If false, the array must not be modified while the model lives.
+    include_secret_state : bool, default=False
+        Whether copies and pickles hold the rows and the exact weights.
+    n_jobs : int, optional
+        Threads. Default: all cores. Results do not depend on it.
+    random_state : int, RandomState instance, optional
+        A seed makes the noise predictable: for tests. The model is then not certified.
+    verbose : bool, default=False
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Released weights of the scaled features.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Released intercepts.
+    certificate_ : dict
+        What the release in use promises and proves.
+    status_ : dict
+        What the model is and what it claims now.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the rows of ``fit`` had names that are all text.
+    n_iter_ : ndarray of shape (n_problems,)
+        Passes over the rows that the training made.
+
+    See Also
+    --------
+    RemovableRidge : The squared loss, for numbers.
+    RemovableRidgeClassifier : The squared loss, for classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from efface import RemovableLogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RemovableLogisticRegression(l2=1e-4).fit(X, y)
+    >>> round(model.score(X, y), 1)
+    0.9
+    >>> model.remove(ids=[8, 123])["n_removed"]
+    2
+    >>> model.certificate_["n_removed"], model.certificate_["epsilon"]
+    (2, 1.0)
+    """
+
+    _loss = "logistic"
+
+    def __init__(
+        self,
+        l2: float | None = None,
+        C: float | None = None,
+        fit_intercept: bool = True,
+        scale: str = "unit",
+        epsilon: float = 1.0,
+        delta: float = 1e-4,
+        noise_std: float | None = None,
+        mechanism: str = "release",
+        tol: float = 1e-9,
+        max_sample_weight: float = 1024.0,
+        auto_release: bool = True,
+        copy_X: bool = False,
+        include_secret_state: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.l2 = l2
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.epsilon = epsilon
+        self.delta = delta
+        self.noise_std = noise_std
+        self.mechanism = mechanism
+        self.tol = tol
+        self.max_sample_weight = max_sample_weight
+        self.auto_release = auto_release
+        self.copy_X = copy_X
+        self.include_secret_state = include_secret_state
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``. Beyond two classes those of each against the others, divided by their sum.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        each = expit(scores)
+        total = each.sum(axis=1, keepdims=True)
+        # Where every class is refused beyond the range of numbers, none is more likely than another.
+        return np.divide(each, total, out=np.full_like(each, 1.0 / each.shape[1]), where=total > 0.0)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([log_expit(-scores), log_expit(scores)])
+        each = log_expit(scores)
+        shifted = each - each.max(axis=1, keepdims=True)
+        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))

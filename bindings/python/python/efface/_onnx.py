@@ -1,0 +1,106 @@
+"""The graph of a released model in ONNX: scale the rows, one linear operator, probabilities where there are any."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto, checker, helper
+
+from efface._released import Released
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto
+
+_OPSETS = [helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)]
+_IR_VERSION = 8
+
+
+def build(released: Released, *, loss: str, classes: NDArray[Any] | None, metadata: dict[str, str]) -> ModelProto:
+    """The model that computes what the estimator does, in single precision."""
+    n_features = released.coef.shape[1]
+    nodes, scaled, constants = _scaling(released.scale)
+    rows = helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, n_features])
+    if classes is None:
+        nodes.append(_regressor(released, scaled))
+        outputs = [helper.make_tensor_value_info("prediction", TensorProto.FLOAT, [None, 1])]
+    else:
+        more, score = _classifier(released, scaled, classes, with_probabilities=loss == "logistic")
+        nodes.extend(more)
+        kind = TensorProto.STRING if _labels(classes)[0] == "classlabels_strings" else TensorProto.INT64
+        outputs = [
+            helper.make_tensor_value_info("label", kind, [None]),
+            helper.make_tensor_value_info(score, TensorProto.FLOAT, [None, len(classes)]),
+        ]
+    graph = helper.make_graph(nodes, "efface", [rows], outputs, initializer=constants)
+    model = helper.make_model(graph, opset_imports=_OPSETS, ir_version=_IR_VERSION, producer_name="efface")
+    helper.set_model_props(model, metadata)
+    checker.check_model(model)
+    return model
+
+
+def _scaling(scale: str) -> tuple[list[NodeProto], str, list[TensorProto]]:
+    """Nodes that scale rows, what their result is called, and their constants.
+
+    ``unit`` divides by the norm and ``clip:R`` by the larger of norm and R; the others take rows as they are.
+    """
+    kind, _, radius = scale.partition(":")
+    if kind not in ("unit", "clip"):
+        return [], "X", []
+    least = float(radius) if kind == "clip" else float(np.finfo(np.float32).tiny)
+    constants = [
+        helper.make_tensor("last_axis", TensorProto.INT64, [1], [1]),
+        helper.make_tensor("least_norm", TensorProto.FLOAT, [1], [least]),
+    ]
+    nodes = [
+        helper.make_node("ReduceL2", ["X", "last_axis"], ["norm"], keepdims=1),
+        helper.make_node("Max", ["norm", "least_norm"], ["divisor"]),
+        helper.make_node("Div", ["X", "divisor"], ["scaled"]),
+    ]
+    return nodes, "scaled", constants
+
+
+def _regressor(released: Released, scaled: str) -> NodeProto:
+    return helper.make_node(
+        "LinearRegressor",
+        [scaled],
+        ["prediction"],
+        domain="ai.onnx.ml",
+        coefficients=released.coef.ravel().tolist(),
+        intercepts=released.intercepts.tolist(),
+        targets=1,
+    )
+
+
+def _classifier(
+    released: Released, scaled: str, classes: NDArray[Any], *, with_probabilities: bool
+) -> tuple[list[NodeProto], str]:
+    coef, intercepts = released.coef, released.intercepts
+    is_binary = len(coef) == 1
+    if is_binary:
+        coef, intercepts = np.vstack([-coef, coef]), np.concatenate([-intercepts, intercepts])
+    attribute, labels = _labels(classes)
+    score = "probabilities" if with_probabilities else "scores"
+    direct = is_binary or not with_probabilities
+    linear = helper.make_node(
+        "LinearClassifier",
+        [scaled],
+        ["label", score if direct else "each"],
+        domain="ai.onnx.ml",
+        coefficients=coef.ravel().tolist(),
+        intercepts=intercepts.tolist(),
+        multi_class=0,
+        post_transform="LOGISTIC" if with_probabilities else "NONE",
+        **{attribute: labels},
+    )
+    if direct:
+        return [linear], score
+    return [linear, helper.make_node("Normalizer", ["each"], [score], domain="ai.onnx.ml", norm="L1")], score
+
+
+def _labels(classes: NDArray[Any]) -> tuple[str, list[Any]]:
+    """The attribute that classes go to: integers (booleans as 0 and 1), or text."""
+    if classes.dtype.kind in "iub":
+        return "classlabels_ints", [int(label) for label in classes]
+    return "classlabels_strings", [str(label) for label in classes.tolist()]

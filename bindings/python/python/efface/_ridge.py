@@ -1,0 +1,202 @@
+"""Ridge regression that can forget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from efface import _efface, _input, _parameters
+from efface._base import RemovableLinearModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class RemovableRidge(RegressorMixin, RemovableLinearModel):
+    """Ridge regression whose rows can be removed, with a certificate.
+
+    Minimises ``½ Σ sᵢ (wᵀxᵢ − yᵢ)² + (l2 · Σ sᵢ / 2) ‖w‖²`` over the scaled rows xᵢ of weight sᵢ (1 by default). The
+    intercept is one more weight, of a feature that is 1, and regularised like the others. What is released, and all
+    that ``coef_`` and ``predict`` show, is the minimiser plus Gaussian noise of standard deviation ``noise_std``.
+
+    Parameters
+    ----------
+    l2 : float, optional
+        Strength of the regularisation per row. Default: 0.001, unless ``alpha`` or ``C`` is given.
+    alpha : float, optional
+        The same as scikit-learn's ``Ridge`` writes it: ``l2 = alpha / Σ sᵢ``, with the rows of ``fit``. Later changes
+        of the rows keep ``l2``.
+    C : float, optional
+        The inverse: ``alpha = 1 / C``.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    scale : str, default="raw"
+        What is done to each row before anything else, by looking at that row alone: ``"unit"``, ``"clip:R"``,
+        ``"within:R"``, ``"none"`` or ``"raw"``, as for `RemovableLogisticRegression`.
+    epsilon, delta : float, default=1.0, 1e-4
+        The promise for the whole life of the model.
+    noise_std : float, optional
+        Standard deviation of the noise per weight. Default: 0.001 for mechanism ``"release"``.
+    mechanism : {"release", "objective"}, default="release"
+        ``"release"``: noise on what is published. ``"objective"``: the published algorithm, noise in the objective.
+    tol : float, default=1e-9
+        Gradient norm at which training ends.
+    max_sample_weight : float, default=1024.0
+        The largest weight that a row may have.
+    auto_release : bool, default=True
+        Whether the first use of the weights after a change releases anew. If false, the old release stays in use, with
+        a warning, until ``release()`` is called.
+    copy_X : bool, default=False
+        Whether ``fit`` copies the rows. If false, the array must not be modified while the model lives.
+    include_secret_state : bool, default=False
+        Whether copies and pickles hold the rows and the exact weights.
+    n_jobs : int, optional
+        Threads. Default: all cores. Results do not depend on it.
+    random_state : int, RandomState instance, optional
+        A seed makes the noise predictable: for tests. The model is then not certified.
+    verbose : bool, default=False
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Released weights of the scaled features.
+    intercept_ : float
+        Released intercept.
+    certificate_ : dict
+        What the release in use promises and proves.
+    status_ : dict
+        What the model is and what it claims now.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the rows of ``fit`` had names that are all text.
+    n_iter_ : ndarray of shape (n_problems,)
+        Passes over the rows that the training made.
+
+    See Also
+    --------
+    RemovableRidgeClassifier : The same loss, for classes.
+    RemovableLogisticRegression : The logistic loss.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> from efface import RemovableRidge
+    >>> X, y = make_regression(n_samples=500, n_features=8, noise=1.0, random_state=0)
+    >>> model = RemovableRidge(alpha=1.0).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    1.0
+    >>> model.remove(ids=range(20))["n_removed"]
+    20
+    >>> model.certificate_["n_rows"]
+    [480]
+    """
+
+    _loss = "squared"
+    _numeric_labels = True
+
+    def __init__(
+        self,
+        l2: float | None = None,
+        alpha: float | None = None,
+        C: float | None = None,
+        fit_intercept: bool = True,
+        scale: str = "raw",
+        epsilon: float = 1.0,
+        delta: float = 1e-4,
+        noise_std: float | None = None,
+        mechanism: str = "release",
+        tol: float = 1e-9,
+        max_sample_weight: float = 1024.0,
+        auto_release: bool = True,
+        copy_X: bool = False,
+        include_secret_state: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.l2 = l2
+        self.alpha = alpha
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.epsilon = epsilon
+        self.delta = delta
+        self.noise_std = noise_std
+        self.mechanism = mechanism
+        self.tol = tol
+        self.max_sample_weight = max_sample_weight
+        self.auto_release = auto_release
+        self.copy_X = copy_X
+        self.include_secret_state = include_secret_state
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def partial_fit(self, X: Any, y: Any, ids: Any = None, subjects: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows: train on them if there is no model yet, join them to the rows it has otherwise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Numbers.
+        ids, subjects, sample_weight : array-like of shape (n_samples,), optional
+            As for ``fit``. Default for ids: numbers that go on from those before.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        if not self.__sklearn_is_fitted__():
+            return self._fit(X, y, None, ids, subjects, sample_weight)
+        self._add(X, y, ids, subjects, sample_weight)
+        return self
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Released weights of the features of scaled rows: shape (n_features,)."""
+        return self._current().coef[0]
+
+    @property
+    def intercept_(self) -> float:
+        """Released intercept."""
+        return float(self._current().intercepts[0])
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predictions for rows, by the released weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; they are scaled like those of the training.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,)
+            One number per row.
+        """
+        released = self._current()
+        rows = _input.plain_rows(self, X)
+        scores = _efface.decision(
+            rows.data,
+            released.weights,
+            scale=released.scale,
+            intercept=released.intercept,
+            n_threads=_parameters.n_threads(self),
+        )
+        return np.ravel(scores)
+
+    def _encode_first(
+        self, labels: NDArray[Any], classes: Any, weights: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.float64], list[str] | None]:
+        return self._encode(labels), None
+
+    def _encode(self, labels: NDArray[Any]) -> NDArray[np.float64]:
+        return np.ascontiguousarray(labels, dtype=np.float64)

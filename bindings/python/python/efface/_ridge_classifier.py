@@ -1,0 +1,128 @@
+"""Ridge classification that can forget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from efface._classifier import RemovableClassifier
+
+
+class RemovableRidgeClassifier(RemovableClassifier):
+    """A ridge classifier whose rows can be removed, with a certificate.
+
+    Ridge regression on targets −1 and 1, one class against the others beyond two; the class of the largest score wins.
+    The squared loss is removed from exactly, up to rounding.
+
+    Parameters
+    ----------
+    l2 : float, optional
+        Strength of the regularisation per row. Default: 0.001, unless ``alpha`` or ``C`` is given.
+    alpha : float, optional
+        The same as scikit-learn's ``Ridge`` writes it: ``l2 = alpha / Σ sᵢ``, with the rows of ``fit``. Later changes
+        of the rows keep ``l2``.
+    C : float, optional
+        The inverse: ``alpha = 1 / C``.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    scale : str, default="unit"
+        What is done to each row before anything else, by looking at that row alone: ``"unit"``, ``"clip:R"``,
+        ``"within:R"``, ``"none"`` or ``"raw"``, as for `RemovableLogisticRegression`.
+    epsilon, delta : float, default=1.0, 1e-4
+        The promise for the whole life of the model.
+    noise_std : float, optional
+        Standard deviation of the noise per weight. Default: 0.001 for mechanism ``"release"``.
+    mechanism : {"release", "objective"}, default="release"
+        ``"release"``: noise on what is published. ``"objective"``: the published algorithm, noise in the objective.
+    tol : float, default=1e-9
+        Gradient norm at which training ends.
+    max_sample_weight : float, default=1024.0
+        The largest weight that a row may have.
+    auto_release : bool, default=True
+        Whether the first use of the weights after a change releases anew. If false, the old release stays in use, with
+        a warning, until ``release()`` is called.
+    copy_X : bool, default=False
+        Whether ``fit`` copies the rows. If false, the array must not be modified while the model lives.
+    include_secret_state : bool, default=False
+        Whether copies and pickles hold the rows and the exact weights.
+    n_jobs : int, optional
+        Threads. Default: all cores. Results do not depend on it.
+    random_state : int, RandomState instance, optional
+        A seed makes the noise predictable: for tests. The model is then not certified.
+    verbose : bool, default=False
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Released weights of the scaled features.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Released intercepts.
+    certificate_ : dict
+        What the release in use promises and proves.
+    status_ : dict
+        What the model is and what it claims now.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the rows of ``fit`` had names that are all text.
+    n_iter_ : ndarray of shape (n_problems,)
+        Passes over the rows that the training made.
+
+    See Also
+    --------
+    RemovableRidge : The same loss, for numbers.
+    RemovableLogisticRegression : The logistic loss, which gives probabilities.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from efface import RemovableRidgeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RemovableRidgeClassifier(l2=1e-5, scale="clip:10").fit(X, y)
+    >>> model.remove(ids=7)["n_removed"]
+    1
+    >>> model.coef_.shape
+    (3, 4)
+    """
+
+    _loss = "squared"
+
+    def __init__(
+        self,
+        l2: float | None = None,
+        alpha: float | None = None,
+        C: float | None = None,
+        fit_intercept: bool = True,
+        scale: str = "unit",
+        epsilon: float = 1.0,
+        delta: float = 1e-4,
+        noise_std: float | None = None,
+        mechanism: str = "release",
+        tol: float = 1e-9,
+        max_sample_weight: float = 1024.0,
+        auto_release: bool = True,
+        copy_X: bool = False,
+        include_secret_state: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.l2 = l2
+        self.alpha = alpha
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.epsilon = epsilon
+        self.delta = delta
+        self.noise_std = noise_std
+        self.mechanism = mechanism
+        self.tol = tol
+        self.max_sample_weight = max_sample_weight
+        self.auto_release = auto_release
+        self.copy_X = copy_X
+        self.include_secret_state = include_secret_state
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
