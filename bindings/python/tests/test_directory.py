@@ -1,0 +1,159 @@
+"""Model directories: saved here, opened here and by the command line."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+import efface
+from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier
+
+
+def run(command, *arguments, code=0):
+    done = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("estimator", [RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier])
+def test_a_saved_model_goes_on_elsewhere(rows, tmp_path, estimator):
+    X, y = rows
+    path = tmp_path / "model.efface"
+    with estimator(l2=0.01, noise_std=1e-10).fit(X, y, ids=[f"p{i}" for i in range(200)]) as model:
+        model.remove(ids="p0")
+        model.save(path)
+        assert model.status_["path"] == str(path)
+        model.remove(ids="p1")
+        assert model.status_["n_rows"] == 198
+    with efface.open(path) as again:
+        assert type(again) is estimator
+        assert again.l2 == 0.01
+        again.remove(ids=["p2"])
+        assert again.status_["n_rows"] == 197
+        with pytest.raises(efface.AlreadyRemovedError):
+            again.remove(ids="p1")
+        alone = estimator(l2=0.01, noise_std=1e-10, scale=again.scale).fit(X[3:], y[3:])
+        assert np.abs(again.coef_ - alone.coef_).max() < 1e-8
+        assert again.predict(X).shape == (200,)
+
+
+def test_one_life_one_account(rows, tmp_path):
+    model = RemovableLogisticRegression().fit(*rows)
+    model.release()
+    released = model.coef_
+    model.save(tmp_path / "model.efface")
+    assert np.array_equal(model.coef_, released)
+    model.release()
+    assert model.certificate_["release"] == 3
+    model.close()
+    with efface.open(tmp_path / "model.efface") as again:
+        assert again.status_["n_releases"] == 3
+        assert np.array_equal(again.coef_, model.coef_)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.array([0, 1]), np.array([-7, 10]), np.array([False, True]), np.array(["no", "yes"]), np.array(["1", "a"])],
+)
+def test_classes_keep_their_type(rows, tmp_path, labels):
+    X, y = rows
+    RemovableLogisticRegression().fit(X, labels[y]).save(tmp_path / "m")
+    # The estimator above is gone, and its directory free.
+    with efface.open(tmp_path / "m") as again:
+        assert again.classes_.dtype.kind == labels.dtype.kind
+        assert again.classes_.tolist() == labels.tolist()
+        assert again.score(X, labels[y]) > 0.9
+        again.partial_fit(X[:1], labels[y][:1], ids=["later"])
+
+
+def test_classes_can_be_given(rows, tmp_path):
+    X, y = rows
+    RemovableLogisticRegression().fit(X, np.array(["1", "2"])[y]).save(tmp_path / "m")
+    with efface.open(tmp_path / "m", classes=["1", "2"]) as again:
+        assert again.classes_.tolist() == ["1", "2"]
+    with pytest.raises(ValueError, match="classes must be those of the model"):
+        efface.open(tmp_path / "m", classes=["1", "3"])
+
+
+def test_feature_names_come_back(rows, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(rows[0], columns=list("abcde"))
+    RemovableLogisticRegression().fit(frame, rows[1]).save(tmp_path / "named")
+    RemovableLogisticRegression().fit(*rows).save(tmp_path / "plain")
+    with efface.open(tmp_path / "named") as named, efface.open(tmp_path / "plain") as plain:
+        assert named.feature_names_in_.tolist() == list("abcde")
+        assert not hasattr(plain, "feature_names_in_")
+        named.predict(frame)
+        plain.predict(rows[0])
+
+
+def test_parameters_come_from_the_directory(rows, tmp_path):
+    given = {"l2": 0.02, "epsilon": 0.5, "delta": 1e-5, "noise_std": 0.01, "scale": "clip:3", "fit_intercept": False}
+    RemovableLogisticRegression(**given).fit(*rows).save(tmp_path / "m")
+    with efface.open(tmp_path / "m") as again:
+        found = again.get_params()
+        assert {name: found[name] for name in given} == given
+        assert again.n_iter_[0] > 0
+
+
+def test_directories_that_are_none_in_use_or_taken(rows, tmp_path):
+    with pytest.raises(efface.DirectoryError):
+        efface.open(tmp_path / "missing")
+    with pytest.raises(OSError):
+        efface.open(tmp_path)
+    with RemovableLogisticRegression().fit(*rows) as model:
+        model.save(tmp_path / "m")
+        with pytest.raises(efface.DirectoryError):
+            efface.open(tmp_path / "m")
+        with pytest.raises(efface.DirectoryError):
+            RemovableLogisticRegression().fit(*rows).save(tmp_path / "m")
+    efface.open(tmp_path / "m").close()
+
+
+def test_a_closed_model_says_where_it_lives(rows, tmp_path):
+    model = RemovableLogisticRegression().fit(*rows)
+    model.save(tmp_path / "m")
+    model.close()
+    with pytest.raises(efface.SecretStateMissingError, match=r"efface\.open"):
+        model.remove(ids=1)
+    assert model.status_["path"] == str(tmp_path / "m")
+
+
+def test_the_command_line_goes_on_with_a_saved_model(rows, tmp_path, command):
+    path = tmp_path / "model.efface"
+    model = RemovableLogisticRegression().fit(*rows, ids=[f"p{i}" for i in range(200)])
+    model.save(path)
+    model.close()
+    run(command, "remove", path, "--id", "p7")
+    status = json.loads(run(command, "status", path, "--json"))
+    assert status["n_rows"] == 199
+    run(command, "release", path, "--out", tmp_path / "model.json")
+    run(command, "verify", path, "--replay")
+    with efface.open(path) as again:
+        assert again.status_["n_rows"] == 199
+        published = json.loads((tmp_path / "model.json").read_text())
+        assert np.allclose(again.coef_[0], published["weights"])
+        with pytest.raises(efface.AlreadyRemovedError):
+            again.remove(ids="p7")
+
+
+def test_a_model_of_the_command_line_opens_here(rows, tmp_path, command):
+    X, y = rows
+    header = "who,a,b,c,d,e,label\n"
+    lines = [
+        f"{i},{','.join(map(repr, row.tolist()))},{label}\n" for i, (row, label) in enumerate(zip(X, y, strict=True))
+    ]
+    (tmp_path / "rows.csv").write_text(header + "".join(lines))
+    path = tmp_path / "model.efface"
+    run(command, "train", tmp_path / "rows.csv", "--label", "label", "--id", "who", "--intercept", "--out", path)
+    with efface.open(path) as model:
+        assert isinstance(model, RemovableLogisticRegression)
+        assert model.feature_names_in_.tolist() == list("abcde")
+        model.remove(ids=3)
+        assert model.status_["n_rows"] == 199
+        assert np.mean(model.predict(_frame(X)) == y) > 0.9
+
+
+def _frame(X):
+    return pytest.importorskip("pandas").DataFrame(X, columns=list("abcde"))

@@ -1,0 +1,119 @@
+"""Exported files predict what the estimator does."""
+
+import csv
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier
+
+SCALES = ["unit", "clip:2", "raw"]
+
+
+def three_classes(rows):
+    return rows[0], np.array(["low", "middle", "high"])[np.digitize(rows[0][:, 0], [-0.5, 0.5])]
+
+
+def session(model):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+def with_extremes(X):
+    """Single precision, with a row of zeros and one that is long."""
+    return np.vstack([X, np.zeros(X.shape[1]), 1e3 * X[0]]).astype(np.float32)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("estimator", [RemovableLogisticRegression, RemovableRidgeClassifier])
+@pytest.mark.parametrize("kind", ["integers", "booleans", "text", "three"])
+def test_onnx_classifiers(rows, tmp_path, scale, estimator, kind):
+    X, y = rows
+    y = {"integers": y, "booleans": y == 1, "text": np.where(y, "ja", "nein"), "three": three_classes(rows)[1]}[kind]
+    model = estimator(scale=scale).fit(X, y)
+    onnx = model.to_onnx(tmp_path / "model.onnx")
+    assert (tmp_path / "model.onnx").read_bytes() == onnx.SerializeToString()
+    assert "LinearClassifier" in {node.op_type for node in onnx.graph.node}
+    shown = with_extremes(X) if scale != "raw" else X.astype(np.float32)
+    labels, scores = session(onnx).run(None, {"X": shown})
+    decisive = np.ones(len(shown), dtype=bool)
+    if isinstance(model, RemovableLogisticRegression):
+        expected = model.predict_proba(shown)
+        decisive = np.sort(expected, axis=1)[:, -1] - np.sort(expected, axis=1)[:, -2] > 1e-5
+    else:
+        expected = model.decision_function(shown)
+        expected = np.column_stack([-expected, expected]) if expected.ndim == 1 else expected
+    assert np.abs(scores - expected).max() < 1e-5
+    predicted = model.predict(shown)
+    assert np.array_equal(labels[decisive], predicted[decisive].astype(labels.dtype))
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_onnx_regressors(rows, scale, fit_intercept):
+    X, _ = rows
+    model = RemovableRidge(scale=scale, fit_intercept=fit_intercept).fit(X, X @ [3.0, 1.0, 0.0, -2.0, 0.5] + 1.0)
+    onnx = model.to_onnx()
+    assert "LinearRegressor" in {node.op_type for node in onnx.graph.node}
+    (predicted,) = session(onnx).run(None, {"X": X.astype(np.float32)})
+    assert np.abs(predicted[:, 0] - model.predict(X)).max() < 1e-4
+
+
+def test_onnx_says_where_it_comes_from(fitted):
+    properties = {entry.key: entry.value for entry in fitted.to_onnx().metadata_props}
+    assert properties["scale"] == "unit"
+    assert json.loads(properties["certified"]) is True
+    assert json.loads(properties["classes"]) == ["0", "1"]
+
+
+@pytest.mark.parametrize("three", [False, True])
+def test_safetensors(rows, tmp_path, three):
+    safetensors = pytest.importorskip("safetensors")
+    X, y = three_classes(rows) if three else rows
+    model = RemovableLogisticRegression().fit(X, y)
+    model.to_safetensors(tmp_path / "model.safetensors")
+    with safetensors.safe_open(tmp_path / "model.safetensors", framework="numpy") as file:
+        assert set(file.keys()) == {"weights", "intercept"}
+        weights, intercept = file.get_tensor("weights"), file.get_tensor("intercept")
+        metadata = file.metadata()
+    assert np.array_equal(weights, model.coef_)
+    assert np.array_equal(intercept, model.intercept_)
+    assert metadata["scale"] == "unit"
+    assert json.loads(metadata["classes"]) == (["high", "low", "middle"] if three else ["0", "1"])
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    scores = unit @ weights.T + intercept
+    assert np.allclose(scores if three else scores[:, 0], model.decision_function(X))
+
+
+def test_json_is_plain(rows, tmp_path):
+    X, y = rows
+    model = RemovableLogisticRegression().fit(X, y)
+    text = model.to_json(tmp_path / "model.json")
+    assert (tmp_path / "model.json").read_text() == text
+    published = json.loads(text)
+    assert published["format"] == "efface-model-1"
+    assert np.allclose(published["weights"], model.coef_[0])
+    assert published["features"] == ["x0", "x1", "x2", "x3", "x4"]
+    assert (tmp_path / "model.json.certificate.json").exists()
+
+
+def test_exports_follow_a_removal(fitted):
+    before = json.loads(fitted.to_json())["release"]
+    fitted.remove(ids=3)
+    assert json.loads(fitted.to_json())["release"] == before + 1
+
+
+def test_the_command_line_predicts_with_the_json(rows, tmp_path, command):
+    X, y = three_classes(rows)
+    model = RemovableLogisticRegression().fit(X, y)
+    model.to_json(tmp_path / "model.json")
+    header = "x0,x1,x2,x3,x4\n"
+    (tmp_path / "rows.csv").write_text(header + "".join(",".join(map(repr, row)) + "\n" for row in X.tolist()))
+    predictions = tmp_path / "predictions.csv"
+    arguments = ["predict", tmp_path / "model.json", tmp_path / "rows.csv", "--out", predictions]
+    done = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    with predictions.open() as file:
+        assert [line["prediction"] for line in csv.DictReader(file)] == model.predict(X).tolist()

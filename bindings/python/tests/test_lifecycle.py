@@ -1,0 +1,216 @@
+"""The life of a model: removals, corrections, additions, releases, and what it says about itself."""
+
+import numpy as np
+import pytest
+
+import efface
+from efface import RemovableLogisticRegression, RemovableRidge, StaleReleaseWarning
+
+QUIET = {"noise_std": 1e-12}
+
+
+def test_removing_equals_training_without(rows):
+    X, y = rows
+    model = RemovableLogisticRegression(**QUIET).fit(X, y)
+    report = model.remove(ids=[3, 4, 5])
+    assert report["n_removed"] == 3
+    assert report["n_rows"] == 197
+    kept = np.delete(np.arange(200), [3, 4, 5])
+    assert np.abs(model.coef_ - RemovableLogisticRegression(**QUIET).fit(X[kept], y[kept]).coef_).max() < 1e-9
+
+
+def test_removing_subjects_takes_all_their_rows(rows):
+    X, y = rows
+    model = RemovableLogisticRegression(**QUIET).fit(X, y, subjects=[f"s{i // 10}" for i in range(200)])
+    assert model.remove(subjects=["s0", "s7"])["n_removed"] == 20
+    kept = np.r_[10:70, 80:200]
+    assert np.abs(model.coef_ - RemovableLogisticRegression(**QUIET).fit(X[kept], y[kept]).coef_).max() < 1e-9
+
+
+def test_a_request_is_carried_out_once(fitted):
+    first = fitted.remove(ids=[1, 2], request_id="ticket-77")
+    again = fitted.remove(ids=[1, 2], request_id="ticket-77")
+    assert first["n_removed"] == again["n_removed"] == 2
+    assert fitted.status_["n_rows"] == 198
+
+
+def test_a_removal_does_not_release_and_the_next_use_does(fitted, rows):
+    before = fitted.coef_
+    assert fitted.status_["stale"] is False
+    fitted.remove(ids=11)
+    status = fitted.status_
+    assert (status["stale"], status["n_releases"]) == (True, 1)
+    fitted.predict(rows[0])
+    status = fitted.status_
+    assert (status["stale"], status["n_releases"]) == (False, 2)
+    assert not np.array_equal(fitted.coef_, before)
+    assert fitted.status_["n_releases"] == 2, "looking twice releases once"
+
+
+@pytest.mark.parametrize("use", ["coef_", "intercept_", "certificate_"])
+def test_every_look_at_weights_is_fresh(fitted, use):
+    fitted.remove(ids=11)
+    getattr(fitted, use)
+    assert fitted.status_["stale"] is False
+
+
+def test_without_auto_release_the_old_weights_stay_and_warn(rows):
+    X, y = rows
+    model = RemovableLogisticRegression(auto_release=False).fit(X, y)
+    before = model.coef_
+    model.remove(ids=[0, 1])
+    with pytest.warns(StaleReleaseWarning, match="call release"):
+        assert np.array_equal(model.coef_, before)
+    with pytest.warns(StaleReleaseWarning):
+        model.predict(X)
+    certificate = model.release()
+    assert certificate["n_removed"] == 2
+    assert certificate == model.certificate_
+    assert not np.array_equal(model.coef_, before)
+
+
+def test_each_release_has_fresh_noise(fitted):
+    first = fitted.coef_
+    fitted.release()
+    assert 0 < np.abs(fitted.coef_ - first).max() < 0.1
+
+
+def test_noise_is_as_large_as_declared(rows):
+    model = RemovableRidge(noise_std=0.5).fit(*rows)
+    exact = RemovableRidge(**QUIET).fit(*rows).coef_
+    noise = [model.coef_ - exact]
+    for _ in range(200):
+        model.release()
+        noise.append(model.coef_ - exact)
+    # Of 1005 draws the standard deviation is off by a tenth with a probability below 1e-5.
+    assert np.std(noise) == pytest.approx(0.5, rel=0.1)
+
+
+def test_corrections(rows):
+    X, y = rows
+    model = RemovableLogisticRegression(**QUIET).fit(X, y, sample_weight=np.linspace(0.5, 2.0, 200))
+    assert model.correct([5], X[5:6] + 1.0, 1 - y[5:6])["n_corrected"] == 1
+    changed, flipped = X.copy(), y.copy()
+    changed[5] += 1.0
+    flipped[5] = 1 - y[5]
+    alone = RemovableLogisticRegression(**QUIET).fit(changed, flipped, sample_weight=np.linspace(0.5, 2.0, 200))
+    assert np.abs(model.coef_ - alone.coef_).max() < 1e-9
+
+
+def test_additions_are_numbered_on_and_can_be_removed(rows):
+    X, y = rows
+    model = RemovableLogisticRegression(**QUIET).partial_fit(X[:150], y[:150], classes=[0, 1])
+    assert model.partial_fit(X[150:], y[150:]) is model
+    model.remove(ids=[149, 150, 199])
+    kept = np.delete(np.arange(200), [149, 150, 199])
+    alone = RemovableLogisticRegression(**QUIET).fit(X[kept], y[kept])
+    assert np.abs(model.coef_ - alone.coef_).max() < 1e-9
+    assert model.status_["n_rows"] == 197
+
+
+def test_settling_makes_the_bound_small(fitted):
+    after = fitted.remove(ids=range(30))
+    settled = fitted.settle()
+    assert settled["distance_bound"] < after["distance_bound"]
+    assert fitted.status_["distance_bound"] <= settled["distance_bound"] * (1 + 1e-9)
+
+
+def test_influence_is_the_norm_of_the_removal_update(rows):
+    X, y = rows
+    model = RemovableRidge(**QUIET, fit_intercept=False).fit(X, y)
+    influence = model.influence()
+    assert influence.shape == (200,)
+    for row in (0, 17, 100):
+        without = RemovableRidge(**QUIET, fit_intercept=False).fit(np.delete(X, row, 0), np.delete(y, row))
+        assert influence[row] == pytest.approx(np.linalg.norm(model.coef_ - without.coef_), rel=0.05)
+    assert np.allclose(model.influence([17, 0]), influence[[17, 0]])
+    model.remove(ids=17)
+    assert model.influence()[17] == 0.0
+
+
+def test_influence_of_text_ids(rows):
+    model = RemovableLogisticRegression().fit(*rows, ids=[f"p{i}" for i in range(200)])
+    assert model.influence(["p3", "p4"]).shape == (2,)
+    with pytest.raises(efface.UnknownIdError, match="p999"):
+        model.influence(["p999"])
+
+
+def test_plans_by_size_by_rows_and_of_a_model(rows, fitted):
+    by_size = RemovableLogisticRegression().plan(n_rows=10_000, n_features=20)
+    assert by_size["n_rows"] == 10_000
+    assert by_size["rows"]
+    by_rows = RemovableLogisticRegression().plan(*rows)
+    assert by_rows["n_rows"] == 200
+    assert fitted.plan()["n_rows"] == 200
+    with pytest.raises(ValueError, match="n_rows=None"):
+        RemovableLogisticRegression().plan(n_features=3)
+    with pytest.raises(efface.PlanError, match="raw"):
+        RemovableRidge().plan(n_rows=100, n_features=3)
+    assert RemovableRidge().plan(*rows)["n_rows"] == 200
+
+
+def test_certificate_says_what_is_promised(fitted):
+    certificate = fitted.certificate_
+    assert certificate["certified"] is True
+    assert certificate["epsilon"] == 1.0
+    assert certificate["delta"] == 1e-4
+    assert certificate["noise_std"] == 1e-3
+    assert certificate["n_removed"] == 0
+    assert "prior-releases" in certificate["outside_scope"]
+    certificate["n_removed"] = 99
+    assert fitted.certificate_["n_removed"] == 0, "what the user does to the dict stays with the user"
+
+
+def test_status_says_what_the_model_is(fitted):
+    status = fitted.status_
+    assert status["n_rows"] == 200
+    assert status["secret_state"] is True
+    assert status["path"] is None
+    assert status["outside_scope"] == []
+    assert status["mechanism"] == "release"
+
+
+def test_mechanism_objective_retrains_when_its_budget_is_spent(rows):
+    X, y = rows
+    model = RemovableLogisticRegression(mechanism="objective", noise_std=0.5, l2=1e-2, epsilon=0.5).fit(X, y)
+    row = 0
+    with pytest.raises(efface.RetrainRequiredError):
+        for row in range(100):
+            model.remove(ids=row)
+            model.release()
+    model.retrain()
+    assert model.release()["n_removed"] >= row
+    assert model.score(X, y) > 0.6
+
+
+def test_a_closed_model_predicts_and_removes_no_more(rows):
+    X, y = rows
+    with RemovableLogisticRegression().fit(X, y) as model:
+        model.remove(ids=1)
+        released = model.coef_
+    assert np.array_equal(model.coef_, released)
+    assert model.predict(X).shape == (200,)
+    with pytest.raises(efface.SecretStateMissingError, match="closed"):
+        model.remove(ids=2)
+    model.close()
+
+
+def test_fitting_again_starts_a_new_model(fitted, rows):
+    fitted.remove(ids=5)
+    fitted.fit(*rows)
+    assert fitted.status_["n_rows"] == 200
+    assert fitted.certificate_["release"] == 1
+
+
+def test_threads_do_not_change_results(rows):
+    X, y = rows
+    one, two = (RemovableLogisticRegression(n_jobs=n, noise_std=1e-12).fit(X, y) for n in (1, 2))
+    assert np.abs(one.coef_ - two.coef_).max() < 1e-10
+    RemovableLogisticRegression(n_jobs=-1).fit(X, y).predict(X)
+
+
+def test_verbose_shows_a_bar(rows, capsys):
+    RemovableLogisticRegression(verbose=True).fit(*rows)
+    assert "fit RemovableLogisticRegression" in capsys.readouterr().err
+    RemovableLogisticRegression().fit(*rows)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,139 @@
+"""Warnings for what weakens the guarantee, and none where nothing does."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_score
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
+
+from efface import GuaranteeWarning, RemovableLogisticRegression, RemovableRidge, UncertifiedWarning
+
+FITTED = [
+    ("StandardScaler", StandardScaler()),
+    ("PCA", PCA(n_components=3)),
+    ("MinMaxScaler", make_pipeline(Normalizer(), MinMaxScaler())),
+    ("StandardScaler", FeatureUnion([("plain", Normalizer()), ("scaled", StandardScaler())])),
+    ("StandardScaler", ColumnTransformer([("some", StandardScaler(), [0, 1])], remainder="passthrough")),
+    ("OneHotEncoder", ColumnTransformer([("codes", OneHotEncoder(sparse_output=False), [0])])),
+]
+
+ROW_LOCAL = [
+    Normalizer(),
+    Binarizer(),
+    FunctionTransformer(np.tanh),
+    PolynomialFeatures(2),
+    FeatureUnion([("plain", "passthrough"), ("lengths", Normalizer())]),
+    ColumnTransformer([("some", Normalizer(), [0, 1])], remainder="drop"),
+    "passthrough",
+]
+
+
+@pytest.mark.parametrize(("name", "transformer"), FITTED)
+def test_a_transformer_fitted_on_the_rows_is_told(rows, name, transformer):
+    pipeline = make_pipeline(transformer, RemovableLogisticRegression())
+    with pytest.warns(GuaranteeWarning, match=f"{name} .* remembers those that are removed") as caught:
+        pipeline.fit(*rows)
+    assert caught[0].filename == __file__
+    assert f"fitted-preprocessing:{name}" in pipeline[-1].certificate_["outside_scope"]
+    assert f"fitted-preprocessing:{name}" in pipeline[-1].status_["outside_scope"]
+
+
+@pytest.mark.parametrize("transformer", ROW_LOCAL, ids=repr)
+def test_a_row_local_transformer_is_not(rows, transformer):
+    pipeline = make_pipeline(transformer, RemovableLogisticRegression()).fit(*rows)
+    assert pipeline[-1].status_["outside_scope"] == []
+
+
+def test_declared_categories_are_public(rows):
+    X = np.digitize(rows[0][:, :2], [0.0])
+    declared = OneHotEncoder(categories=[[0, 1], [0, 1]], sparse_output=False)
+    make_pipeline(declared, RemovableLogisticRegression()).fit(X, rows[1])
+    with pytest.warns(GuaranteeWarning, match="OneHotEncoder"):
+        make_pipeline(OneHotEncoder(sparse_output=False), RemovableLogisticRegression()).fit(X, rows[1])
+
+
+def test_texts():
+    texts, y = ["good film", "bad film", "good plot", "bad plot"] * 5, [1, 0, 1, 0] * 5
+    dense = FunctionTransformer(lambda rows: rows.toarray(), accept_sparse=True)
+    make_pipeline(HashingVectorizer(n_features=16), dense, RemovableLogisticRegression()).fit(texts, y)
+    with pytest.warns(GuaranteeWarning, match="TfidfVectorizer"):
+        make_pipeline(TfidfVectorizer(), dense, RemovableLogisticRegression()).fit(texts, y)
+
+
+@pytest.mark.parametrize("search", [GridSearchCV, RandomizedSearchCV])
+def test_a_search_on_the_same_rows_warns_once(rows, search):
+    more = {"n_iter": 2} if search is RandomizedSearchCV else {}
+    with pytest.warns(GuaranteeWarning, match="chose hyper-parameters") as caught:
+        found = search(RemovableLogisticRegression(), {"l2": [1e-3, 1e-2]}, cv=3, **more).fit(*rows)
+    assert len([w for w in caught if w.category is GuaranteeWarning]) == 1
+    assert f"hyper-parameters:{search.__name__}" in found.best_estimator_.certificate_["outside_scope"]
+
+
+def test_a_search_over_a_pipeline_tells_both(rows):
+    pipeline = make_pipeline(StandardScaler(), RemovableRidge())
+    with pytest.warns(GuaranteeWarning):
+        found = GridSearchCV(pipeline, {"removableridge__alpha": [0.1, 1.0]}, cv=2).fit(*rows)
+    assert found.best_estimator_[-1].status_["outside_scope"] == [
+        "fitted-preprocessing:StandardScaler",
+        "hyper-parameters:GridSearchCV",
+        "row-norm-bound",
+    ]
+
+
+def test_a_search_without_refit_and_cross_validation_keep_quiet(rows):
+    pipeline = make_pipeline(StandardScaler(), RemovableLogisticRegression())
+    GridSearchCV(RemovableLogisticRegression(), {"l2": [1e-3, 1e-2]}, cv=2, refit=False).fit(*rows)
+    cross_val_score(pipeline, *rows, cv=2)
+
+
+def test_a_transformed_target_is_told(rows):
+    X, y = rows
+    with pytest.warns(GuaranteeWarning, match="StandardScaler"):
+        TransformedTargetRegressor(RemovableRidge(), transformer=StandardScaler()).fit(X, y)
+    TransformedTargetRegressor(RemovableRidge(), func=np.log1p, inverse_func=np.expm1).fit(X, y)
+
+
+def test_a_pipeline_elsewhere_is_not_blamed(rows):
+    make_pipeline(StandardScaler(), LinearRegression()).fit(*rows)
+    assert RemovableLogisticRegression().fit(*rows).status_["outside_scope"] == []
+
+
+def test_a_seed_makes_a_model_uncertified_and_repeatable(rows):
+    def fit():
+        with pytest.warns(UncertifiedWarning, match="not certified") as caught:
+            model = RemovableLogisticRegression(random_state=7).fit(*rows)
+        assert caught[0].filename == __file__
+        return model
+
+    one, two = fit(), fit()
+    assert np.array_equal(one.coef_, two.coef_)
+    assert one.certificate_["certified"] is False
+    assert one.status_["certified"] is False
+    first = one.coef_
+    one.release()
+    assert not np.array_equal(one.coef_, first), "each release has noise of its own"
+    two.release()
+    assert np.array_equal(one.coef_, two.coef_)
+
+
+def test_without_a_seed_nobody_is_warned(rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = RemovableLogisticRegression().fit(*rows)
+        model.remove(ids=1)
+        model.predict(rows[0])
+    assert model.certificate_["certified"] is True
