@@ -35,7 +35,7 @@ def test_wrong_shapes(rows, estimator):
         estimator().fit(X[:0], y[:0])
     model = estimator().fit(X, y)
     for use in (model.predict, lambda bad: model.partial_fit(bad, y[:1]), lambda bad: model.correct([0], bad, y[:1])):
-        with pytest.raises(ValueError, match="X has 4 features, but .* is expecting 5"):
+        with pytest.raises(ValueError, match=r"X has 4 features, but .* is expecting 5"):
             use(X[:1, :4])
 
 
@@ -85,7 +85,7 @@ def test_targets_of_regression(rows):
     X, y = rows
     with pytest.raises(ValueError, match=r"Input y contains (NaN|infinity)"):
         RemovableRidge().fit(X, np.where(y, np.nan, 0.0))
-    with pytest.raises(ValueError, match="y should be a 1d array|y must be|Input y"):
+    with pytest.raises(ValueError, match=r"y should be a 1d array|y must be|Input y"):
         RemovableRidge().fit(X, np.column_stack([y, y]))
 
 
@@ -160,7 +160,7 @@ def test_sample_weights(rows):
     X, y = rows
     fit = lambda s, **more: RemovableLogisticRegression(**more).fit(X, y, sample_weight=s)  # noqa: E731
     ones = np.ones(200)
-    with pytest.raises(ValueError, match="[Nn]egative"):
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
         fit(np.where(np.arange(200) == 5, -1.0, ones))
     with pytest.raises(ValueError, match="NaN"):
         fit(np.where(np.arange(200) == 5, np.nan, ones))
@@ -170,7 +170,7 @@ def test_sample_weights(rows):
         fit(3 * ones, max_sample_weight=2)
     with pytest.raises(ValueError, match=r"sample_weight.shape == \(3,\), expected \(200,\)"):
         fit(np.ones(3))
-    with pytest.raises(ValueError, match="zero|0 for all"):
+    with pytest.raises(ValueError, match=r"zero|0 for all"):
         fit(0 * ones)
 
 
@@ -203,9 +203,9 @@ def test_parameters(rows, parameters, message):
 
 
 def test_rows_longer_than_declared(rows):
-    with pytest.raises(efface.RowError, match="within|longer|norm"):
+    with pytest.raises(efface.RowError, match=r"within|longer|norm"):
         RemovableLogisticRegression(scale="within:0.5").fit(*rows)
-    with pytest.raises(efface.RowError, match="within|longer|norm"):
+    with pytest.raises(efface.RowError, match=r"within|longer|norm"):
         RemovableLogisticRegression(scale="none").fit(*rows)
 
 

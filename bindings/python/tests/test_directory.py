@@ -100,7 +100,7 @@ def test_parameters_come_from_the_directory(rows, tmp_path):
 def test_directories_that_are_none_in_use_or_taken(rows, tmp_path):
     with pytest.raises(efface.DirectoryError):
         efface.open(tmp_path / "missing")
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match=str(tmp_path)):
         efface.open(tmp_path)
     with RemovableLogisticRegression().fit(*rows) as model:
         model.save(tmp_path / "m")

@@ -1,6 +1,7 @@
 """The same minimiser as scikit-learn's, with negligible noise, before and after changes of the rows.
 
-The intercept is a feature that is 1 and regularised like the others, so scikit-learn gets that feature and no intercept.
+The intercept is a feature that is 1 and regularised like the others, so scikit-learn gets that feature and no
+intercept.
 """
 
 import gzip
@@ -37,7 +38,10 @@ def distance(model, *expected):
 
 
 def mnist_3_vs_8(data):
-    read = lambda name, skip: np.frombuffer(gzip.open(data / "mnist" / name).read(), np.uint8, offset=skip)  # noqa: E731
+    def read(name, skip):
+        with gzip.open(data / "mnist" / name) as file:
+            return np.frombuffer(file.read(), np.uint8, offset=skip)
+
     y = read("train-labels-idx1-ubyte.gz", 8)
     X = read("train-images-idx3-ubyte.gz", 16).reshape(len(y), -1)
     keep = (y == 3) | (y == 8)

@@ -124,7 +124,7 @@ def test_polars_arrays(rows):
 
 def test_arrow_nulls_and_texts_are_refused(rows):
     pa = pytest.importorskip("pyarrow")
-    with pytest.raises(ValueError, match="null|missing|NaN"):
+    with pytest.raises(ValueError, match=r"null|missing|NaN"):
         RemovableLogisticRegression().fit(pa.table({"a": [1.0, None, 3.0]}), [0, 1, 0])
     with pytest.raises((ValueError, TypeError)):
         RemovableLogisticRegression().fit(pa.table({"a": ["x", "y", "z"]}), [0, 1, 0])

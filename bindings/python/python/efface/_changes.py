@@ -128,7 +128,7 @@ class Changes(Foundation):
         report : dict
             What was done.
         """
-        secret = self._secret()
+        secret = self._open_secret()
         return _parsed(secret.engine.retrain(secret.next_seed()))
 
     def release(self) -> Report:
@@ -139,7 +139,7 @@ class Changes(Foundation):
         certificate : dict
             The new ``certificate_``.
         """
-        return self._certificate(self._publish(self._secret()))
+        return self._certificate(self._publish(self._open_secret()))
 
     def influence(self, ids: Any = None) -> NDArray[np.float64]:
         """How far the removal of each row would move the weights.

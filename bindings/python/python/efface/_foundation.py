@@ -54,7 +54,7 @@ class Foundation(BaseEstimator):
         """Labels of further rows."""
         raise NotImplementedError
 
-    def _secret(self) -> _secret.Secret:
+    def _open_secret(self) -> _secret.Secret:
         """The secret state, or the exception that tells where it has gone."""
         check_is_fitted(self)
         secret = _secret.find(self)
@@ -69,7 +69,7 @@ class Foundation(BaseEstimator):
         return secret
 
     def _engine(self) -> Engine:
-        return self._secret().engine
+        return self._open_secret().engine
 
     def _path(self) -> str | None:
         """The model directory that the model lives in, or lived in when it was closed."""

@@ -152,7 +152,8 @@ class RemovableLogisticRegression(RemovableClassifier):
         each = expit(scores)
         total = each.sum(axis=1, keepdims=True)
         # Where every class is refused beyond the range of numbers, none is more likely than another.
-        return np.divide(each, total, out=np.full_like(each, 1.0 / each.shape[1]), where=total > 0.0)
+        alike = np.full_like(each, 1.0 / each.shape[1])
+        return np.asarray(np.divide(each, total, out=alike, where=total > 0.0))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Logarithms of the probabilities of the classes.

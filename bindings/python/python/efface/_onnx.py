@@ -92,8 +92,8 @@ def _classifier(
         intercepts=intercepts.tolist(),
         multi_class=0,
         post_transform="LOGISTIC" if with_probabilities else "NONE",
-        **{attribute: labels},
     )
+    linear.attribute.append(helper.make_attribute(attribute, labels))
     if direct:
         return [linear], score
     return [linear, helper.make_node("Normalizer", ["each"], [score], domain="ai.onnx.ml", norm="L1")], score

@@ -79,7 +79,8 @@ def n_threads(estimator: Any) -> int | None:
         return None
     if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise PlanError(f"n_jobs must be None or an integer other than 0, got `{n_jobs!r}`")
-    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+    number = int(n_jobs)
+    return number if number > 0 else max(1, (os.cpu_count() or 1) + 1 + number)
 
 
 def _real(value: Any, name: str) -> float:

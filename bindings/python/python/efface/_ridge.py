@@ -162,7 +162,7 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Released weights of the features of scaled rows: shape (n_features,)."""
-        return self._current().coef[0]
+        return np.asarray(self._current().coef[0])
 
     @property
     def intercept_(self) -> float:
