@@ -1,0 +1,39 @@
+"""Every example runs from beginning to end, as a user would run it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def run(name, *arguments):
+    environment = {**os.environ, "PYTHONWARNINGS": "error::UserWarning:__main__"}
+    command = [sys.executable, str(EXAMPLES / name), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_quick_start():
+    assert "removed 5 rows in" in run("01_quick_start.py")
+
+
+def test_embeddings_head(data):
+    out = run("02_embeddings_head.py")
+    assert "6920 sentences, 768 features" in out
+    assert "rows left: 5919" in out
+
+
+def test_adult_erase(data, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert "after 2001 removals" in run("03_adult_erase.py", tmp_path)
+    for picture in ("influence.png", "weights.png", "removals.png"):
+        assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_there_is_a_test_for_each():
+    assert len(list(EXAMPLES.glob("*.py"))) == 3
