@@ -108,8 +108,10 @@ class RemovableLinearModel(Changes, Persistent, Exports):
 
     @property
     def n_iter_(self) -> NDArray[np.int64]:
-        """Passes over the rows that the training made, one number per problem."""
+        """Passes over the rows that the training made: shape (1,)."""
         check_is_fitted(self)
+        if self._n_iter is None:
+            raise AttributeError("n_iter_ is not known: the model was trained elsewhere")
         return np.atleast_1d(np.asarray(self._n_iter, dtype=np.int64))
 
     def _fit(self, X: Any, y: Any, classes: Any, ids: Any, subjects: Any, sample_weight: Any) -> Self:

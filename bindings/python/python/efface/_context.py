@@ -110,7 +110,8 @@ def _learns(transformer: Any) -> bool:
     return bool(get_tags(transformer).requires_fit)
 
 
-# Their fit looks at the number of columns only, or at nothing, though they say that it is required.
+# Their fit looks at the number of columns only, or at nothing, though they say that it is required. What was frozen has
+# been fitted elsewhere; that it is public is the word of whoever froze it.
 _COUNTS_COLUMNS = frozenset(
     {
         "FrozenEstimator",

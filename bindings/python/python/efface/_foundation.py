@@ -38,7 +38,7 @@ class Foundation(BaseEstimator):
     _numeric_labels: bool
     _released: Released
     _outside_scope: list[str]
-    _n_iter: int | list[int]
+    _n_iter: int | None
     _closed_path: str | None
 
     def __sklearn_is_fitted__(self) -> bool:

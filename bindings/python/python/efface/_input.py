@@ -98,10 +98,10 @@ def _labelled(estimator: Any, X: Any, y: Any, *, numeric: bool, reset: bool) -> 
 
 def _column(y: Any) -> Any:
     """Labels in a column of Arrow or polars, as an array."""
-    if hasattr(y, "to_numpy") and hasattr(y, "__arrow_c_stream__") and type(y).__module__.partition(".")[0] != "pandas":
-        is_chunked = hasattr(y, "combine_chunks") or type(y).__module__.startswith("pyarrow")
-        return y.to_numpy(zero_copy_only=False) if is_chunked and not hasattr(y, "chunks") else y.to_numpy()
-    return y
+    module = type(y).__module__.partition(".")[0]
+    if module == "pyarrow":
+        return y.to_numpy(zero_copy_only=False)
+    return y.to_numpy() if module == "polars" else y
 
 
 def _arrow(X: Any) -> Any:
