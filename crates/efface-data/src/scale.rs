@@ -145,6 +145,17 @@ impl RowTransform {
         n_features + usize::from(self.intercept)
     }
 
+    /// The same for rows that are only looked at: a prediction rests on no bound, so a row that is taken as it is may be of
+    /// any length.
+    #[must_use]
+    pub fn for_prediction(&self) -> Self {
+        let scale = match self.scale {
+            Scale::None | Scale::Within { .. } => Scale::Within { radius: f64::MAX },
+            scale @ (Scale::Unit | Scale::Clip { .. }) => scale,
+        };
+        Self { scale, ..*self }
+    }
+
     /// No model row that passed the check has a larger norm.
     ///
     /// ```text

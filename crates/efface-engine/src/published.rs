@@ -192,7 +192,7 @@ impl PublishedModel {
 
     fn scores(&self, table: Table) -> Result<(Vec<Vec<f64>>, usize), EngineError> {
         let order = FeatureOrder::Named(&self.features);
-        let rows = MemoryRows::of_table(table, &self.transform(), None, order)?;
+        let rows = MemoryRows::of_table(table, &self.transform().for_prediction(), None, order)?;
         Ok((predict::margins(&rows, &self.problems())?, rows.n_rows()))
     }
 

@@ -142,3 +142,18 @@ proptest! {
         prop_assert!(norm(&scaled(clip, &half)) <= norm(&scaled(clip, &a)) * (1.0 + 1e-12));
     }
 }
+
+#[test]
+fn a_row_of_any_length_can_be_predicted_for() {
+    for scale in [Scale::None, Scale::Within { radius: 4.0 }] {
+        let transform = RowTransform { scale, intercept: true };
+        assert!(transform.check_norm(&[30.0, 40.0]).is_err());
+        let looking = transform.for_prediction();
+        assert!(looking.check_norm(&[30.0, 40.0]).is_ok());
+        let mut row = [30.0, 40.0];
+        looking.scale_features(&mut row).expect("finite");
+        assert_eq!((row, looking.intercept), ([30.0, 40.0], true));
+    }
+    let unit = RowTransform { scale: Scale::Unit, intercept: false };
+    assert_eq!(unit.for_prediction(), unit);
+}

@@ -17,6 +17,7 @@ pub fn scores(
     transform: &RowTransform,
     weights: &[Vec<f64>],
 ) -> Result<Vec<f64>, EngineError> {
+    let transform = &transform.for_prediction();
     let dim = transform.model_dim(n_features);
     if n_features == 0 || !len_of(features).is_multiple_of(n_features) {
         return Err(RowsError::Shape { found: len_of(features), n_features }.into());
