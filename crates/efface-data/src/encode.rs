@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 
 use efface_core::rounding::UpperBound;
 use efface_core::rows::round_row_weight;
@@ -93,6 +94,22 @@ impl EncodedRows {
         self.row_weights.zeroize();
         self.row_weights = Some(row_weights);
         Ok(self)
+    }
+
+    /// A copy of some consecutive rows.
+    #[must_use]
+    pub fn part(&self, rows: Range<usize>) -> Self {
+        let mut features = FeatureValues::with_capacity(self.precision(), rows.len() * self.dim);
+        features.extend_from(&self.features, rows.start * self.dim..rows.end * self.dim);
+        Self {
+            dim: self.dim,
+            features,
+            labels: self.labels[rows.clone()].to_vec(),
+            ids: self.ids[rows.clone()].to_vec(),
+            subjects: self.subjects.as_ref().map(|subjects| subjects[rows.clone()].to_vec()),
+            row_weights: self.row_weights.as_ref().map(|weights| weights[rows].to_vec()),
+            row_norm_bound: self.row_norm_bound,
+        }
     }
 
     /// Keeps the rows for which `kept` is true, one entry per row, and returns how many went.

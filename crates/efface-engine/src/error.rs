@@ -162,6 +162,20 @@ pub enum EngineError {
         /// Rows there are.
         n_rows: usize,
     },
+    /// A row of a model in memory stands where no row can.
+    #[error("a row stands at position {position}: positions ascend and end before {limit}")]
+    AdoptedPosition {
+        /// Its position.
+        position: usize,
+        /// The first position that is taken, or the number of positions.
+        limit: usize,
+    },
+    /// Rows that are not those of the model that they come with.
+    #[error("these are not the rows of the model: {reason}")]
+    ForeignRows {
+        /// What does not fit.
+        reason: String,
+    },
     /// A removal would leave rows that count for nothing.
     #[error("removing {} would leave rows that weigh nothing", rows(*n_removed))]
     LastWeight {

@@ -8,20 +8,17 @@ use efface_data::{
     Table, TableReader, encode_table,
 };
 
-use crate::database::{Database, NewRow, RowKeys, index};
+use crate::database::{Database, RowKeys};
 use crate::error::EngineError;
-use crate::files::ROWS;
+use crate::row_sink::RowSink;
 use crate::training::TrainProgress;
 use crate::witness::Memory;
 
 /// A directory that is being filled.
 pub(crate) struct Import<'a> {
-    directory: &'a Path,
     transform: RowTransform,
-    memory_bytes: u64,
-    database: Database,
+    sink: RowSink<'a>,
     labels: ClassCollector,
-    salt: [u8; 32],
     id_key: IdKey,
     /// What was removed before and must not come back.
     known: Option<Memory>,
@@ -55,12 +52,9 @@ impl<'a> Import<'a> {
         randomness.fill(&mut salt);
         randomness.fill(&mut key);
         Ok(Self {
-            directory,
             transform,
-            memory_bytes,
-            database: Database::create(directory)?,
+            sink: RowSink::new(directory, transform.row_norm_bound(), memory_bytes, salt)?,
             labels: ClassCollector::new(is_classification),
-            salt,
             id_key: known.as_ref().map_or_else(|| IdKey::new(key), |known| known.key.clone()),
             known,
             n_suppressed: 0,
@@ -75,36 +69,26 @@ impl<'a> Import<'a> {
     ) -> Result<Imported, EngineError> {
         let features = reader.feature_names().to_vec();
         let max_rows = (CHUNK_BYTES / (8 * features.len().max(1))).clamp(256, 65_536);
-        let mut rows: Option<StoredRows> = None;
+        let mut is_first = true;
         while let Some(chunk) = reader.next_chunk(max_rows)? {
-            if rows.is_none() {
+            if std::mem::take(&mut is_first) {
                 chunk.remarks().into_iter().for_each(|remark| report(TrainProgress::Remark(remark)));
             }
-            self.take(chunk, &mut rows)?;
+            self.take(chunk)?;
             report(TrainProgress::Reading(reader.progress()));
         }
         drop(reader);
-        let Some(mut rows) = rows.filter(|rows| !rows.is_empty()) else {
+        let Some(rows) = self.sink.rows() else {
             return Err(efface_core::model::TrainError::NoRows.into());
         };
         let (codec, mapping) = self.labels.finish()?;
         rows.relabel(&mapping)?;
-        if let Some(known) = &self.known {
-            let suppress = |digest: &IdDigest| self.database.ask(|tables| index::suppress(tables, *digest));
-            known.suppressed.iter().try_for_each(suppress)?;
-        }
-        Ok(Imported {
-            rows,
-            database: self.database.finish_import()?,
-            features,
-            codec,
-            salt: self.salt,
-            id_key: self.id_key,
-            n_suppressed: self.n_suppressed,
-        })
+        let salt = *self.sink.salt();
+        let (rows, database) = self.sink.finish(self.known.iter().flat_map(|known| &known.suppressed))?;
+        Ok(Imported { rows, database, features, codec, salt, id_key: self.id_key, n_suppressed: self.n_suppressed })
     }
 
-    fn take(&mut self, chunk: Table, rows: &mut Option<StoredRows>) -> Result<(), EngineError> {
+    fn take(&mut self, chunk: Table) -> Result<(), EngineError> {
         let mut keys = row_keys(&self.id_key, chunk.ids(), chunk.subjects());
         let kept: Vec<bool> = match &self.known {
             None => vec![true; keys.len()],
@@ -113,21 +97,14 @@ impl<'a> Import<'a> {
             }
         };
         let labels = self.labels.push_table(&chunk, |row| kept[row])?;
-        let precision = rows.as_ref().map_or(chunk.features().precision(), StoredRows::precision);
+        let precision = self.sink.precision().unwrap_or(chunk.features().precision());
         let encoded = encode_table(chunk, &self.transform, None, FeatureOrder::AsRead, precision)?;
         let mut encoded = encoded.with_labels(labels)?;
         self.n_suppressed += encoded.retain(&kept);
         let mut kept = kept.into_iter();
         keys.retain(|_| kept.next().unwrap_or(true));
-        if rows.is_none() {
-            let layout = RowLayout::new(encoded.dim(), precision);
-            let bound = self.transform.row_norm_bound();
-            *rows = Some(StoredRows::create(&self.directory.join(ROWS), layout, bound, self.memory_bytes)?);
-        }
-        let Some(rows) = rows else { return Ok(()) };
-        let positions = rows.append(&encoded, &encoded.selectors(&self.salt))?;
-        self.database
-            .ask(|tables| positions.zip(keys).try_for_each(|(position, keys)| NewRow { position, keys }.insert(tables)))
+        self.sink.lay_out(RowLayout::new(encoded.dim(), precision))?;
+        self.sink.put(&encoded, &keys)
     }
 }
 

@@ -14,6 +14,7 @@
 //!
 //! `docs/design/model-directory.md` says how it survives a crash and an old backup.
 
+mod adoption;
 mod audit_material;
 mod certificate;
 mod change_report;
@@ -27,6 +28,7 @@ mod found_releases;
 pub mod fuzzing;
 mod import;
 mod in_memory;
+mod influence;
 mod inspection;
 mod ledger;
 mod lock;
@@ -34,12 +36,14 @@ mod looking;
 mod memory;
 mod mending;
 mod model_directory;
+mod new_directory;
 mod planning;
 mod policy;
 mod published;
 mod releases;
 mod requests;
 mod revocation;
+mod row_sink;
 mod row_source;
 mod selection;
 mod settings;
@@ -53,6 +57,7 @@ mod upgrade;
 mod verification;
 mod witness;
 
+pub use adoption::{AdoptRequest, AdoptedRows};
 pub use audit_material::AuditMaterial;
 pub use change_report::{ChangeReport, OutcomeTag};
 pub use database::Mending;

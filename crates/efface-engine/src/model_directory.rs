@@ -236,13 +236,17 @@ impl ModelDirectory {
         if found == expected {
             return Ok(());
         }
-        let count = |RowCount { n_rows, weight_sum }| match weight_sum == WeightSum::of_rows(n_rows) {
-            true => format!("{n_rows} rows"),
-            false => format!("{n_rows} rows of weight {}", weight_sum.get()),
-        };
-        let reason = format!("{} are present where the state counts {}", count(found), count(expected));
+        let reason = format!("{} are present where the state counts {}", in_words(found), in_words(expected));
         Err(EngineError::BadState { path: self.path.clone(), reason })
     }
+}
+
+/// So many rows, and what they weigh where they do not count once each.
+pub(crate) fn in_words(RowCount { n_rows, weight_sum }: RowCount) -> String {
+    if weight_sum == WeightSum::of_rows(n_rows) {
+        return format!("{n_rows} rows");
+    }
+    format!("{n_rows} rows of weight {}", weight_sum.get())
 }
 
 /// Fails closed: a model of which nothing can be claimed is neither kept nor published.

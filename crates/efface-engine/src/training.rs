@@ -1,27 +1,22 @@
 //! Training: rows are read once, in a stream, into the segments of a new directory, and the model is trained from there.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use efface_core::model::{Phase, ReleaseAccount, TrainingConfig, TrainingPlan};
+use efface_core::model::{Phase, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::RowStore;
-use efface_data::{Columns, ReadProgress, Remark, RowTransform, Schema, TableReader, hex};
+use efface_data::{Columns, ReadProgress, Remark, RowTransform, Schema, TableReader};
 use efface_ledger::certificate::ReleasePolicy;
 use serde::Serialize;
 
-use crate::database::{Chain, Head, LedgerHead};
 use crate::error::EngineError;
-use crate::files::{self, RELEASES, STATES};
 use crate::import::{Import, Imported};
-use crate::ledger;
-use crate::lock::WriterLock;
 use crate::memory;
-use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
+use crate::model_directory::{ModelDirectory, check_is_bounded};
+use crate::new_directory::{Beginning, NewDirectory};
 use crate::settings::Settings;
-use crate::signing;
-use crate::witness::{self, Memory, Witness};
+use crate::witness::Memory;
 
 /// What to train, on what.
 pub struct TrainRequest {
@@ -95,67 +90,35 @@ impl ModelDirectory {
         report: &mut dyn FnMut(TrainProgress),
     ) -> Result<TrainReport, EngineError> {
         let start = Instant::now();
-        let out = request.out.clone();
-        if out.exists() {
-            return Err(EngineError::Exists { path: out });
-        }
-        if let Some(key) = &request.key {
-            signing::named_key(key, None)?;
-        }
-        let witness = request.witness.as_deref().map(|path| witness::place(path, &out)).transpose()?;
-        let known = witness.as_deref().map(Witness::open).transpose()?.flatten().map(|witness| witness.memory);
-        if known.is_some() && request.columns.id.is_none() {
-            return Err(EngineError::WitnessWithoutIds);
-        }
-        files::remove_abandoned(&out);
-        let aside = files::aside(&out);
-        let trained = make(request, &aside, known, noise, report).and_then(|(directory, report)| {
-            publish(directory, witness.as_deref(), &out)?;
-            Ok(report)
-        });
-        match trained {
-            Ok(report) => Ok(TrainReport { seconds: start.elapsed().as_secs_f64(), model: out, ..report }),
-            Err(error) => {
-                // Best effort: the directory is not a model yet.
-                let _ = fs::remove_dir_all(&aside);
-                Err(error)
+        let new = NewDirectory {
+            out: request.out.clone(),
+            key: request.key.clone(),
+            witness: request.witness.clone(),
+            policy: request.policy,
+        };
+        let has_ids = request.columns.id.is_some();
+        let report = new.make(|aside, known| {
+            if known.is_some() && !has_ids {
+                return Err(EngineError::WitnessWithoutIds);
             }
-        }
+            make(request, aside, known, noise, report)
+        })?;
+        Ok(TrainReport { seconds: start.elapsed().as_secs_f64(), model: new.out, ..report })
     }
 }
 
-/// Gives a directory its name, once nothing in it is open but the lock: as long as that is held, nobody takes the
-/// directory for abandoned.
-fn publish(mut directory: ModelDirectory, witness: Option<&Path>, out: &Path) -> Result<(), EngineError> {
-    if let Some(path) = witness {
-        directory.database.set_witness(path)?;
-        directory.database.truncate_log()?;
-        Witness::create(path, &directory.settings, &directory.head, directory.database.suppressed()?)?;
-    }
-    let ModelDirectory { path, database, rows, _lock: lock, .. } = directory;
-    drop((database, rows));
-    fs::rename(&path, out).map_err(EngineError::io(out))?;
-    files::sync_parent(out)?;
-    drop(lock);
-    Ok(())
-}
-
-/// Reads the rows, trains, and writes a whole model directory at `aside`.
+/// Reads the rows and trains: all that a model directory at `aside` is begun with.
 fn make(
     request: TrainRequest,
     aside: &Path,
     known: Option<Memory>,
     noise: &mut NoiseSource,
     report: &mut dyn FnMut(TrainProgress),
-) -> Result<(ModelDirectory, TrainReport), EngineError> {
-    let TrainRequest { rows: reader, columns, schema, transform, config, memory_bytes, policy, key, .. } = request;
+) -> Result<(Beginning, TrainReport), EngineError> {
+    let TrainRequest { rows: reader, columns, schema, transform, config, memory_bytes, .. } = request;
     // Whatever is wrong with the parameters is said before the rows are read.
     let plan = |config: &TrainingConfig| TrainingPlan::new(config.clone());
     plan(&TrainingConfig { n_classes: config.loss.is_classification().then_some(2), ..config.clone() })?;
-    let lock = WriterLock::acquire_new(aside)?;
-    for folder in [RELEASES, STATES] {
-        files::make_private_directory(&aside.join(folder))?;
-    }
     let reading = Instant::now();
     let memory_bytes = memory_bytes.unwrap_or_else(memory::default_bytes);
     let is_classification = config.loss.is_classification();
@@ -176,22 +139,6 @@ fn make(
     let model = trained.model;
     check_is_bounded(&model)?;
 
-    let mut name = [0; 16];
-    NoiseSource::from_system()?.fill(&mut name);
-    let name = hex::encode(&name);
-    let head = Head {
-        sequence: 0,
-        chain: Chain::start(&name),
-        model: name,
-        generation: 0,
-        state: String::new(),
-        n_positions: rows.len(),
-        class_counts: rows.count_classes(n_classes)?,
-        n_removed: 0,
-        n_suppressed,
-        account: ReleaseAccount::default(),
-        ledger: LedgerHead::default(),
-    };
     let claim = model.claim();
     let report = TrainReport {
         n_rows: rows.n_rows(),
@@ -207,25 +154,5 @@ fn make(
         certified: model.state().certified,
         model: PathBuf::new(),
     };
-    let parts = Parts { path: aside.into(), settings, rows, database, head, witness: None, lock };
-    let mut directory = parts.with_model(model);
-    directory.start()?;
-    let ModelDirectory { path, database, head, .. } = &mut directory;
-    ledger::prepare(path, database, head, key.as_deref(), None)?;
-    if policy != ReleasePolicy::default() {
-        directory.set_policy(policy)?;
-    }
-    directory.correct_status()?;
-    directory.purge()?;
-    Ok((directory, report))
-}
-
-impl ModelDirectory {
-    /// Writes the settings and the first checkpoint.
-    pub(crate) fn start(&mut self) -> Result<(), EngineError> {
-        let settings = self.settings.clone();
-        self.rows.sync()?;
-        self.transaction(|this| this.commit_state(|tables, _| settings.write(tables)))?;
-        self.purge()
-    }
+    Ok((Beginning { settings, rows, database, model, n_removed: 0, n_suppressed }, report))
 }

@@ -25,15 +25,44 @@ impl StoredRows {
     /// whatever an unfinished append left there is overwritten. On an error nothing is added.
     pub fn append(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, StoredRowsError> {
         self.check_append(rows, selectors)?;
-        self.clean_tail(self.len)?;
-        let added = self.len..self.len + rows.n_rows();
         let row_weights = row_weights(rows);
+        let added = self.grow(rows.n_rows(), |this, run| this.write_run(run, rows, selectors, &row_weights))?;
+        self.weight_sum += row_weights.iter().map(|weight| WeightSum::of_row(*weight)).sum();
+        Ok(added)
+    }
+
+    /// Adds positions at the end that never held a row of this store: zeros, gone from the beginning. Written, but not
+    /// synced. On an error nothing is added.
+    pub fn append_gone(&mut self, n_positions: usize) -> Result<Range<usize>, StoredRowsError> {
+        let row_bytes = self.geometry.row_bytes();
+        let added = self.grow(n_positions, |this, run| {
+            let (segment, n_rows) = (&mut this.segments[run.segment], run.len() as u64);
+            for (at, bytes_each) in run.leading() {
+                segment.write_zeros(at, at + n_rows * bytes_each as u64)?;
+            }
+            segment.write_zeros(run.features_at, run.features_at + n_rows * row_bytes)
+        })?;
+        added.clone().for_each(|position| self.gone.insert(position));
+        Ok(added)
+    }
+
+    /// Adds positions at the end, in segments that are made as they are needed. `write` fills one run of them.
+    fn grow(
+        &mut self,
+        n_positions: usize,
+        mut write: impl FnMut(&mut Self, &Run) -> Result<(), RowsFileError>,
+    ) -> Result<Range<usize>, StoredRowsError> {
+        self.clean_tail(self.len)?;
+        let added = self.len..self.len + n_positions;
         self.is_tail_clean = false;
         for run in self.geometry.runs(added.clone()) {
-            self.write_run(&run, rows, selectors, &row_weights)?;
+            if run.segment == self.segments.len() {
+                self.segments.push(Segment::create(&self.directory, run.segment, *self.geometry.layout())?);
+                *self.is_directory_unsynced.get_mut() = true;
+            }
+            write(self, &run)?;
         }
         self.is_tail_clean = true;
-        self.weight_sum += row_weights.iter().map(|weight| WeightSum::of_row(*weight)).sum();
         // The block that was last until now has grown.
         let first_changed = added.start / self.geometry.block_rows();
         self.len = added.end;
@@ -194,10 +223,6 @@ impl StoredRows {
             record.checksum()
         };
         let checksums: Zeroizing<Vec<u32>> = Zeroizing::new(taken.clone().map(checksum).collect());
-        if run.segment == self.segments.len() {
-            self.segments.push(Segment::create(&self.directory, run.segment, *self.geometry.layout())?);
-            *self.is_directory_unsynced.get_mut() = true;
-        }
         let segment = &mut self.segments[run.segment];
         segment.write(run.labels_at, bytemuck::cast_slice(&rows.labels[taken.clone()]))?;
         segment.write(run.selectors_at, bytemuck::cast_slice(&selectors[taken.clone()]))?;

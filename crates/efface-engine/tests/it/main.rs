@@ -1,6 +1,7 @@
 //! The engine as a library: each operation a transaction on a model directory.
 
 mod accounting;
+mod adoption;
 mod backups;
 mod certificates;
 mod compat;

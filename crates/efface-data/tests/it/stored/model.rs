@@ -14,6 +14,8 @@ const DIM: usize = 3;
 enum Change {
     /// Adds rows and commits them.
     Append(usize),
+    /// Adds positions that never held a row.
+    AppendGone(usize),
     /// Adds rows and forgets them again.
     AppendAndTruncate(usize),
     /// Adds rows and dies before they are committed, perhaps in the middle of a file.
@@ -29,6 +31,7 @@ enum Change {
 fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
         3 => (1_usize..30).prop_map(Change::Append),
+        1 => (0_usize..30).prop_map(Change::AppendGone),
         1 => (1_usize..30).prop_map(Change::AppendAndTruncate),
         1 => (1_usize..30, 0_u64..1000).prop_map(|(n, lost)| Change::AppendAndDie(n, lost)),
         3 => prop::collection::vec(0_usize..100, 1..6).prop_map(Change::Remove),
@@ -54,6 +57,11 @@ impl Pair<'_> {
             Change::Append(n) => {
                 let rows = self.append(n);
                 self.rows.extend(rows);
+            }
+            Change::AppendGone(n) => {
+                assert_eq!(self.store.append_gone(n).expect("writable"), len..len + n);
+                self.rows.extend(std::iter::repeat_n(None, n));
+                assert_eq!(self.store.count_written(&(len..len + n).collect::<Vec<_>>()).expect("readable"), 0);
             }
             Change::AppendAndTruncate(n) => {
                 self.append(n);
