@@ -6,8 +6,8 @@ use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
 use efface_data::{LabelCodec, Labels, Origin, RawLabels, RowId, TableParts};
 use efface_engine::{
-    ChangeReport, EngineError, LentRows, MemoryModel, ModelDirectory, NewRows, ReleaseAnswer, ReleaseMade,
-    RetrainReport, RowsError, Selection, Settings, SettleReport, Status,
+    ChangeReport, DirectoryRelease, EngineError, LentRows, MemoryModel, ModelDirectory, NewRows, ReleaseAnswer,
+    ReleaseMade, RetrainReport, RowsError, Selection, Settings, SettleReport, Status,
 };
 use serde::Serialize;
 
@@ -210,9 +210,8 @@ impl OpenDirectory {
     }
 
     fn latest(&self) -> Result<Option<Published>, EngineError> {
-        let Some(release) = self.directory.latest_release()? else { return Ok(None) };
-        let certificate = release.certificate.to_string();
-        Ok(Some(Published { weights: release.model.problems(), certificate, model: release.model.to_json() }))
+        let Some(DirectoryRelease { model, certificate }) = self.directory.latest_release()? else { return Ok(None) };
+        Ok(Some(Published { weights: model.problems(), certificate, model: model.to_json() }))
     }
 }
 

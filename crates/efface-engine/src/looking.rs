@@ -4,10 +4,6 @@ use std::fs;
 use std::path::Path;
 
 use efface_data::RowId;
-use efface_ledger::certificate::ReleaseCertificate;
-use efface_ledger::envelope::Envelope;
-use efface_ledger::statement::Statement;
-use serde_json::Value;
 
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
@@ -19,9 +15,8 @@ use crate::status::Status;
 pub struct DirectoryRelease {
     /// What was published.
     pub model: PublishedModel,
-    /// The fields of its certificate, with `signed`, and the signed file itself as `envelope`. Nothing of it is verified
-    /// here.
-    pub certificate: Value,
+    /// Its certificate, as it was signed. Nothing of it is verified here.
+    pub certificate: String,
 }
 
 impl ModelDirectory {
@@ -56,18 +51,8 @@ impl ModelDirectory {
         }
         let model = PublishedModel::open(&self.path)?;
         let file = latest_certificate(&self.path)?;
-        let text = fs::read(&file).map_err(EngineError::io(&file))?;
-        let unreadable =
-            |error: &dyn std::error::Error| EngineError::BadPublished { path: file.clone(), reason: error.to_string() };
-        let envelope = Envelope::parse(&text).map_err(|error| unreadable(&error))?;
-        let statement = Statement::<ReleaseCertificate>::from_payload(envelope.unverified_payload())
-            .map_err(|error| unreadable(&error))?;
-        let fields = serde_json::to_value(&statement.predicate).and_then(|mut fields| {
-            fields["signed"] = true.into();
-            fields["envelope"] = serde_json::from_slice(&text)?;
-            Ok(fields)
-        });
-        Ok(Some(DirectoryRelease { model, certificate: fields.map_err(|error| unreadable(&error))? }))
+        let certificate = fs::read_to_string(&file).map_err(EngineError::io(&file))?;
+        Ok(Some(DirectoryRelease { model, certificate }))
     }
 
     /// Norm of the step that removing each row alone would take: of these rows, or of all in the order of their
