@@ -13,13 +13,14 @@ use efface_engine::{
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde::Serialize;
 
 use crate::config::{Config, codec};
 use crate::errors::{bad_parameter, named, raised};
 use crate::ids;
 use crate::released::{Released, ReleasedArrays};
-use crate::rows::{Given, Matrix, numbers};
+use crate::rows::{Given, Held, Matrix, numbers};
 use crate::state::{OpenDirectory, State};
 use crate::work::{self, Worker};
 
@@ -210,6 +211,29 @@ impl Engine {
         let ids = ids::read_option(ids)?;
         let influence = self.run(py, |state, lent, _| state.influence(lent, ids.as_deref()))?;
         Ok(PyArray1::from_vec(py, influence))
+    }
+
+    /// The whole model with its rows, as secret as they are.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.run(py, |state, lent, _| state.to_bytes(lent))?;
+        bytes.map(|bytes| PyBytes::new(py, &bytes)).ok_or_else(|| {
+            let message = "a model that lives in a directory is no bytes: copy the directory, or open it";
+            named(py, "DirectoryError", message)
+        })
+    }
+
+    /// A model from its bytes.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let read = work::run(py, None, None, |_| MemoryModel::from_bytes(data))?;
+        let (model, features) = read.map_err(|error| raised(py, &error))?;
+        let n_features = model.settings().features.len();
+        let rows = Matrix::new(features.len() / n_features.max(1), n_features, Held::Own(features));
+        Ok(Self {
+            rows: Mutex::new(Some(Arc::new(rows))),
+            state: Mutex::new(State::Memory(Box::new(model))),
+            n_threads: None,
+        })
     }
 
     /// Lets go of the rows, and of the directory if there is one.

@@ -10,6 +10,7 @@ use efface_engine::{
     ReleaseMade, RetrainReport, RowsError, Selection, Settings, SettleReport, Status,
 };
 use serde::Serialize;
+use zeroize::Zeroizing;
 
 use crate::released::{Published, Released};
 use crate::rows::{Given, own};
@@ -184,6 +185,15 @@ impl State {
         match self {
             Self::Memory(model) => model.influence(lent, ids),
             Self::Directory(open) => open.directory.influence(ids),
+            Self::Closed => Err(EngineError::Damaged),
+        }
+    }
+
+    /// The whole model with its rows; `None` of one that lives in a directory.
+    pub(crate) fn to_bytes(&self, lent: &LentRows<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, EngineError> {
+        match self {
+            Self::Memory(model) => Ok(Some(model.to_bytes(lent)?)),
+            Self::Directory(_) => Ok(None),
             Self::Closed => Err(EngineError::Damaged),
         }
     }

@@ -37,6 +37,21 @@ pub struct EncodedRows {
 }
 
 impl EncodedRows {
+    /// Rows that are scaled already, with one label each and without ids. No row may be longer than the bound, which is
+    /// not checked again.
+    pub fn new(
+        dim: usize,
+        features: FeatureValues,
+        labels: Vec<f64>,
+        row_norm_bound: UpperBound,
+    ) -> Result<Self, AppendError> {
+        let expected = features.len() / dim.max(1);
+        if labels.len() != expected || labels.len() * dim != features.len() {
+            return Err(AppendError::Count { what: "labels", found: labels.len(), expected });
+        }
+        Ok(Self { dim, features, labels, row_weights: None, ids: Vec::new(), subjects: None, row_norm_bound })
+    }
+
     /// Number of values per row, the intercept's constant included.
     pub fn dim(&self) -> usize {
         self.dim

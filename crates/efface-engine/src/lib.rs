@@ -64,8 +64,8 @@ pub use database::Mending;
 pub use efface_ledger::certificate::ReleasePolicy;
 pub use error::EngineError;
 pub use in_memory::{
-    Interrupted, LentRows, MemoryModel, MemoryRelease, MemoryRequest, NewRows, ReleaseMade, RowsError, longest_row,
-    scores,
+    Interrupted, KeptRows, LentRows, MemoryModel, MemoryRelease, MemoryRequest, NewRows, ReleaseMade, RowsError,
+    longest_row, scores,
 };
 pub use lock::Holder;
 pub use looking::DirectoryRelease;

@@ -9,8 +9,9 @@ use efface_core::rows::{Features, RowStore, WeightSum};
 use efface_data::{AppendError, FeatureValues, IdKind, LookupError, RowId};
 use efface_ledger::certificate::CoveredRequest;
 
+use super::checks::check_weights;
 use super::index::numbered;
-use super::rows::{Arriving, LentRows, RowTable, check_weights, len_of};
+use super::rows::{Arriving, LentRows, RowTable, len_of};
 use super::training::{numbered_selectors, selectors};
 use super::view::Batch;
 use super::{MemoryModel, RowsError};

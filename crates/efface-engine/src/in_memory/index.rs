@@ -170,6 +170,45 @@ impl RowIndex {
         self.removed.contains(&digest)
     }
 
+    /// What was removed on request.
+    pub(super) fn removed(&self) -> impl Iterator<Item = IdDigest> {
+        self.removed.iter().copied()
+    }
+
+    /// Ids and subjects of all positions; none where rows are numbered, or belong to nobody.
+    pub(super) fn digests_by_position(&self) -> (&[IdDigest], &[IdDigest]) {
+        let ids = match &self.ids {
+            Ids::Numbered => &[][..],
+            Ids::Keyed { digests, .. } => digests,
+        };
+        (ids, self.subjects.as_ref().map_or(&[], |subjects| &subjects.digests))
+    }
+
+    /// The index of rows of which some have left, from the digests of all positions.
+    pub(super) fn restore(
+        key: IdKey,
+        ids: Vec<IdDigest>,
+        subjects: Vec<IdDigest>,
+        present: &[bool],
+        removed: Vec<IdDigest>,
+    ) -> Self {
+        let there = |position: &usize| present[*position];
+        let ids = if ids.is_empty() {
+            Ids::Numbered
+        } else {
+            let positions = (0..present.len()).filter(there).map(|position| (ids[position], position)).collect();
+            Ids::Keyed { positions, digests: ids }
+        };
+        let subjects = (!subjects.is_empty()).then(|| {
+            let mut positions: HashMap<IdDigest, Vec<usize>> = HashMap::new();
+            for position in (0..present.len()).filter(there) {
+                positions.entry(subjects[position]).or_default().push(position);
+            }
+            Subjects { positions, digests: subjects }
+        });
+        Self { key, ids, subjects, removed: removed.into_iter().collect() }
+    }
+
     /// Forgets rows that were removed on request, and remembers that they were. A subject whose last row leaves counts as
     /// removed.
     pub(super) fn remove(&mut self, positions: &[usize]) {

@@ -4,9 +4,12 @@
 //! notices when one has changed meanwhile. Everything else that must be kept to remove rows later is in the
 //! [`MemoryModel`], and is gone with it: nothing is written anywhere, and certificates are not signed.
 
+mod bytes;
 mod changes;
+mod checks;
 mod error;
 mod index;
+mod keeping;
 mod releases;
 mod rows;
 mod scores;
@@ -19,6 +22,7 @@ mod tests;
 
 pub use changes::NewRows;
 pub use error::{Interrupted, RowsError};
+pub use keeping::KeptRows;
 pub use releases::{MemoryRelease, ReleaseMade};
 pub use rows::LentRows;
 pub use scores::{longest_row, scores};
@@ -30,6 +34,7 @@ use std::fmt;
 use efface_core::model::Model;
 use efface_data::IdDigest;
 use efface_ledger::certificate::CoveredRequest;
+use serde::{Deserialize, Serialize};
 
 use self::index::RowIndex;
 use self::rows::RowTable;
@@ -57,7 +62,7 @@ pub struct MemoryModel {
 }
 
 /// What happened since the latest release.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct SinceRelease {
     /// Whether rows changed, or the model was trained again.
     is_stale: bool,

@@ -7,6 +7,7 @@ use efface_core::model::{Phase, Release, ReleaseAccount, ReleaseOutcome};
 use efface_core::noise::NoiseSource;
 use efface_ledger::certificate::{LogPosition, ReleaseCertificate, ReleasePolicy, SincePrevious};
 use efface_ledger::verify::exposure;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::rows::LentRows;
@@ -20,7 +21,7 @@ use crate::releases::ReleaseAnswer;
 use crate::settling::{RetrainReport, SettleReport};
 
 /// A release of a model in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MemoryRelease {
     /// One vector per problem, the intercept last.
     pub weights: Vec<Vec<f64>>,

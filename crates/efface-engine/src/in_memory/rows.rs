@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use efface_core::rows::{Features, MOST_ROW_WEIGHT, WeightSum, round_row_weight};
-use efface_data::{FeatureValues, Precision, RowDivisor, RowTransform, RowValue};
+use efface_core::rows::{Features, WeightSum};
+use efface_data::{FeatureValues, Precision, RowDivisor, RowTransform};
 use rayon::prelude::*;
 use zeroize::Zeroize;
 
+use super::checks::{check_labels, check_rows, checksum, converted};
 use super::error::RowsError;
 use super::view::{Batch, RowsView};
-use crate::error::EngineError;
 
 /// The rows that a model was trained on, lent for one call, and a flag that stops the call when it is set.
 #[derive(Clone, Copy)]
@@ -371,68 +371,6 @@ pub(super) struct Replaced {
     row_weight: f64,
     divisor: RowDivisor,
     place: Option<usize>,
-}
-
-/// The divisor and the checksum of every row, in parallel. An error names the first row that fails.
-fn check_rows<T: RowValue>(
-    values: &[T],
-    n_features: usize,
-    n_rows: usize,
-    transform: &RowTransform,
-) -> Result<(Vec<RowDivisor>, Vec<u32>), RowsError> {
-    if n_features == 0 || !values.len().is_multiple_of(n_features) {
-        return Err(RowsError::Shape { found: values.len(), n_features });
-    }
-    if values.len() / n_features != n_rows {
-        return Err(RowsError::Count { what: "labels", found: n_rows, expected: values.len() / n_features });
-    }
-    let check = |scratch: &mut Vec<f64>, (row, values): (usize, &[T])| {
-        let divisor = transform.divisor_of(values, scratch).map_err(|source| RowsError::Scale { row, source })?;
-        Ok((divisor, checksum(values)))
-    };
-    let checked: Vec<Result<(RowDivisor, u32), RowsError>> =
-        values.par_chunks_exact(n_features).enumerate().with_min_len(64).map_init(Vec::new, check).collect();
-    checked.into_iter().collect::<Result<Vec<_>, _>>().map(|checked| checked.into_iter().unzip())
-}
-
-fn check_labels(labels: &[f64], n_classes: usize) -> Result<(), RowsError> {
-    let is_class = |label: f64| label.fract() == 0.0 && label >= 0.0 && label < n_classes as f64;
-    let fits = |label: f64| if n_classes == 0 { label.is_finite() } else { is_class(label) };
-    match labels.iter().enumerate().find(|(_, label)| !fits(**label)) {
-        None => Ok(()),
-        Some((row, value)) if n_classes == 0 => Err(RowsError::Label { row, value: *value }),
-        Some((row, value)) => Err(RowsError::Class { row, value: *value, n_classes }),
-    }
-}
-
-/// Row weights as they can be kept, one per row. `None` where every row counts once, as without a `limit` every row must.
-pub(super) fn check_weights(
-    weights: Option<&[f64]>,
-    n_rows: usize,
-    limit: Option<f64>,
-) -> Result<Option<Vec<f64>>, EngineError> {
-    let Some(weights) = weights else { return Ok(None) };
-    if weights.len() != n_rows {
-        return Err(RowsError::Count { what: "weights", found: weights.len(), expected: n_rows }.into());
-    }
-    if let (None, Some(value)) = (limit, weights.iter().find(|weight| **weight != 1.0)) {
-        return Err(EngineError::Unweighted { value: *value });
-    }
-    let limit = limit.unwrap_or(1.0).min(MOST_ROW_WEIGHT);
-    let rounded = |(row, value): (usize, &f64)| {
-        let fitting = round_row_weight(*value).filter(|weight| *weight <= limit);
-        fitting.ok_or(RowsError::Weight { row, value: *value, limit })
-    };
-    let weights: Vec<f64> = weights.iter().enumerate().map(rounded).collect::<Result<_, _>>()?;
-    Ok(weights.iter().any(|weight| *weight != 1.0).then_some(weights))
-}
-
-fn checksum<T: RowValue>(row: &[T]) -> u32 {
-    crc32fast::hash(T::bytes(row))
-}
-
-fn converted<T: RowValue, U: RowValue>(values: &[T]) -> Vec<U> {
-    values.iter().map(|x| U::nearest(x.wide())).collect()
 }
 
 /// Appends values; memory that is outgrown is zeroed before it is given back.

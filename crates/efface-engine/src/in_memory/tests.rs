@@ -8,8 +8,8 @@ use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
 use efface_core::rows::{Features, RowStore, StoreError};
 use efface_data::{
-    FeatureOrder, FeatureValues, LabelCodec, Labels, LookupError, MemoryRows, Origin, RawLabels, RowId, RowTransform,
-    Scale, Table, TableParts, encode_table,
+    FeatureOrder, FeatureValues, LabelCodec, Labels, LookupError, MemoryRows, Origin, Precision, RawLabels, RowId,
+    RowLayout, RowTransform, Scale, StoredRows, Table, TableParts, encode_table,
 };
 
 use super::*;
@@ -118,6 +118,11 @@ fn weights(model: &Model) -> Vec<Vec<f64>> {
     model.state().fits.iter().map(|fit| fit.weights.to_vec()).collect()
 }
 
+fn distance(a: &Model, b: &Model) -> f64 {
+    let (a, b) = (weights(a).concat(), weights(b).concat());
+    a.iter().zip(&b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
 fn samples() -> Vec<Sample> {
     let scales = [Scale::Unit, Scale::None, Scale::Clip { radius: 0.5 }, Scale::Within { radius: 2.0 }];
     let mut samples: Vec<Sample> = scales.iter().map(|scale| Sample::new(*scale, false, 2)).collect();
@@ -182,10 +187,7 @@ fn adding_and_correcting_lead_where_training_does() {
         model.correct(&lent, &named, new).expect("present");
         let whole = sample.train();
         model.settle(&lent, None).expect("settled");
-        let distance = |a: &[Vec<f64>], b: &[Vec<f64>]| {
-            a.concat().iter().zip(b.concat()).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
-        };
-        let apart = distance(&weights(&model.model), &weights(&whole.model));
+        let apart = distance(&model.model, &whole.model);
         assert_eq!(apart < 1e-8, values != &wrong[..], "{apart}");
     }
 }
@@ -222,11 +224,10 @@ fn work_stops_when_asked_to_and_leaves_the_model_as_it_was() {
         &mut |_| {},
     );
     let is_interrupted = |error: &EngineError| {
-        let source = match error {
-            EngineError::Store(StoreError(source)) | EngineError::Train(TrainError::Store(StoreError(source))) => {
-                source
-            }
-            _ => return false,
+        let (EngineError::Store(StoreError(source)) | EngineError::Train(TrainError::Store(StoreError(source)))) =
+            error
+        else {
+            return false;
         };
         source.is::<Interrupted>()
     };
@@ -361,10 +362,6 @@ fn a_row_of_weight_two_counts_as_two_rows() {
     let plan = TrainingPlan::new(sample.config()).expect("valid");
     let noise = &mut NoiseSource::danger_fixed_seed(1);
     let expected = plan.train(&rows, noise, &mut |_| {}).expect("trainable").model;
-    let distance = |a: &Model, b: &Model| {
-        let (a, b) = (weights(a).concat(), weights(b).concat());
-        a.iter().zip(&b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
-    };
     assert!(distance(&weighted.model, &expected) < 1e-9);
     assert_eq!(weighted.model.state().count.weight_sum, rows.weight_sum());
 
@@ -422,4 +419,100 @@ fn scores_are_those_of_the_published_model() {
     let longest = sample.values.chunks(N_FEATURES).map(norm).fold(0.0, f64::max);
     let bound = longest_row(Features::F64(&sample.values), N_FEATURES).expect("finite");
     assert!(bound >= longest && bound < longest * (1.0 + 1e-12));
+}
+
+#[test]
+fn a_model_comes_back_from_its_bytes_with_its_rows_and_its_history() {
+    let sample = Sample::new(Scale::Unit, true, 3);
+    let names: Vec<RowId> = (0..N_ROWS).map(|i| RowId::parse(&format!("row-{i}"))).collect();
+    let people: Vec<RowId> = (0..N_ROWS).map(|i| RowId::parse(&format!("person-{}", i / 4))).collect();
+    let row_weights: Vec<f64> = (0..N_ROWS).map(|i| 0.5 + (i % 3) as f64).collect();
+    let request = MemoryRequest {
+        ids: Some(&names),
+        subjects: Some(&people),
+        row_weights: Some(&row_weights),
+        max_row_weight: Some(4.0),
+        ..sample.request()
+    };
+    let (mut model, lent) = (trained(request), sample.lent());
+    let features = Features::F64(&sample.values[..N_FEATURES]);
+    let new =
+        NewRows { features, labels: &sample.labels[..1], row_weights: Some(&[3.5]), subjects: Some(&people[..1]) };
+    model.add(&lent, new, Some(&[RowId::parse("new")])).expect("new");
+    model.correct(&lent, &names[5..6], NewRows { subjects: None, ..new }).expect("there");
+    let noise = &mut NoiseSource::danger_fixed_seed(1);
+    model.release(&lent, noise).expect("readable");
+    model.remove(&lent, &Selection::Subjects(people[8..9].to_vec()), Some("ticket"), false).expect("removable");
+
+    let bytes = model.to_bytes(&lent).expect("unchanged");
+    let (mut restored, rows) = MemoryModel::from_bytes(&bytes).expect("whole");
+    let own = LentRows { features: rows.slice(0..rows.len()), cancel: &GO_ON };
+    assert_eq!(weights(&restored.model), weights(&model.model));
+    assert_eq!(restored.latest().map(|latest| &latest.certificate), model.latest().map(|latest| &latest.certificate));
+    let status = |model: &MemoryModel| serde_json::to_string(&model.status()).expect("plain");
+    assert_eq!(status(&restored), status(&model));
+    for (model, lent) in [(&mut model, &lent), (&mut restored, &own)] {
+        assert!(
+            model
+                .remove(lent, &Selection::Subjects(people[8..9].to_vec()), Some("ticket"), false)
+                .expect("known")
+                .repeated
+        );
+        let error = model.remove(lent, &Selection::Ids(names[8..9].to_vec()), None, false).expect_err("gone");
+        assert!(matches!(error, EngineError::Lookup(LookupError::AlreadyRemoved { .. })), "{error}");
+        // The first person has one row more than the others.
+        assert_eq!(
+            model.remove(lent, &Selection::Subjects(people[..1].to_vec()), None, false).expect("five").n_changed,
+            5
+        );
+        model.settle(lent, None).expect("settled");
+    }
+    // The factor that preconditions the steps is formed anew, so they agree up to what settling leaves.
+    assert!(distance(&restored.model, &model.model) < 1e-9);
+
+    let mut damaged = bytes.to_vec();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    for bytes in [&damaged[..], &bytes[..bytes.len() - 1], &bytes[..20], &[]] {
+        assert!(matches!(MemoryModel::from_bytes(bytes), Err(EngineError::BadState { .. })));
+    }
+}
+
+#[test]
+fn kept_rows_are_those_present_and_scaled() {
+    for n_weights in [0, N_ROWS] {
+        let sample = Sample::new(Scale::Unit, true, 2);
+        let row_weights: Vec<f64> = (0..n_weights).map(|i| 0.5 + (i % 3) as f64).collect();
+        let weighted = n_weights > 0;
+        let request = MemoryRequest {
+            row_weights: weighted.then_some(&row_weights),
+            max_row_weight: weighted.then_some(4.0),
+            ..sample.request()
+        };
+        let mut model = trained(request);
+        let lent = sample.lent();
+        model.remove(&lent, &ids([0, 300]), None, false).expect("removable");
+        let chunks: Vec<KeptRows> =
+            model.kept_rows(&lent, 256).expect("unchanged").collect::<Result<_, _>>().expect("rows");
+        assert_eq!(chunks.iter().map(|chunk| chunk.rows.n_rows()).collect::<Vec<_>>(), [256, 256, 186]);
+        assert_eq!(chunks[1].ids[44], model.index.keys_at(302).id);
+        assert!(chunks.iter().all(|chunk| chunk.subjects.is_none() && chunk.ids.len() == chunk.selectors.len()));
+        assert_eq!(model.removed_digests().count(), 2);
+        // In segments they train to the same model.
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dim = N_FEATURES + 1;
+        let layout =
+            if weighted { RowLayout::weighted(dim, Precision::F64) } else { RowLayout::new(dim, Precision::F64) };
+        let bound = sample.transform.row_norm_bound();
+        let mut stored = StoredRows::create(&folder.path().join("rows"), layout, bound, 1 << 20).expect("writable");
+        for chunk in &chunks {
+            stored.append(&chunk.rows, &chunk.selectors).expect("writable");
+        }
+        let noise = &mut NoiseSource::danger_fixed_seed(1);
+        let plan = TrainingPlan::new(sample.config()).expect("valid");
+        let expected = plan.train(&stored, noise, &mut |_| {}).expect("trainable").model;
+        model.settle(&lent, None).expect("settled");
+        assert!(distance(model.secret_model(), &expected) < 1e-9);
+        assert_eq!(model.secret_model().state().count, expected.state().count);
+    }
 }

@@ -8,8 +8,9 @@ use efface_core::noise::NoiseSource;
 use efface_data::{Columns, IdKey, LabelCodec, RowId, RowTransform, hex};
 use rayon::prelude::*;
 
+use super::checks::check_weights;
 use super::index::{RowIndex, numbered};
-use super::rows::{LentRows, RowTable, check_weights, precision_of};
+use super::rows::{LentRows, RowTable, precision_of};
 use super::{MemoryModel, RowsError, SinceRelease};
 use crate::error::EngineError;
 use crate::model_directory::check_is_bounded;

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{BLOCK_ROWS, Features, RowBlock, RowStore, StoreError, UNIT_WEIGHTS, WeightSum};
 use efface_data::{FeatureValues, RowValue};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::error::Interrupted;
 use super::rows::{LentRows, RowTable};
@@ -44,6 +44,14 @@ impl<'a> RowsView<'a> {
             selectors: positions.iter().map(|position| table.selectors[*position]).collect(),
             row_weights: positions.iter().map(|position| table.row_weight(*position)).collect(),
             present: vec![true; positions.len()],
+        }
+    }
+
+    /// The bytes of all rows as they were given, little-endian; zeros for those that left.
+    pub(super) fn features_before_scaling(&self) -> Zeroizing<Vec<u8>> {
+        match self.sources() {
+            Sources::F32(from) => from.bytes(self.table, f32::to_le_bytes),
+            Sources::F64(from) => from.bytes(self.table, f64::to_le_bytes),
         }
     }
 
@@ -170,6 +178,19 @@ impl<T: RowValue> Source<'_, T> {
         }
     }
 
+    fn bytes<const N: usize>(&self, table: &RowTable, to_bytes: impl Fn(T) -> [u8; N]) -> Zeroizing<Vec<u8>> {
+        let mut bytes = Zeroizing::new(Vec::with_capacity(table.len() * table.n_features * N));
+        for position in 0..table.len() {
+            if table.present[position] {
+                bytes.extend(self.row(table, position).iter().flat_map(|x| to_bytes(*x)));
+            } else {
+                let len = bytes.len() + table.n_features * N;
+                bytes.resize(len, 0);
+            }
+        }
+        bytes
+    }
+
     fn row(&self, table: &RowTable, position: usize) -> &[T] {
         let n_features = table.n_features;
         // Most rows are lent: where all of them are, nothing is looked up.
@@ -184,11 +205,19 @@ impl<T: RowValue> Source<'_, T> {
 pub(super) struct Batch {
     dim: usize,
     row_norm_bound: UpperBound,
-    pub(super) features: FeatureValues,
+    features: FeatureValues,
     pub(super) labels: Vec<f64>,
     pub(super) selectors: Vec<u64>,
     pub(super) row_weights: Vec<f64>,
     present: Vec<bool>,
+}
+
+impl Batch {
+    /// Features and labels, which the batch is then without.
+    pub(super) fn take_rows(&mut self) -> (FeatureValues, Vec<f64>) {
+        let empty = FeatureValues::empty(self.features.precision());
+        (std::mem::replace(&mut self.features, empty), std::mem::take(&mut self.labels))
+    }
 }
 
 impl RowStore for Batch {
