@@ -31,6 +31,7 @@ fn pass_over_segment(bytes: &[u8]) {
                     n_rows += block.present.iter().filter(|present| **present).count();
                     assert_eq!(block.labels.len(), block.present.len(), "labels of a block");
                     assert_eq!(block.selectors.len(), block.present.len(), "selectors of a block");
+                    assert_eq!(block.row_weights.len(), block.present.len(), "weights of a block");
                 })
             });
             assert_eq!(passed.is_ok(), rows.verify(0).is_ok(), "a pass and the verification disagree");
@@ -83,16 +84,20 @@ fn check_record(segment: &[u8], position: usize) {
     let number = |at: usize| u64::from_le_bytes(field(segment, at)) as usize;
     let value_bytes = u32::from_le_bytes(field(segment, 12)) as usize;
     let (dim, block_rows) = (number(16), number(24));
-    let leading_bytes = (20 * block_rows).next_multiple_of(8);
+    // Version 2 has weights between selectors and checksums.
+    let n_columns = if u32::from_le_bytes(field(segment, 8)) == 2 { 3 } else { 2 };
+    let leading_bytes = ((8 * n_columns + 4) * block_rows).next_multiple_of(8);
     let block_bytes = leading_bytes + (block_rows * dim * value_bytes).next_multiple_of(8);
     let (block_at, row) = (4096 + position / block_rows * block_bytes, position % block_rows);
     let label: [u8; 8] = field(segment, block_at + 8 * row);
     let selector: [u8; 8] = field(segment, block_at + 8 * (block_rows + row));
-    let checksum: [u8; 4] = field(segment, block_at + 16 * block_rows + 4 * row);
+    let weight: Option<[u8; 8]> = (n_columns == 3).then(|| field(segment, block_at + 8 * (2 * block_rows + row)));
+    let checksum: [u8; 4] = field(segment, block_at + 8 * n_columns * block_rows + 4 * row);
     let features_at = block_at + leading_bytes + row * dim * value_bytes;
     let features = &segment[features_at..features_at + dim * value_bytes];
     let position = (position as u64).to_le_bytes();
-    let expected = crc32(&[&position, &selector, features]) ^ crc32(&[&position, &label, b"label"]);
+    let weight = weight.as_ref().map_or(&[][..], |weight| weight);
+    let expected = crc32(&[&position, &selector, weight, features]) ^ crc32(&[&position, &label, b"label"]);
     assert_eq!(u32::from_le_bytes(checksum), expected, "checksum of a record");
 }
 
@@ -126,16 +131,18 @@ mod tests {
 
     #[test]
     fn the_checksum_of_a_record_covers_all_of_it() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../efface-data/tests/compat/row-segments-v1/000000.rows");
-        let segment = std::fs::read(folder).expect("readable");
-        check_record(&segment, 1);
-        let distinct: BTreeSet<bool> = (4096..segment.len())
-            .map(|at| {
-                let mut altered = segment.clone();
-                altered[at] ^= 1;
-                std::panic::catch_unwind(|| check_record(&altered, 1)).is_ok()
-            })
-            .collect();
-        assert_eq!(distinct.len(), 2);
+        for version in ["row-segments-v1", "row-segments-v2"] {
+            let compat = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../efface-data/tests/compat");
+            let segment = std::fs::read(compat.join(version).join("000000.rows")).expect("readable");
+            check_record(&segment, 1);
+            let distinct: BTreeSet<bool> = (4096..segment.len())
+                .map(|at| {
+                    let mut altered = segment.clone();
+                    altered[at] ^= 1;
+                    std::panic::catch_unwind(|| check_record(&altered, 1)).is_ok()
+                })
+                .collect();
+            assert_eq!(distinct.len(), 2);
+        }
     }
 }

@@ -124,8 +124,10 @@ fn state_of(model: &Path) -> PathBuf {
 }
 
 fn write_segments(folder: &Path) {
-    let compat = root().join("crates/efface-data/tests/compat/row-segments-v1/000000.rows");
-    seed_with_damage("row_segment", "compat", &fs::read(compat).expect("readable"));
+    for (name, version) in [("compat", "row-segments-v1"), ("weighted", "row-segments-v2")] {
+        let compat = root().join("crates/efface-data/tests/compat").join(version).join("000000.rows");
+        seed_with_damage("row_segment", name, &fs::read(compat).expect("readable"));
+    }
     let layout = RowLayout { dim: 2, precision: Precision::F64, block_rows: 3, segment_blocks: 4, weighted: false };
     let path = folder.join("segments");
     drop(StoredRows::create(&path, layout, efface_core::rounding::UpperBound::new(1.0), 0).expect("writable"));
