@@ -133,11 +133,34 @@ def _arrow_rows(estimator: Any, table: Any, *, reset: bool) -> Rows:
         )
     n_features = _list_size(table) if n_columns == 1 else None
     if n_features is None:
-        validate_data(estimator, table, reset=reset, skip_check_array=True)
+        names = list(getattr(table, "column_names", None) or table.columns)
+        _check_features(estimator, len(names), names, reset=reset)
     else:
         # The one column is all features: it is checked by its length, and its name names none of them.
-        validate_data(estimator, np.empty((1, n_features)), reset=reset, skip_check_array=True)
+        _check_features(estimator, n_features, None, reset=reset)
     return Rows(table, n_rows)
+
+
+def _check_features(estimator: Any, n_features: int, names: list[str] | None, *, reset: bool) -> None:
+    """Sets, or compares, number and names of the features, as ``validate_data`` does for arrays and frames."""
+    if reset:
+        estimator.n_features_in_ = n_features
+        estimator.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        return
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if n_features != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {n_features} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+            "features as input"
+        )
+    if fitted is not None and names is not None and names != fitted.tolist():
+        here, there = next((here, there) for here, there in zip(names, fitted, strict=True) if here != there)
+        raise ValueError(
+            "The feature names should match those that were passed during fit, in the same order: "
+            f"got `{here}` in the place of `{there}`"
+        )
 
 
 def _list_size(table: Any) -> int | None:
