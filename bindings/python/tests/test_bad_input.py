@@ -134,10 +134,10 @@ def test_removals(rows):
     with pytest.raises(efface.UnknownIdError, match="4444"):
         model.correct([4444], rows[0][:1], rows[1][:1])
     with pytest.raises(efface.RepeatedIdError, match="1"):
-        model.partial_fit(rows[0][:1], rows[1][:1], ids=[1])
+        model.partial_fit(rows[0][:1], rows[1][:1], ids=[1], subjects=["x"])
     assert model.status_["n_rows"] == 189
     report = model.remove(ids=[1, 7, 9999], skip_missing=True)
-    assert report["n_removed"] == 1
+    assert report["n_changed"] == 1
 
 
 def test_removing_whom_the_model_has_no_subjects_for(fitted):
@@ -225,7 +225,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(rows):
         model.fit(X[:, :3], np.ones(200))
     assert np.array_equal(model.coef_, before)
     assert model.n_features_in_ == 5
-    assert model.remove(ids=3)["n_removed"] == 1
+    assert model.remove(ids=3)["n_changed"] == 1
 
 
 def test_every_exception_is_an_efface_error():

@@ -20,7 +20,7 @@ def run(command, *arguments, code=0):
 def test_a_saved_model_goes_on_elsewhere(rows, tmp_path, estimator):
     X, y = rows
     path = tmp_path / "model.efface"
-    with estimator(l2=0.01, noise_std=1e-10).fit(X, y, ids=[f"p{i}" for i in range(200)]) as model:
+    with estimator(l2=0.01, noise_std=1e-8, epsilon=100.0).fit(X, y, ids=[f"p{i}" for i in range(200)]) as model:
         model.remove(ids="p0")
         model.save(path)
         assert model.status_["path"] == str(path)
@@ -33,8 +33,8 @@ def test_a_saved_model_goes_on_elsewhere(rows, tmp_path, estimator):
         assert again.status_["n_rows"] == 197
         with pytest.raises(efface.AlreadyRemovedError):
             again.remove(ids="p1")
-        alone = estimator(l2=0.01, noise_std=1e-10, scale=again.scale).fit(X[3:], y[3:])
-        assert np.abs(again.coef_ - alone.coef_).max() < 1e-8
+        alone = estimator(l2=0.01, noise_std=1e-8, epsilon=100.0, scale=again.scale).fit(X[3:], y[3:])
+        assert np.abs(again.coef_ - alone.coef_).max() < 2e-7
         assert again.predict(X).shape == (200,)
 
 

@@ -14,8 +14,8 @@ from sklearn.preprocessing import normalize
 
 from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier
 
-# Noise and training far below what is compared.
-QUIET = {"noise_std": 1e-12, "tol": 1e-10}
+# Noise and training far below what is compared, under a promise that allows it. The squared loss needs no noise.
+QUIET = {"noise_std": 1e-8, "epsilon": 100.0, "tol": 1e-10}
 LIMIT = 1e-6
 
 
@@ -112,7 +112,7 @@ def test_a_weight_of_two_is_the_row_twice(cancer):
     s = np.random.default_rng(0).integers(0, 4, len(X))
     weighted = RemovableLogisticRegression(**QUIET).fit(X, y, sample_weight=s)
     repeated = RemovableLogisticRegression(**QUIET).fit(X.repeat(s, axis=0), y.repeat(s))
-    assert distance(weighted, weights(repeated)) < 1e-9
+    assert distance(weighted, weights(repeated)) < 2e-7
 
 
 def test_three_classes_are_one_against_the_others_each():
@@ -151,7 +151,7 @@ def test_corrected_and_added_rows_count_as_if_trained_with(cancer):
 @pytest.mark.parametrize("sample_weight", [None, np.linspace(0.0, 3.0, 300)])
 def test_ridge(sample_weight):
     X, y = make_regression(n_samples=300, n_features=12, noise=3.0, random_state=0)
-    model = RemovableRidge(alpha=2.0, fit_intercept=False, **QUIET).fit(X, y, sample_weight=sample_weight)
+    model = RemovableRidge(alpha=2.0, fit_intercept=False).fit(X, y, sample_weight=sample_weight)
     peer = Ridge(alpha=2.0, fit_intercept=False, solver="cholesky").fit(X, y, sample_weight=sample_weight)
     assert np.abs(model.coef_ - peer.coef_).max() < LIMIT
     assert np.abs(model.predict(X) - peer.predict(X)).max() < 1e-5
@@ -165,16 +165,16 @@ def test_ridge(sample_weight):
 
 def test_ridge_with_an_intercept():
     X, y = make_regression(n_samples=300, n_features=12, noise=3.0, bias=5.0, random_state=0)
-    model = RemovableRidge(l2=0.01, **QUIET).fit(X, y)
+    model = RemovableRidge(l2=0.01).fit(X, y)
     peer = Ridge(alpha=3.0, fit_intercept=False, solver="cholesky").fit(np.column_stack([X, np.ones(300)]), y)
     assert np.abs(np.append(model.coef_, model.intercept_) - peer.coef_).max() < LIMIT
 
 
 def test_ridge_classifier():
     X, y = load_iris(return_X_y=True)
-    model = RemovableRidgeClassifier(l2=1e-3, scale="raw", **QUIET).fit(X, y)
+    model = RemovableRidgeClassifier(l2=1e-3, scale="raw").fit(X, y)
     peer = Ridge(alpha=1e-3 * len(X), fit_intercept=False, solver="cholesky")
     peer.fit(np.column_stack([X, np.ones(len(X))]), np.where(y[:, None] == np.arange(3), 1.0, -1.0))
     assert distance(model, peer.coef_) < LIMIT
-    binary = RemovableRidgeClassifier(l2=1e-3, scale="raw", **QUIET).fit(X, y == 1)
+    binary = RemovableRidgeClassifier(l2=1e-3, scale="raw").fit(X, y == 1)
     assert distance(binary, peer.coef_[1:2]) < LIMIT

@@ -3,6 +3,7 @@
 import csv
 import json
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ def three_classes(rows):
 
 
 def session(model):
+    pytest.importorskip("onnx")
     onnxruntime = pytest.importorskip("onnxruntime")
     return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
 
@@ -61,6 +63,15 @@ def test_onnx_regressors(rows, scale, fit_intercept):
     assert np.abs(predicted[:, 0] - model.predict(X)).max() < 1e-4
 
 
+def test_a_package_that_is_missing_is_named(fitted, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
+    with pytest.raises(ImportError, match="pip install onnx"):
+        fitted.to_onnx()
+    with pytest.raises(ImportError, match="pip install safetensors"):
+        fitted.to_safetensors(tmp_path / "model.safetensors")
+
+
 def test_onnx_says_where_it_comes_from(fitted):
     properties = {entry.key: entry.value for entry in fitted.to_onnx().metadata_props}
     assert properties["scale"] == "unit"
@@ -96,7 +107,20 @@ def test_json_is_plain(rows, tmp_path):
     assert published["format"] == "efface-model-1"
     assert np.allclose(published["weights"], model.coef_[0])
     assert published["features"] == ["x0", "x1", "x2", "x3", "x4"]
-    assert (tmp_path / "model.json.certificate.json").exists()
+    assert not (tmp_path / "model.json.certificate.json").exists(), "nobody has signed it"
+
+
+def test_the_json_of_a_saved_model_verifies(fitted, tmp_path, command):
+    fitted.save(tmp_path / "model.efface")
+    fitted.release()
+    fitted.to_json(tmp_path / "model.json")
+    key = subprocess.run(
+        [command, "key", "show", tmp_path / "model.efface"], capture_output=True, text=True, check=True
+    )
+    (tmp_path / "model.pub").write_text(key.stdout)
+    files = ["model.json.certificate.json", "--key", "model.pub", "--model", "model.json"]
+    done = subprocess.run([command, "verify", *files], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_exports_follow_a_removal(fitted):

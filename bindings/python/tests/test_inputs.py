@@ -7,7 +7,8 @@ import pytest
 
 from efface import RemovableLogisticRegression, RemovableRidge, RowsChangedError, _input
 
-QUIET = {"noise_std": 1e-12}
+# Noise far below what is compared, under a promise that allows it.
+QUIET = {"noise_std": 1e-8, "epsilon": 100.0}
 NAMES = ["a", "b", "c", "d", "e"]
 
 
@@ -16,7 +17,7 @@ def expected(rows):
     return RemovableLogisticRegression(**QUIET).fit(*rows)
 
 
-def close(model, expected, X, limit=1e-9):
+def close(model, expected, X, limit=2e-7):
     assert np.abs(model.coef_ - expected.coef_).max() < limit
     assert np.abs(model.decision_function(X) - expected.decision_function(np.asarray(X, dtype=float))).max() < limit
 
@@ -26,7 +27,7 @@ def test_dtypes(rows, dtype):
     X, y = (rows[0] * 10).astype(dtype), rows[1]
     model = RemovableLogisticRegression(**QUIET).fit(X, y)
     expected = RemovableLogisticRegression(**QUIET).fit(X.astype(float), y)
-    assert np.abs(model.coef_ - expected.coef_).max() < (1e-4 if dtype == np.float32 else 1e-9)
+    assert np.abs(model.coef_ - expected.coef_).max() < (1e-4 if dtype == np.float32 else 2e-7)
 
 
 def test_lists(rows, expected):
@@ -57,7 +58,7 @@ def test_pandas(rows, expected):
     frame = pandas.DataFrame(X, columns=NAMES)
     model = RemovableLogisticRegression(**QUIET).fit(frame, pandas.Series(y), ids=pandas.Series(range(1000, 1200)))
     assert model.feature_names_in_.tolist() == NAMES
-    assert np.abs(model.coef_ - expected.coef_).max() < 1e-9
+    assert np.abs(model.coef_ - expected.coef_).max() < 2e-7
     model.remove(ids=pandas.Index([1003, 1004]))
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame.rename(columns={"a": "z"}))
@@ -71,8 +72,8 @@ def test_polars(rows, expected):
         frame, polars.Series(y), ids=polars.Series([f"p{i}" for i in range(200)])
     )
     assert model.feature_names_in_.tolist() == NAMES
-    assert np.abs(model.coef_ - expected.coef_).max() < 1e-9
-    assert np.abs(model.decision_function(frame) - expected.decision_function(X)).max() < 1e-9
+    assert np.abs(model.coef_ - expected.coef_).max() < 2e-7
+    assert np.abs(model.decision_function(frame) - expected.decision_function(X)).max() < 2e-7
     model.remove(ids=polars.Series(["p1"]))
     assert model.status_["n_rows"] == 199
 
@@ -92,8 +93,8 @@ def test_arrow(rows, form, dtype):
     }[form]
     model = RemovableLogisticRegression(**QUIET).fit(given, pa.array(y), ids=pa.array(range(200)))
     assert model.feature_names_in_.tolist() == NAMES
-    assert np.abs(model.coef_ - expected.coef_).max() < 1e-9
-    assert np.abs(model.decision_function(table) - expected.decision_function(X)).max() < 1e-9
+    assert np.abs(model.coef_ - expected.coef_).max() < 2e-7
+    assert np.abs(model.decision_function(table) - expected.decision_function(X)).max() < 2e-7
     model.remove(ids=pa.array([3]))
     assert np.isfinite(model.coef_).all()
     with pytest.raises(ValueError, match="feature names should match"):
@@ -108,7 +109,7 @@ def test_arrow_lists_of_fixed_size(rows):
     model = RemovableLogisticRegression(**QUIET).fit(table, y)
     assert model.n_features_in_ == 5
     assert not hasattr(model, "feature_names_in_")
-    assert np.abs(model.coef_ - expected.coef_).max() < 1e-9
+    assert np.abs(model.coef_ - expected.coef_).max() < 2e-7
     assert np.array_equal(model.predict(table), expected.predict(X))
     with pytest.raises(ValueError, match="X has 4 features"):
         model.predict(pa.table({"embedding": pa.FixedSizeListArray.from_arrays(X[:100, :4].ravel(), 4)}))
@@ -119,7 +120,7 @@ def test_polars_arrays(rows):
     X, y = rows
     frame = polars.DataFrame({"embedding": polars.Series(X, dtype=polars.Array(polars.Float64, 5))})
     model = RemovableLogisticRegression(**QUIET).fit(frame, y)
-    assert np.abs(model.coef_ - RemovableLogisticRegression(**QUIET).fit(X, y).coef_).max() < 1e-9
+    assert np.abs(model.coef_ - RemovableLogisticRegression(**QUIET).fit(X, y).coef_).max() < 2e-7
 
 
 def test_arrow_nulls_and_texts_are_refused(rows):
@@ -171,10 +172,22 @@ def test_rows_that_were_modified_are_noticed(rows):
         model.remove(ids=7)
 
 
+@pytest.mark.parametrize("scale", ["raw", "within:8", "unit", "clip:2"])
+def test_rows_to_predict_for_may_be_longer_than_those_of_the_training(rows, scale):
+    """With rows taken as they are, a longer one than the training had was refused by predict, too."""
+    X, y = rows
+    model = RemovableLogisticRegression(scale=scale).fit(X, y)
+    factor = 100.0 if scale in ("raw", "within:8") else 1.0
+    longer = model.decision_function(100.0 * X) - model.intercept_
+    if scale != "clip:2":
+        assert np.allclose(longer, factor * (model.decision_function(X) - model.intercept_))
+    assert np.mean(model.predict(100.0 * X) == y) > 0.9
+
+
 def test_a_copy_may_be_modified(rows):
     X, y = rows[0].copy(), rows[1]
     model = RemovableLogisticRegression(copy_X=True, **QUIET).fit(X, y)
     expected = RemovableLogisticRegression(**QUIET).fit(rows[0][1:], y[1:])
     X[:] = 0.0
     model.remove(ids=0)
-    assert np.abs(model.coef_ - expected.coef_).max() < 1e-9
+    assert np.abs(model.coef_ - expected.coef_).max() < 2e-7

@@ -6,31 +6,32 @@ import pytest
 import efface
 from efface import RemovableLogisticRegression, RemovableRidge, StaleReleaseWarning
 
-QUIET = {"noise_std": 1e-12}
+# Noise far below what is compared, under a promise that allows it.
+QUIET = {"noise_std": 1e-8, "epsilon": 100.0}
 
 
 def test_removing_equals_training_without(rows):
     X, y = rows
     model = RemovableLogisticRegression(**QUIET).fit(X, y)
     report = model.remove(ids=[3, 4, 5])
-    assert report["n_removed"] == 3
+    assert report["n_changed"] == 3
     assert report["n_rows"] == 197
     kept = np.delete(np.arange(200), [3, 4, 5])
-    assert np.abs(model.coef_ - RemovableLogisticRegression(**QUIET).fit(X[kept], y[kept]).coef_).max() < 1e-9
+    assert np.abs(model.coef_ - RemovableLogisticRegression(**QUIET).fit(X[kept], y[kept]).coef_).max() < 2e-7
 
 
 def test_removing_subjects_takes_all_their_rows(rows):
     X, y = rows
     model = RemovableLogisticRegression(**QUIET).fit(X, y, subjects=[f"s{i // 10}" for i in range(200)])
-    assert model.remove(subjects=["s0", "s7"])["n_removed"] == 20
+    assert model.remove(subjects=["s0", "s7"])["n_changed"] == 20
     kept = np.r_[10:70, 80:200]
-    assert np.abs(model.coef_ - RemovableLogisticRegression(**QUIET).fit(X[kept], y[kept]).coef_).max() < 1e-9
+    assert np.abs(model.coef_ - RemovableLogisticRegression(**QUIET).fit(X[kept], y[kept]).coef_).max() < 2e-7
 
 
 def test_a_request_is_carried_out_once(fitted):
     first = fitted.remove(ids=[1, 2], request_id="ticket-77")
     again = fitted.remove(ids=[1, 2], request_id="ticket-77")
-    assert first["n_removed"] == again["n_removed"] == 2
+    assert first["n_changed"] == again["n_changed"] == 2
     assert fitted.status_["n_rows"] == 198
 
 
@@ -89,12 +90,12 @@ def test_noise_is_as_large_as_declared(rows):
 def test_corrections(rows):
     X, y = rows
     model = RemovableLogisticRegression(**QUIET).fit(X, y, sample_weight=np.linspace(0.5, 2.0, 200))
-    assert model.correct([5], X[5:6] + 1.0, 1 - y[5:6])["n_corrected"] == 1
+    assert model.correct([5], X[5:6] + 1.0, 1 - y[5:6])["n_changed"] == 1
     changed, flipped = X.copy(), y.copy()
     changed[5] += 1.0
     flipped[5] = 1 - y[5]
     alone = RemovableLogisticRegression(**QUIET).fit(changed, flipped, sample_weight=np.linspace(0.5, 2.0, 200))
-    assert np.abs(model.coef_ - alone.coef_).max() < 1e-9
+    assert np.abs(model.coef_ - alone.coef_).max() < 2e-7
 
 
 def test_additions_are_numbered_on_and_can_be_removed(rows):
@@ -104,7 +105,7 @@ def test_additions_are_numbered_on_and_can_be_removed(rows):
     model.remove(ids=[149, 150, 199])
     kept = np.delete(np.arange(200), [149, 150, 199])
     alone = RemovableLogisticRegression(**QUIET).fit(X[kept], y[kept])
-    assert np.abs(model.coef_ - alone.coef_).max() < 1e-9
+    assert np.abs(model.coef_ - alone.coef_).max() < 2e-7
     assert model.status_["n_rows"] == 197
 
 
@@ -140,13 +141,13 @@ def test_plans_by_size_by_rows_and_of_a_model(rows, fitted):
     assert by_size["n_rows"] == 10_000
     assert by_size["rows"]
     by_rows = RemovableLogisticRegression().plan(*rows)
-    assert by_rows["n_rows"] == 200
+    assert (by_size["basis"], by_rows["basis"]) == ("sizes", "rows")
     assert fitted.plan()["n_rows"] == 200
     with pytest.raises(ValueError, match="n_rows=None"):
         RemovableLogisticRegression().plan(n_features=3)
     with pytest.raises(efface.PlanError, match="raw"):
         RemovableRidge().plan(n_rows=100, n_features=3)
-    assert RemovableRidge().plan(*rows)["n_rows"] == 200
+    assert RemovableRidge().plan(*rows)["basis"] == "rows"
 
 
 def test_certificate_says_what_is_promised(fitted):
@@ -206,8 +207,8 @@ def test_fitting_again_starts_a_new_model(fitted, rows):
 
 def test_threads_do_not_change_results(rows):
     X, y = rows
-    one, two = (RemovableLogisticRegression(n_jobs=n, noise_std=1e-12).fit(X, y) for n in (1, 2))
-    assert np.abs(one.coef_ - two.coef_).max() < 1e-10
+    one, two = (RemovableLogisticRegression(n_jobs=n, **QUIET).fit(X, y) for n in (1, 2))
+    assert np.abs(one.coef_ - two.coef_).max() < 2e-7
     RemovableLogisticRegression(n_jobs=-1).fit(X, y).predict(X)
 
 

@@ -53,15 +53,15 @@ def test_a_copy_predicts_the_same_and_cannot_remove(rows, tmp_path, estimator, w
 @pytest.mark.parametrize("way", WAYS)
 def test_a_copy_with_the_secret_state_goes_on(rows, tmp_path, way):
     X, y = rows
-    model = RemovableLogisticRegression(include_secret_state=True, noise_std=1e-12).fit(
+    model = RemovableLogisticRegression(include_secret_state=True, noise_std=1e-8, epsilon=100.0).fit(
         X, y, ids=[f"p{i}" for i in range(200)]
     )
     model.remove(ids="p1")
     twin = WAYS[way](model, tmp_path)
     twin.remove(ids=["p2", "p3"])
     kept = np.delete(np.arange(200), [1, 2, 3])
-    alone = RemovableLogisticRegression(noise_std=1e-12).fit(X[kept], y[kept])
-    assert np.abs(twin.coef_ - alone.coef_).max() < 1e-9
+    alone = RemovableLogisticRegression(noise_std=1e-8, epsilon=100.0).fit(X[kept], y[kept])
+    assert np.abs(twin.coef_ - alone.coef_).max() < 2e-7
     assert twin.status_["n_rows"] == 197
     assert model.status_["n_rows"] == 199
 
@@ -69,7 +69,7 @@ def test_a_copy_with_the_secret_state_goes_on(rows, tmp_path, way):
 def test_a_pickle_after_a_removal_does_not_know_the_removed_row(rows):
     """A pickle made between a removal and the next release held the old weights, which still knew the row."""
     X, y = rows
-    model = RemovableLogisticRegression(noise_std=1e-12).fit(X, y)
+    model = RemovableLogisticRegression(noise_std=1e-8, epsilon=100.0).fit(X, y)
     before = model.coef_
     model.remove(ids=range(50))
     twin = pickle.loads(pickle.dumps(model))
@@ -83,4 +83,4 @@ def test_an_unfitted_model_is_copied_as_it_is():
 
 def test_a_copy_can_be_fitted_anew(rows):
     twin = copy.copy(RemovableLogisticRegression().fit(*rows)).fit(*rows)
-    assert twin.remove(ids=3)["n_removed"] == 1
+    assert twin.remove(ids=3)["n_changed"] == 1

@@ -30,7 +30,7 @@ def test_pipeline_predicts_and_its_last_step_forgets(rows):
 
 @pytest.mark.parametrize("estimator", ALL)
 def test_cross_val_score(rows, estimator):
-    assert cross_val_score(estimator(), *rows, cv=3).mean() > 0.3
+    assert cross_val_score(estimator(), *rows, cv=3, error_score="raise").mean() > 0.3
     assert cross_val_predict(estimator(), *rows, cv=3).shape == (200,)
 
 

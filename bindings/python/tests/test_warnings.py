@@ -86,7 +86,7 @@ def test_a_search_on_the_same_rows_warns_once(rows, search):
 def test_a_search_over_a_pipeline_tells_both(rows):
     pipeline = make_pipeline(StandardScaler(), RemovableRidge())
     with pytest.warns(GuaranteeWarning):
-        found = GridSearchCV(pipeline, {"removableridge__alpha": [0.1, 1.0]}, cv=2).fit(*rows)
+        found = GridSearchCV(pipeline, {"removableridge__alpha": [0.1, 1.0]}, cv=2, error_score="raise").fit(*rows)
     assert found.best_estimator_[-1].status_["outside_scope"] == [
         "fitted-preprocessing:StandardScaler",
         "hyper-parameters:GridSearchCV",

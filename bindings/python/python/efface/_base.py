@@ -155,6 +155,18 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         self._outside_scope = self._notice_context()
         return _secret.Secret(engine, seed)
 
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores of rows under the released weights, one column per problem."""
+        released = self._current()
+        rows = _input.plain_rows(self, X)
+        return _efface.decision(
+            rows.data,
+            released.weights,
+            scale=released.scale,
+            intercept=released.intercept,
+            n_threads=_parameters.n_threads(self),
+        )
+
     def _config(self, rows: Any, weight_sum: float) -> str:
         """The engine's configuration for these rows (None: rows yet to come)."""
         scale = _parameters.declared_scale(self)

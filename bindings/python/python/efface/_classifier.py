@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from efface import _efface, _input, _labels, _parameters
+from efface import _labels
 from efface._base import RemovableLinearModel
 
 if TYPE_CHECKING:
@@ -78,15 +78,7 @@ class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             For two classes one score, positive for ``classes_[1]``; beyond, one per class.
         """
-        released = self._current()
-        rows = _input.plain_rows(self, X)
-        scores = _efface.decision(
-            rows.data,
-            released.weights,
-            scale=released.scale,
-            intercept=released.intercept,
-            n_threads=_parameters.n_threads(self),
-        )
+        scores = self._scores(X)
         return np.ravel(scores) if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:

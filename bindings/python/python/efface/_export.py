@@ -5,10 +5,13 @@ Each file predicts as the estimator does, the scaling of rows included; none hol
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from efface._foundation import Foundation
 from efface._released import Released
@@ -28,7 +31,8 @@ class Exports(Foundation):
         Parameters
         ----------
         path : str or path-like, optional
-            A file to write it to. The certificate goes to a file beside it, named with ``.certificate.json`` added.
+            A file to write it to. For a model that lives in a directory the signed certificate goes beside it, to a
+            file named with ``.certificate.json`` added.
 
         Returns
         -------
@@ -38,7 +42,8 @@ class Exports(Foundation):
         released = self._current()
         if path is not None:
             Path(path).write_text(released.model, encoding="utf-8")
-            Path(f"{os.fspath(path)}.certificate.json").write_text(released.certificate, encoding="utf-8")
+            if released.is_signed:
+                Path(f"{os.fspath(path)}.certificate.json").write_text(released.certificate, encoding="utf-8")
         return released.model
 
     def to_safetensors(self, path: Destination) -> None:
@@ -53,9 +58,7 @@ class Exports(Foundation):
         path : str or path-like
             The file to write.
         """
-        import numpy as np
-        from safetensors.numpy import save_file
-
+        save_file = _optional("safetensors.numpy").save_file
         released = self._current()
         tensors = {
             "weights": np.ascontiguousarray(released.coef),
@@ -79,6 +82,7 @@ class Exports(Foundation):
         model : onnx.ModelProto
             The model, checked.
         """
+        _optional("onnx")
         from efface._onnx import build
 
         released = self._current()
@@ -86,6 +90,15 @@ class Exports(Foundation):
         if path is not None:
             Path(path).write_bytes(model.SerializeToString())
         return model
+
+
+def _optional(module: str) -> Any:
+    """A module of the extra ``export``, or the exception that says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(f"this export needs {package}: pip install {package}") from error
 
 
 def _metadata(released: Released) -> dict[str, str]:

@@ -89,7 +89,7 @@ class RemovableLogisticRegression(RemovableClassifier):
     >>> model = RemovableLogisticRegression(l2=1e-4).fit(X, y)
     >>> round(model.score(X, y), 1)
     0.9
-    >>> model.remove(ids=[8, 123])["n_removed"]
+    >>> model.remove(ids=[8, 123])["n_changed"]
     2
     >>> model.certificate_["n_removed"], model.certificate_["epsilon"]
     (2, 1.0)

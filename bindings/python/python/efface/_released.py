@@ -50,6 +50,11 @@ class Released:
         """One per problem."""
         return self.weights[:, -1] if self.intercept else np.zeros(len(self.weights))
 
+    @property
+    def is_signed(self) -> bool:
+        """Whether the certificate is one that a stranger can check: in a signed envelope, with its place in the log."""
+        return "payload" in json.loads(self.certificate)
+
     def claims(self) -> dict[str, Any]:
         """The certificate's fields, taken out of the signed envelope if there is one."""
         certificate: dict[str, Any] = json.loads(self.certificate)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from efface import _efface, _input, _parameters
 from efface._base import RemovableLinearModel
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
 
     Minimises ``½ Σ sᵢ (wᵀxᵢ − yᵢ)² + (l2 · Σ sᵢ / 2) ‖w‖²`` over the scaled rows xᵢ of weight sᵢ (1 by default). The
     intercept is one more weight, of a feature that is 1, and regularised like the others. What is released, and all
-    that ``coef_`` and ``predict`` show, is the minimiser plus Gaussian noise of standard deviation ``noise_std``.
+    that ``coef_`` and ``predict`` show, is the minimiser, plus Gaussian noise if ``noise_std`` asks for it.
 
     Parameters
     ----------
@@ -39,7 +38,8 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
     epsilon, delta : float, default=1.0, 1e-4
         The promise for the whole life of the model.
     noise_std : float, optional
-        Standard deviation of the noise per weight. Default: 0.001 for mechanism ``"release"``.
+        Standard deviation of the noise per weight. Default: 0, because removal from the squared loss is exact up to
+        rounding; epsilon and delta are then 0, too.
     mechanism : {"release", "objective"}, default="release"
         ``"release"``: noise on what is published. ``"objective"``: the published algorithm, noise in the objective.
     tol : float, default=1e-9
@@ -90,7 +90,7 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
     >>> model = RemovableRidge(alpha=1.0).fit(X, y)
     >>> round(model.score(X, y), 2)
     1.0
-    >>> model.remove(ids=range(20))["n_removed"]
+    >>> model.remove(ids=range(20))["n_changed"]
     20
     >>> model.certificate_["n_rows"]
     [480]
@@ -182,16 +182,7 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
         predictions : ndarray of shape (n_samples,)
             One number per row.
         """
-        released = self._current()
-        rows = _input.plain_rows(self, X)
-        scores = _efface.decision(
-            rows.data,
-            released.weights,
-            scale=released.scale,
-            intercept=released.intercept,
-            n_threads=_parameters.n_threads(self),
-        )
-        return np.ravel(scores)
+        return np.ravel(self._scores(X))
 
     def _encode_first(
         self, labels: NDArray[Any], classes: Any, weights: NDArray[np.float64] | None

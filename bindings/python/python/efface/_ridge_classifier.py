@@ -30,7 +30,8 @@ class RemovableRidgeClassifier(RemovableClassifier):
     epsilon, delta : float, default=1.0, 1e-4
         The promise for the whole life of the model.
     noise_std : float, optional
-        Standard deviation of the noise per weight. Default: 0.001 for mechanism ``"release"``.
+        Standard deviation of the noise per weight. Default: 0, because removal from the squared loss is exact up to
+        rounding; epsilon and delta are then 0, too.
     mechanism : {"release", "objective"}, default="release"
         ``"release"``: noise on what is published. ``"objective"``: the published algorithm, noise in the objective.
     tol : float, default=1e-9
@@ -81,7 +82,7 @@ class RemovableRidgeClassifier(RemovableClassifier):
     >>> from efface import RemovableRidgeClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = RemovableRidgeClassifier(l2=1e-5, scale="clip:10").fit(X, y)
-    >>> model.remove(ids=7)["n_removed"]
+    >>> model.remove(ids=7)["n_changed"]
     1
     >>> model.coef_.shape
     (3, 4)
