@@ -32,7 +32,7 @@ print(f"accuracy of scikit-learn    {LogisticRegression(max_iter=1000).fit(X, y)
 # %%
 begin = time.perf_counter()
 report = model.remove(subjects="person-17")
-print(f"removed {report['n_removed']} rows in {1e3 * (time.perf_counter() - begin):.2f} ms")
+print(f"removed {report['n_changed']} rows in {1e3 * (time.perf_counter() - begin):.2f} ms")
 
 # %% [markdown]
 # The next look at the weights releases them anew: what the step left is settled, fresh noise is added, and a

@@ -100,18 +100,18 @@ certificate = model.certificate_
 after = pd.Series(model.coef_[0], X.columns)
 never = RemovableLogisticRegression(l2=2e-5, scale="clip:3").fit(X.drop(index=customer), y.drop(index=customer))
 print(
-    f"removed {report['n_removed']} row; epsilon spent {certificate['epsilon_spent']:.4f} of {certificate['epsilon']:g}"
+    f"removed {report['n_changed']} row; epsilon spent {certificate['epsilon_spent']:.4f} of {certificate['epsilon']:g}"
 )
 
-shown = before.abs().nlargest(15).index
+shown = (after - before).abs().nlargest(15).index
 position = np.arange(len(shown))
 plt.figure(figsize=(8, 5))
-plt.barh(position + 0.27, before[shown], 0.27, label="before", color="#bbbbbb")
+plt.barh(position - 0.27, before[shown], 0.27, label="before", color="#bbbbbb")
 plt.barh(position, after[shown], 0.27, label="after the removal", color="#4878a8")
-plt.barh(position - 0.27, pd.Series(never.coef_[0], X.columns)[shown], 0.27, label="never saw them", color="#6aa56e")
+plt.barh(position + 0.27, pd.Series(never.coef_[0], X.columns)[shown], 0.27, label="never saw them", color="#6aa56e")
 plt.yticks(position, shown)
 plt.gca().invert_yaxis()
-plt.xlabel("released weight")
+plt.xlabel("released weight, of the 15 that moved most")
 plt.legend()
 plt.tight_layout()
 plt.savefig(out / "weights.png", dpi=120)
