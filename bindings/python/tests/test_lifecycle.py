@@ -109,6 +109,28 @@ def test_additions_are_numbered_on_and_can_be_removed(rows):
     assert model.status_["n_rows"] == 197
 
 
+def test_additions_have_weights_and_subjects(rows):
+    X, y = rows
+    weights = np.linspace(0.5, 2.0, 200)
+    subjects = np.array([f"s{i % 20}" for i in range(200)])
+    model = RemovableLogisticRegression(**QUIET).fit(X[:150], y[:150], None, subjects[:150], weights[:150])
+    model.partial_fit(X[150:], y[150:], subjects=subjects[150:], sample_weight=weights[150:])
+    assert model.remove(subjects="s3")["n_changed"] == 10
+    kept = subjects != "s3"
+    alone = RemovableLogisticRegression(**QUIET).fit(X[kept], y[kept], sample_weight=weights[kept])
+    assert np.abs(model.coef_ - alone.coef_).max() < 2e-7
+
+
+def test_corrections_can_change_weights(rows):
+    X, y = rows
+    model = RemovableLogisticRegression(**QUIET).fit(X, y)
+    model.correct([4, 5], X[4:6], y[4:6], sample_weight=[3.0, 0.5])
+    weights = np.ones(200)
+    weights[4:6] = 3.0, 0.5
+    alone = RemovableLogisticRegression(**QUIET).fit(X, y, sample_weight=weights)
+    assert np.abs(model.coef_ - alone.coef_).max() < 2e-7
+
+
 def test_settling_makes_the_bound_small(fitted):
     after = fitted.remove(ids=range(30))
     settled = fitted.settle()
