@@ -11,8 +11,8 @@
 //! are empty where there are none. These bytes are no durable form: a model directory is.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
-use efface_core::rows::Features;
 use efface_data::{FeatureValues, IdDigest, Precision};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -117,9 +117,17 @@ impl MemoryModel {
         }
         let row_weights = (!weights.is_empty()).then_some(weights);
         let n_features = settings.features.len();
-        let lent: Features<'_> = features.slice(0..features.len());
-        let mut rows =
-            RowTable::new(lent, &labels, selectors, row_weights, settings.transform, n_features, settings.n_classes())?;
+        let go_on = AtomicBool::new(false);
+        let lent = LentRows { features: features.slice(0..features.len()), cancel: &go_on };
+        let mut rows = RowTable::new(
+            &lent,
+            &labels,
+            selectors,
+            row_weights,
+            settings.transform,
+            n_features,
+            settings.n_classes(),
+        )?;
         let gone: Vec<usize> = (0..n_positions).filter(|position| !present[*position]).collect();
         rows.set_present(&gone, false);
         if (rows.n_present, rows.weight_sum) != (model.state().count.n_rows, model.state().count.weight_sum) {

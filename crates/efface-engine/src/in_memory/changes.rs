@@ -148,7 +148,7 @@ impl MemoryModel {
         if let Some(weights) = &mut row_weights {
             retain(weights, &kept);
         }
-        let arriving = self.rows.arriving(features, labels, selectors, row_weights)?;
+        let arriving = self.rows.arriving(features, labels, selectors, row_weights, lent.cancel)?;
 
         let stepping = Instant::now();
         let positions = self.rows.append(&arriving);
@@ -207,7 +207,7 @@ impl MemoryModel {
             }
             None => None,
         };
-        let arriving = self.rows.arriving(rows.features, rows.labels, selectors, row_weights)?;
+        let arriving = self.rows.arriving(rows.features, rows.labels, selectors, row_weights, lent.cancel)?;
         self.rows.check_unchanged_at(lent, &positions)?;
         let leaving = self.rows.batch(lent, &positions)?;
         self.check_enough_remain(&leaving, Some(&arriving))?;

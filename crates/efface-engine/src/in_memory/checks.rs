@@ -1,32 +1,46 @@
 //! Checks of rows that are handed over in memory: shapes, labels, weights, and whether every row can be scaled.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use efface_core::rows::{MOST_ROW_WEIGHT, round_row_weight};
 use efface_data::{RowDivisor, RowTransform, RowValue};
 use rayon::prelude::*;
 
-use super::error::RowsError;
+use super::error::{Interrupted, RowsError};
 use crate::error::EngineError;
 
-/// The divisor and the checksum of every row, in parallel. An error names the first row that fails.
-pub(super) fn check_rows<T: RowValue>(
-    values: &[T],
-    n_features: usize,
-    n_rows: usize,
-    transform: &RowTransform,
-) -> Result<(Vec<RowDivisor>, Vec<u32>), RowsError> {
-    if n_features == 0 || !values.len().is_multiple_of(n_features) {
-        return Err(RowsError::Shape { found: values.len(), n_features });
+/// What every row must pass.
+pub(super) struct RowCheck<'a> {
+    pub(super) n_features: usize,
+    pub(super) n_rows: usize,
+    pub(super) transform: &'a RowTransform,
+    pub(super) cancel: &'a AtomicBool,
+}
+
+impl RowCheck<'_> {
+    /// The divisor and the checksum of every row, in parallel. An error names the first row that fails.
+    pub(super) fn run<T: RowValue>(&self, values: &[T]) -> Result<(Vec<RowDivisor>, Vec<u32>), RowsError> {
+        let Self { n_features, n_rows, transform, cancel } = *self;
+        if n_features == 0 || !values.len().is_multiple_of(n_features) {
+            return Err(RowsError::Shape { found: values.len(), n_features });
+        }
+        if values.len() / n_features != n_rows {
+            return Err(RowsError::Count { what: "labels", found: n_rows, expected: values.len() / n_features });
+        }
+        let check = |scratch: &mut Vec<f64>, (row, values): (usize, &[T])| {
+            go_on(cancel)?;
+            let divisor = transform.divisor_of(values, scratch).map_err(|source| RowsError::Scale { row, source })?;
+            Ok((divisor, checksum(values)))
+        };
+        let checked: Vec<Result<(RowDivisor, u32), RowsError>> =
+            values.par_chunks_exact(n_features).enumerate().with_min_len(64).map_init(Vec::new, check).collect();
+        checked.into_iter().collect::<Result<Vec<_>, _>>().map(|checked| checked.into_iter().unzip())
     }
-    if values.len() / n_features != n_rows {
-        return Err(RowsError::Count { what: "labels", found: n_rows, expected: values.len() / n_features });
-    }
-    let check = |scratch: &mut Vec<f64>, (row, values): (usize, &[T])| {
-        let divisor = transform.divisor_of(values, scratch).map_err(|source| RowsError::Scale { row, source })?;
-        Ok((divisor, checksum(values)))
-    };
-    let checked: Vec<Result<(RowDivisor, u32), RowsError>> =
-        values.par_chunks_exact(n_features).enumerate().with_min_len(64).map_init(Vec::new, check).collect();
-    checked.into_iter().collect::<Result<Vec<_>, _>>().map(|checked| checked.into_iter().unzip())
+}
+
+/// Fails once work is to stop.
+pub(super) fn go_on(cancel: &AtomicBool) -> Result<(), Interrupted> {
+    if cancel.load(Ordering::Relaxed) { Err(Interrupted) } else { Ok(()) }
 }
 
 pub(super) fn check_labels(labels: &[f64], n_classes: usize) -> Result<(), RowsError> {

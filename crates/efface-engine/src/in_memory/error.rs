@@ -78,6 +78,9 @@ pub enum RowsError {
         /// The first such row.
         row: usize,
     },
+    /// Checking them was stopped.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     /// The rows of this model have ids of their own, and these have none.
     #[error("the rows of this model have ids of their own: give one for each new row")]
     NoIds,

@@ -13,7 +13,7 @@ use efface_data::{FeatureValues, Precision, RowDivisor, RowTransform};
 use rayon::prelude::*;
 use zeroize::Zeroize;
 
-use super::checks::{check_labels, check_rows, checksum, converted};
+use super::checks::{RowCheck, check_labels, checksum, converted, go_on};
 use super::error::RowsError;
 use super::view::{Batch, RowsView};
 
@@ -64,7 +64,7 @@ pub(super) struct Arriving<'a> {
 impl RowTable {
     /// Checks the rows to train on and takes note of them.
     pub(super) fn new(
-        features: Features<'_>,
+        lent: &LentRows<'_>,
         labels: &[f64],
         selectors: Vec<u64>,
         row_weights: Option<Vec<f64>>,
@@ -73,9 +73,11 @@ impl RowTable {
         n_classes: usize,
     ) -> Result<Self, RowsError> {
         check_labels(labels, n_classes)?;
+        let LentRows { features, cancel } = *lent;
+        let check = RowCheck { n_features, n_rows: labels.len(), transform: &transform, cancel };
         let (divisors, checksums) = match features {
-            Features::F32(values) => check_rows(values, n_features, labels.len(), &transform)?,
-            Features::F64(values) => check_rows(values, n_features, labels.len(), &transform)?,
+            Features::F32(values) => check.run(values)?,
+            Features::F64(values) => check.run(values)?,
         };
         let n_lent = labels.len();
         let mut table = Self {
@@ -108,19 +110,16 @@ impl RowTable {
         labels: &'a [f64],
         selectors: Vec<u64>,
         row_weights: Option<Vec<f64>>,
+        cancel: &AtomicBool,
     ) -> Result<Arriving<'a>, RowsError> {
         check_labels(labels, self.class_counts.len())?;
-        let (n_features, transform) = (self.n_features, &self.transform);
-        let divisors = match (features, self.precision()) {
-            (Features::F32(values), Precision::F32) => check_rows(values, n_features, labels.len(), transform)?.0,
-            (Features::F64(values), Precision::F64) => check_rows(values, n_features, labels.len(), transform)?.0,
+        let check = RowCheck { n_features: self.n_features, n_rows: labels.len(), transform: &self.transform, cancel };
+        let (divisors, _) = match (features, self.precision()) {
+            (Features::F32(values), Precision::F32) => check.run(values)?,
+            (Features::F64(values), Precision::F64) => check.run(values)?,
             // Rows are taken in the precision of the model: what is divided is what is kept.
-            (Features::F32(values), Precision::F64) => {
-                check_rows(&converted::<_, f64>(values), n_features, labels.len(), transform)?.0
-            }
-            (Features::F64(values), Precision::F32) => {
-                check_rows(&converted::<_, f32>(values), n_features, labels.len(), transform)?.0
-            }
+            (Features::F32(values), Precision::F64) => check.run(&converted::<_, f64>(values))?,
+            (Features::F64(values), Precision::F32) => check.run(&converted::<_, f32>(values))?,
         };
         Ok(Arriving { features, labels, divisors, selectors, row_weights })
     }
@@ -158,8 +157,12 @@ impl RowTable {
     /// Fails when a lent row is not what it was: all of them, in parallel.
     pub(super) fn check_unchanged(&self, lent: &LentRows<'_>) -> Result<(), RowsError> {
         self.check_lent(lent.features)?;
-        let changed = (0..self.n_lent).into_par_iter().with_min_len(64).find_first(|row| self.has_changed(lent, *row));
-        changed.map_or(Ok(()), |row| Err(RowsError::Changed { row }))
+        let check = |row: usize| {
+            go_on(lent.cancel)?;
+            if self.has_changed(lent, row) { Err(RowsError::Changed { row }) } else { Ok(()) }
+        };
+        let failed = (0..self.n_lent).into_par_iter().with_min_len(64).map(check).find_first(Result::is_err);
+        failed.unwrap_or(Ok(()))
     }
 
     /// The same for a few positions.

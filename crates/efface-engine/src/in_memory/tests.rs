@@ -232,6 +232,13 @@ fn work_stops_when_asked_to_and_leaves_the_model_as_it_was() {
         source.is::<Interrupted>()
     };
     assert!(is_interrupted(&error.expect_err("stopped")));
+    stop.store(false, Ordering::Relaxed);
+    let request = MemoryRequest { rows: stopped, ..sample.request() };
+    let error = MemoryModel::train(request, &mut NoiseSource::danger_fixed_seed(1), &mut |_| {
+        stop.store(true, Ordering::Relaxed);
+    })
+    .expect_err("stopped after the first pass");
+    assert!(matches!(error, EngineError::Train(TrainError::Store(_))) && is_interrupted(&error), "{error}");
 
     // Mechanism `objective` reads all rows to remove one.
     let mechanism = Mechanism::Objective { budget: BudgetRule::Analytic };

@@ -69,7 +69,7 @@ impl MemoryModel {
             None => numbered_selectors(0..labels.len(), &salt),
         };
         let row_weights = check_weights(row_weights, labels.len(), max_row_weight)?;
-        let rows = RowTable::new(lent.features, labels, selectors, row_weights, transform, features.len(), n_classes)?;
+        let rows = RowTable::new(&lent, labels, selectors, row_weights, transform, features.len(), n_classes)?;
         let trained = plan.train(&rows.view(&lent)?, noise, report)?;
         check_is_bounded(&trained.model)?;
         let precision = precision_of(lent.features);
