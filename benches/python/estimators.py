@@ -91,7 +91,7 @@ def speed(folder: Path, rounds: int) -> None:
     print(f"MNIST 3-vs-8: {len(x):,} rows, {x.shape[1]} features, l2 = {L2}; scikit-learn {sklearn.__version__}")
     print(f"medians of {rounds} rounds; gradient norm asked for: {wanted:.3g}\n")
     print("| | time | |\n|---|---|---|")
-    print(row("`RemovableLogisticRegression.fit`", times["fit"], "trained, released, certified"))
+    print(row("`RemovableLogisticRegression.fit`", times["fit"], "and settled further, released, certified"))
     print(row("the same to a gradient of 1e-9", times["fit-1e-9"], "as it is by default"))
     for solver in SOLVERS:
         note = f"gradient {reached[solver]:.2g}, {median[solver] / median['fit']:.2f} times ours"

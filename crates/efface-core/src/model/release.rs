@@ -136,14 +136,24 @@ impl Model {
         r.get() > self.plan.settle_above() || spent.get() > limit.get()
     }
 
-    /// Settles if a release should be settled first; passes over the rows that it took. Without noise there is no
-    /// promise that could hide anything, so the model is settled as far as rounding allows.
+    /// Settles if a release should be settled first; passes over the rows that it took.
     pub fn settle_before_release(&mut self, rows: &dyn RowStore) -> Result<usize, StoreError> {
         if !self.should_settle_before_release() {
             return Ok(0);
         }
-        let tolerance = self.plan.is_exact().then_some(f64::MIN_POSITIVE);
-        Ok(self.settle(rows, tolerance)?.passes)
+        Ok(self.settle(rows, Some(self.release_tolerance()))?.passes)
+    }
+
+    /// The gradient norm that a release is settled to: the plan's tolerance, or less where the promise asks for it. Without
+    /// noise there is no promise that could hide anything, so the model is settled as far as rounding allows.
+    fn release_tolerance(&self) -> f64 {
+        if self.plan.is_exact() {
+            return f64::MIN_POSITIVE;
+        }
+        // A residual of λn times the distance proves the distance; half of it leaves room for rounding.
+        let n_least = self.state.fits.iter().map(|fit| fit.count.weight_sum).min().unwrap_or_default();
+        let allowed = 0.5 * self.plan.verified_limit() * self.plan.objective().strong_convexity(n_least).get();
+        self.plan.config().gradient_tolerance.min(allowed).max(f64::MIN_POSITIVE)
     }
 
     /// Publishes the model, if the promise allows.

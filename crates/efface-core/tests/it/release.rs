@@ -8,10 +8,10 @@ use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::removal::Change;
 use efface_core::residual::Rung;
 use efface_core::rows::RowStore;
-use efface_testkit::{DoubleDouble, ReferenceLoss};
+use efface_testkit::{DoubleDouble, ReferenceLoss, Shape};
 
 use crate::store::{Precision, TestStore};
-use crate::world::{OBJECTIVE, World, fixed_noise, published, small_world};
+use crate::world::{Draw, OBJECTIVE, World, fixed_noise, published, small_world};
 
 #[test]
 fn releases_are_accounted_by_the_squares_of_their_distances() {
@@ -71,6 +71,22 @@ fn too_little_noise_is_refused_until_the_model_is_settled() {
     world.model.settle(&world.store, Some(1e-13)).expect("readable");
     let claim = published(&mut world.model, &mut fixed_noise()).claim;
     assert!(claim.mu_total.get() < mu_limit.get() && claim.release == 1);
+}
+
+/// A tolerance that was meant for training quickly must not stand in the way of a release.
+#[test]
+fn a_roughly_trained_model_is_settled_as_far_as_the_promise_asks() {
+    for n_classes in [2, 3] {
+        let mut draw = Draw::plain(4, ReferenceLoss::Logistic, 80, 5, Shape::Isotropic);
+        draw.n_classes = n_classes;
+        let mut world = World::train(draw, |config| config.gradient_tolerance = 0.5);
+        assert!(world.model.should_settle_before_release());
+        assert!(world.model.settle_before_release(&world.store).expect("readable") > 0);
+        assert!(!world.model.should_settle_before_release());
+        let claim = published(&mut world.model, &mut fixed_noise()).claim;
+        assert_eq!(claim.distance_bound.get(), world.model.plan().settle_above());
+        world.check_distance();
+    }
 }
 
 #[test]
