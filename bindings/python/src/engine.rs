@@ -8,8 +8,8 @@ use std::time::Duration;
 use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
 use efface_engine::{
-    ChangeReport, EngineError, LentRows, MemoryModel, MemoryRequest, ModelDirectory, OpenOptions, Passphrase,
-    ReleaseAnswer,
+    ChangeReport, EngineError, KeepOptions, LentRows, MemoryModel, MemoryRequest, ModelDirectory, OpenOptions,
+    Passphrase, ReleaseAnswer,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -17,11 +17,12 @@ use pyo3::types::PyBytes;
 use serde::Serialize;
 
 use crate::config::{Config, codec};
+use crate::directory::OpenDirectory;
 use crate::errors::{bad_parameter, named, raised};
 use crate::ids;
 use crate::released::{Released, ReleasedArrays};
 use crate::rows::{Given, Held, Matrix, numbers};
-use crate::state::{OpenDirectory, State};
+use crate::state::State;
 use crate::work::{self, Worker};
 
 /// A trained model. Opaque: nothing of its secret state can be seen from Python.
@@ -108,8 +109,23 @@ impl Engine {
         };
         let options = OpenOptions { memory_bytes, witness, key, passphrase: passphrase.map(Passphrase::new), wait };
         let opened = work::run(py, n_threads, None, |_| ModelDirectory::open_with(path, &options))?;
-        let open = OpenDirectory::new(opened.map_err(|error| raised(py, &error))?);
+        let open = OpenDirectory::found(opened.map_err(|error| raised(py, &error))?);
         Ok(Self { rows: Mutex::new(None), state: Mutex::new(State::Directory(Box::new(open))), n_threads })
+    }
+
+    /// Moves the model into a directory, where it lives from now on. Returns the path.
+    #[pyo3(signature = (path, *, key = None, witness = None))]
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        key: Option<PathBuf>,
+        witness: Option<PathBuf>,
+    ) -> PyResult<OsString> {
+        let options = KeepOptions { out: path.clone(), key, witness };
+        self.run(py, |state, lent, _| state.keep(lent, options))?;
+        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(path.into_os_string())
     }
 
     /// Removes rows by ids or by subjects.

@@ -5,6 +5,7 @@
 
 mod arrow;
 mod config;
+mod directory;
 mod engine;
 mod errors;
 mod functions;

@@ -13,6 +13,7 @@ pub(crate) enum Released {
 }
 
 /// A release: what leaves, and nothing else.
+#[derive(Clone)]
 pub(crate) struct Published {
     /// One vector per problem, the intercept last.
     pub(crate) weights: Vec<Vec<f64>>,

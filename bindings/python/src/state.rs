@@ -4,16 +4,17 @@ use std::ffi::OsString;
 
 use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
-use efface_data::{LabelCodec, Labels, Origin, RawLabels, RowId, TableParts};
+use efface_data::RowId;
 use efface_engine::{
-    ChangeReport, DirectoryRelease, EngineError, LentRows, MemoryModel, ModelDirectory, NewRows, ReleaseAnswer,
-    ReleaseMade, RetrainReport, RowsError, Selection, Settings, SettleReport, Status,
+    ChangeReport, EngineError, KeepOptions, LentRows, MemoryModel, ModelDirectory, NewRows, ReleaseMade, RetrainReport,
+    Selection, Settings, SettleReport, Status,
 };
 use serde::Serialize;
 use zeroize::Zeroizing;
 
+use crate::directory::OpenDirectory;
 use crate::released::{Published, Released};
-use crate::rows::{Given, own};
+use crate::rows::Given;
 use crate::work::Worker;
 
 /// A model, wherever it is.
@@ -54,8 +55,7 @@ impl State {
     ) -> Result<ChangeReport, EngineError> {
         match self {
             Self::Memory(model) => model.remove(lent, selection, request_id, skip_missing),
-            Self::Directory(open) if skip_missing => open.directory.remove_present(selection, request_id),
-            Self::Directory(open) => open.directory.remove(selection, request_id),
+            Self::Directory(open) => open.remove(selection, request_id, skip_missing),
             Self::Closed => Err(EngineError::Damaged),
         }
     }
@@ -68,10 +68,7 @@ impl State {
     ) -> Result<ChangeReport, EngineError> {
         match self {
             Self::Memory(model) => model.add(lent, given.new_rows(features), given.ids.as_deref()),
-            Self::Directory(open) => {
-                let parts = given.table(features, open.directory.settings())?;
-                open.directory.add_table(parts, given.row_weights.clone())
-            }
+            Self::Directory(open) => open.add(given, features),
             Self::Closed => Err(EngineError::Damaged),
         }
     }
@@ -85,10 +82,7 @@ impl State {
         let ids = given.ids.as_deref().unwrap_or_default();
         match self {
             Self::Memory(model) => model.correct(lent, ids, given.new_rows(features)),
-            Self::Directory(open) => {
-                let parts = given.table(features, open.directory.settings())?;
-                open.directory.correct_table(parts, given.row_weights.clone())
-            }
+            Self::Directory(open) => open.correct(given, features),
             Self::Closed => Err(EngineError::Damaged),
         }
     }
@@ -96,7 +90,7 @@ impl State {
     pub(crate) fn settle(&mut self, lent: &LentRows<'_>, tolerance: Option<f64>) -> Result<SettleReport, EngineError> {
         match self {
             Self::Memory(model) => model.settle(lent, tolerance),
-            Self::Directory(open) => open.directory.settle(tolerance),
+            Self::Directory(open) => open.directory().settle(tolerance),
             Self::Closed => Err(EngineError::Damaged),
         }
     }
@@ -109,10 +103,7 @@ impl State {
     ) -> Result<RetrainReport, EngineError> {
         match self {
             Self::Memory(model) => model.retrain(lent, noise, &mut |phase| worker.report(phase)),
-            Self::Directory(open) => {
-                open.retrained = true;
-                open.directory.retrain(noise, &mut |phase| worker.report(phase))
-            }
+            Self::Directory(open) => open.retrain(noise, worker),
             Self::Closed => Err(EngineError::Damaged),
         }
     }
@@ -124,13 +115,7 @@ impl State {
                 (ReleaseMade::Published { .. }, None) => return Err(EngineError::Damaged),
                 (ReleaseMade::Refused(answer), _) => Released::Refused(answer),
             }),
-            Self::Directory(open) => match open.directory.release(noise, None)? {
-                ReleaseAnswer::Published(_) => {
-                    open.retrained = false;
-                    open.latest()?.map(Released::Published).ok_or(EngineError::Damaged)
-                }
-                refused => Ok(Released::Refused(refused)),
-            },
+            Self::Directory(open) => open.release(noise),
             Self::Closed => Err(EngineError::Damaged),
         }
     }
@@ -146,7 +131,7 @@ impl State {
     pub(crate) fn is_stale(&self) -> Result<bool, EngineError> {
         match self {
             Self::Memory(model) => Ok(model.is_stale()),
-            Self::Directory(open) => Ok(open.retrained || open.directory.is_stale()?),
+            Self::Directory(open) => open.is_stale(),
             Self::Closed => Err(EngineError::Damaged),
         }
     }
@@ -154,7 +139,7 @@ impl State {
     /// The directory that it lives in.
     pub(crate) fn path(&self) -> Option<OsString> {
         match self {
-            Self::Directory(open) => Some(open.directory.path().into()),
+            Self::Directory(open) => Some(open.shared().path().into()),
             Self::Memory(_) | Self::Closed => None,
         }
     }
@@ -162,7 +147,7 @@ impl State {
     pub(crate) fn status(&self) -> Result<Status, EngineError> {
         match self {
             Self::Memory(model) => Ok(model.status()),
-            Self::Directory(open) => open.directory.status(),
+            Self::Directory(open) => open.shared().status(),
             Self::Closed => Err(EngineError::Damaged),
         }
     }
@@ -174,8 +159,9 @@ impl State {
                 Ok(Description::of(model.settings(), model.noise_std(), n_rows, n_iter))
             }
             Self::Directory(open) => {
-                let (settings, model) = (open.directory.settings(), open.directory.audit_material().model);
-                Ok(Description::of(settings, model.plan().noise_std(), open.directory.n_rows(), None))
+                let directory = open.shared();
+                let noise_std = directory.audit_material().model.plan().noise_std();
+                Ok(Description::of(directory.settings(), noise_std, directory.n_rows(), None))
             }
             Self::Closed => Err(EngineError::Damaged),
         }
@@ -184,7 +170,7 @@ impl State {
     pub(crate) fn influence(&self, lent: &LentRows<'_>, ids: Option<&[RowId]>) -> Result<Vec<f64>, EngineError> {
         match self {
             Self::Memory(model) => model.influence(lent, ids),
-            Self::Directory(open) => open.directory.influence(ids),
+            Self::Directory(open) => open.shared().influences(ids),
             Self::Closed => Err(EngineError::Damaged),
         }
     }
@@ -198,51 +184,32 @@ impl State {
         }
     }
 
+    /// Moves a model in memory into a directory.
+    pub(crate) fn keep(&mut self, lent: &LentRows<'_>, options: KeepOptions) -> Result<(), EngineError> {
+        match self {
+            Self::Memory(model) => {
+                let out = options.out.clone();
+                model.keep(lent, options)?;
+                let inherited = model.latest().map(Published::from);
+                let open = OpenDirectory::adopted(ModelDirectory::open(out)?, inherited, model.is_stale());
+                *self = Self::Directory(Box::new(open));
+                Ok(())
+            }
+            Self::Directory(open) => Err(EngineError::Exists { path: open.shared().path().into() }),
+            Self::Closed => Err(EngineError::Damaged),
+        }
+    }
+
     /// Gives the model up; a directory is closed as it should be.
     pub(crate) fn close(&mut self) -> Result<(), EngineError> {
         match std::mem::replace(self, Self::Closed) {
-            Self::Directory(open) => open.directory.close(),
+            Self::Directory(open) => open.close(),
             Self::Memory(_) | Self::Closed => Ok(()),
         }
     }
 }
 
-/// A directory that this process has open.
-pub(crate) struct OpenDirectory {
-    directory: ModelDirectory,
-    /// Whether it was trained again since the latest release.
-    retrained: bool,
-}
-
-impl OpenDirectory {
-    pub(crate) fn new(directory: ModelDirectory) -> Self {
-        Self { directory, retrained: false }
-    }
-
-    fn latest(&self) -> Result<Option<Published>, EngineError> {
-        let Some(DirectoryRelease { model, certificate }) = self.directory.latest_release()? else { return Ok(None) };
-        Ok(Some(Published { weights: model.problems(), certificate, model: model.to_json() }))
-    }
-}
-
 impl Given {
-    /// The same rows as a table of a model with these settings.
-    fn table(&self, features: Features<'_>, settings: &Settings) -> Result<TableParts, EngineError> {
-        let origin = Origin::new("rows");
-        let labels = match &settings.codec {
-            LabelCodec::Numeric => RawLabels::Numbers(self.labels.clone()),
-            LabelCodec::Classes(classes) => RawLabels::Text(class_names(&self.labels, classes)?),
-        };
-        Ok(TableParts {
-            feature_names: settings.features.clone(),
-            features: own(features),
-            labels: Some(Labels::new(labels, origin.clone(), None)),
-            ids: self.ids.clone(),
-            subjects: self.subjects.clone(),
-            origin,
-        })
-    }
-
     fn new_rows<'a>(&'a self, features: Features<'a>) -> NewRows<'a> {
         NewRows {
             features,
@@ -272,13 +239,4 @@ impl Description {
             n_iter,
         }
     }
-}
-
-fn class_names(labels: &[f64], classes: &[String]) -> Result<Vec<String>, EngineError> {
-    let name = |(row, label): (usize, &f64)| {
-        let index = (label.fract() == 0.0 && *label >= 0.0).then_some(*label as usize);
-        let class = index.and_then(|index| classes.get(index)).cloned();
-        class.ok_or(RowsError::Class { row, value: *label, n_classes: classes.len() })
-    };
-    Ok(labels.iter().enumerate().map(name).collect::<Result<_, _>>()?)
 }

@@ -120,7 +120,7 @@ impl EncodedRows {
             dim: self.dim,
             features,
             labels: self.labels[rows.clone()].to_vec(),
-            ids: self.ids[rows.clone()].to_vec(),
+            ids: self.ids.get(rows.clone()).unwrap_or_default().to_vec(),
             subjects: self.subjects.as_ref().map(|subjects| subjects[rows.clone()].to_vec()),
             row_weights: self.row_weights.as_ref().map(|weights| weights[rows].to_vec()),
             row_norm_bound: self.row_norm_bound,

@@ -11,6 +11,7 @@ use efface_core::rows::{RowCount, RowStore};
 use efface_data::{Columns, EncodedRows, IdDigest, IdKey, LabelCodec, Precision, RowLayout, RowTransform};
 use efface_ledger::certificate::ReleasePolicy;
 
+use crate::database::RowKeys;
 use crate::error::EngineError;
 use crate::import::row_keys;
 use crate::memory;
@@ -66,6 +67,26 @@ pub struct AdoptedRows {
     pub rows: EncodedRows,
     /// One per row, ascending, also from one chunk to the next.
     pub positions: Vec<usize>,
+    /// What rows are found by, where nobody has their ids in clear any more; `None`: the ids and subjects in `rows`.
+    pub found_by: Option<FoundBy>,
+}
+
+/// What rows are found by, in the place of ids.
+#[derive(Debug)]
+pub struct FoundBy {
+    /// One per row, under the key of the request.
+    pub ids: Vec<IdDigest>,
+    /// One per row, where rows belong to somebody.
+    pub subjects: Option<Vec<IdDigest>>,
+    /// One per row, under the salt of the request.
+    pub selectors: Vec<u64>,
+}
+
+impl FoundBy {
+    fn keys(&self) -> Vec<RowKeys> {
+        let subject = |i: usize| self.subjects.as_ref().and_then(|subjects| subjects.get(i)).copied();
+        self.ids.iter().enumerate().map(|(i, id)| RowKeys { id: *id, subject: subject(i) }).collect()
+    }
 }
 
 impl ModelDirectory {
@@ -126,12 +147,15 @@ impl AdoptRequest<'_> {
 
 /// Writes a chunk, runs of consecutive positions together.
 fn put(sink: &mut RowSink<'_>, settings: &Settings, chunk: &AdoptedRows) -> Result<(), EngineError> {
-    let AdoptedRows { rows, positions } = chunk;
+    let AdoptedRows { rows, positions, found_by } = chunk;
     rows.row_weights().unwrap_or_default().iter().try_for_each(|weight| settings.check_row_weight(*weight))?;
-    let keys = row_keys(&settings.id_key, rows.ids(), rows.subjects());
-    if positions.len() != rows.n_rows() || keys.len() != rows.n_rows() {
-        let (found, expected) = (positions.len().min(keys.len()), rows.n_rows());
-        return Err(efface_data::AppendError::Count { what: "positions or ids", found, expected }.into());
+    let (keys, selectors) = match found_by {
+        None => (row_keys(&settings.id_key, rows.ids(), rows.subjects()), rows.selectors(&settings.salt)),
+        Some(found_by) => (found_by.keys(), found_by.selectors.clone()),
+    };
+    let counts = [positions.len(), keys.len(), selectors.len()];
+    if let Some(found) = counts.into_iter().find(|count| *count != rows.n_rows()) {
+        return Err(efface_data::AppendError::Count { what: "positions or ids", found, expected: rows.n_rows() }.into());
     }
     let mut start = 0;
     for run in positions.chunk_by(|a, b| b.checked_sub(*a) == Some(1)) {
@@ -141,9 +165,9 @@ fn put(sink: &mut RowSink<'_>, settings: &Settings, chunk: &AdoptedRows) -> Resu
         let taken = start..start + run.len();
         start = taken.end;
         if taken.len() == rows.n_rows() {
-            sink.put(rows, &keys)?;
+            sink.put_selected(rows, &keys, &selectors)?;
         } else {
-            sink.put(&rows.part(taken.clone()), &keys[taken])?;
+            sink.put_selected(&rows.part(taken.clone()), &keys[taken.clone()], &selectors[taken])?;
         }
     }
     Ok(())

@@ -57,14 +57,14 @@ mod upgrade;
 mod verification;
 mod witness;
 
-pub use adoption::{AdoptRequest, AdoptedRows};
+pub use adoption::{AdoptRequest, AdoptedRows, FoundBy};
 pub use audit_material::AuditMaterial;
 pub use change_report::{ChangeReport, OutcomeTag};
 pub use database::Mending;
 pub use efface_ledger::certificate::ReleasePolicy;
 pub use error::EngineError;
 pub use in_memory::{
-    Interrupted, KeptRows, LentRows, MemoryModel, MemoryRelease, MemoryRequest, NewRows, ReleaseMade, RowsError,
+    Interrupted, KeepOptions, LentRows, MemoryModel, MemoryRelease, MemoryRequest, NewRows, ReleaseMade, RowsError,
     longest_row, scores,
 };
 pub use lock::Holder;

@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use efface_data::RowId;
-
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
 use crate::published::{PublishedModel, latest_certificate};
@@ -44,23 +42,15 @@ impl ModelDirectory {
         Ok(covered != Some(self.head.sequence))
     }
 
-    /// The latest release, if there is one.
+    /// The latest release that lies in the directory, if there is one: a model that was adopted may have made others.
     pub fn latest_release(&self) -> Result<Option<DirectoryRelease>, EngineError> {
-        if self.n_releases() == 0 {
-            return Ok(None);
-        }
-        let model = PublishedModel::open(&self.path)?;
+        let model = match PublishedModel::open(&self.path) {
+            Ok(model) => model,
+            Err(EngineError::NoRelease { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let file = latest_certificate(&self.path)?;
         let certificate = fs::read_to_string(&file).map_err(EngineError::io(&file))?;
         Ok(Some(DirectoryRelease { model, certificate }))
-    }
-
-    /// Norm of the step that removing each row alone would take: of these rows, or of all in the order of their
-    /// positions, 0 for those that left. An estimate.
-    pub fn influence(&self, ids: Option<&[RowId]>) -> Result<Vec<f64>, EngineError> {
-        Ok(match ids {
-            None => self.model.influences(&self.rows)?,
-            Some(ids) => self.model.influences(&self.rows.batch(&self.positions_of(ids)?)?)?,
-        })
     }
 }

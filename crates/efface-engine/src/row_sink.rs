@@ -43,8 +43,19 @@ impl<'a> RowSink<'a> {
     /// Writes rows behind those that are there, with what they will be found under. Without a layout there is nowhere to
     /// write to.
     pub(crate) fn put(&mut self, encoded: &EncodedRows, keys: &[RowKeys]) -> Result<(), EngineError> {
+        let selectors = encoded.selectors(&self.salt);
+        self.put_selected(encoded, keys, &selectors)
+    }
+
+    /// The same for rows whose selectors are known.
+    pub(crate) fn put_selected(
+        &mut self,
+        encoded: &EncodedRows,
+        keys: &[RowKeys],
+        selectors: &[u64],
+    ) -> Result<(), EngineError> {
         let Some(rows) = &mut self.rows else { return Ok(()) };
-        let positions = rows.append(encoded, &encoded.selectors(&self.salt))?;
+        let positions = rows.append(encoded, selectors)?;
         let mut found_by = positions.zip(keys);
         self.database
             .ask(|tables| found_by.try_for_each(|(position, keys)| NewRow { position, keys: *keys }.insert(tables)))

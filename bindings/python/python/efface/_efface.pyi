@@ -47,6 +47,13 @@ class Engine:
         wait: float = 0.0,
         n_threads: int | None = None,
     ) -> Engine: ...
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        key: str | os.PathLike[str] | None = None,
+        witness: str | os.PathLike[str] | None = None,
+    ) -> str: ...
     def remove(
         self,
         *,

@@ -1,55 +1,85 @@
-//! The rows of a model in memory for whoever keeps them from now on, scaled as a model directory keeps them.
+//! A model in memory moves into a directory: its rows as a directory keeps them, and everything that it remembers.
 
-use efface_core::model::Model;
+use std::path::PathBuf;
+
 use efface_core::rows::RowStore;
-use efface_data::{EncodedRows, IdDigest};
+use efface_data::{Columns, EncodedRows};
+use efface_ledger::certificate::ReleasePolicy;
 
 use super::MemoryModel;
 use super::rows::LentRows;
 use super::view::Batch;
+use crate::adoption::{AdoptRequest, AdoptedRows, FoundBy};
 use crate::error::EngineError;
+use crate::model_directory::ModelDirectory;
 
-/// Rows that are present, with what they are known by. Ids are keyed hashes: nobody has kept them in clear.
-pub struct KeptRows {
-    /// Scaled features, labels and weights; without ids.
-    pub rows: EncodedRows,
-    /// One per row, as rules that choose rows take it.
-    pub selectors: Vec<u64>,
-    /// One per row.
-    pub ids: Vec<IdDigest>,
-    /// One per row, where rows belong to somebody.
-    pub subjects: Option<Vec<IdDigest>>,
+/// Bytes of features that are written at a time.
+const CHUNK_BYTES: usize = 8 << 20;
+
+/// Where a model in memory is kept from now on.
+#[derive(Clone, Debug, Default)]
+pub struct KeepOptions {
+    /// The model directory. Must not exist.
+    pub out: PathBuf,
+    /// The key that signs certificates; `None`: one of the directory's own.
+    pub key: Option<PathBuf>,
+    /// A file elsewhere that remembers what was removed. Must not exist.
+    pub witness: Option<PathBuf>,
 }
 
 impl MemoryModel {
-    /// The rows present in the order of their positions, at most `max_rows` at a time. Whoever gets them is inside the trust
-    /// boundary.
-    pub fn kept_rows<'a>(
+    /// Makes a model directory that goes on where this model stands: the account of its releases and what was removed
+    /// are carried over. This model is of no more use then: two of them would spend one promise twice.
+    pub fn keep(&self, lent: &LentRows<'_>, options: KeepOptions) -> Result<(), EngineError> {
+        let settings = &self.settings;
+        let max_rows = (CHUNK_BYTES / (8 * self.rows.dim().max(1))).clamp(256, 65_536);
+        let columns = Columns {
+            label: Some("label".into()),
+            id: (!self.index.is_numbered()).then(|| "id".into()),
+            subject: self.index.has_subjects().then(|| "subject".into()),
+            ..Columns::default()
+        };
+        ModelDirectory::adopt(AdoptRequest {
+            model: self.model.clone(),
+            rows: Box::new(self.kept_rows(lent, max_rows)?),
+            n_positions: self.rows.len(),
+            features: settings.features.clone(),
+            columns,
+            transform: settings.transform,
+            codec: settings.codec.clone(),
+            precision: settings.precision,
+            salt: settings.salt,
+            id_key: settings.id_key.clone(),
+            max_row_weight: settings.max_row_weight,
+            suppressed: self.index.removed().collect(),
+            n_removed: self.n_removed,
+            policy: ReleasePolicy::default(),
+            key: options.key,
+            witness: options.witness,
+            memory_bytes: None,
+            out: options.out,
+        })
+    }
+
+    /// The rows present in the order of their positions, at most `max_rows` at a time. Ids are keyed hashes: nobody has
+    /// kept them in clear.
+    pub(super) fn kept_rows<'a>(
         &'a self,
         lent: &LentRows<'a>,
         max_rows: usize,
-    ) -> Result<impl Iterator<Item = Result<KeptRows, EngineError>> + use<'a>, EngineError> {
+    ) -> Result<impl Iterator<Item = Result<AdoptedRows, EngineError>> + use<'a>, EngineError> {
         self.rows.check_unchanged(lent)?;
         let view = self.rows.view(lent)?;
         let mut positions = (0..self.rows.len()).filter(|position| self.rows.present[*position]).peekable();
         Ok(std::iter::from_fn(move || {
             positions.peek()?;
             let chunk: Vec<usize> = positions.by_ref().take(max_rows.max(1)).collect();
-            Some(self.kept(&chunk, view.batch(&chunk)))
+            let batch = view.batch(&chunk);
+            Some(self.kept(chunk, batch))
         }))
     }
 
-    /// Ids and subjects that were removed on request, as keyed hashes.
-    pub fn removed_digests(&self) -> impl Iterator<Item = IdDigest> {
-        self.index.removed()
-    }
-
-    /// The secret model itself. Whoever gets it is inside the trust boundary.
-    pub fn secret_model(&self) -> &Model {
-        &self.model
-    }
-
-    fn kept(&self, positions: &[usize], mut batch: Batch) -> Result<KeptRows, EngineError> {
+    fn kept(&self, positions: Vec<usize>, mut batch: Batch) -> Result<AdoptedRows, EngineError> {
         let keys = positions.iter().map(|position| self.index.keys_at(*position));
         let (ids, subjects): (Vec<_>, Vec<_>) = keys.map(|keys| (keys.id, keys.subject)).unzip();
         let (features, labels) = batch.take_rows();
@@ -59,6 +89,7 @@ impl MemoryModel {
             None => rows,
         };
         let selectors = std::mem::take(&mut batch.selectors);
-        Ok(KeptRows { rows, selectors, ids, subjects: subjects.into_iter().collect() })
+        let found_by = Some(FoundBy { ids, subjects: subjects.into_iter().collect(), selectors });
+        Ok(AdoptedRows { rows, positions, found_by })
     }
 }

@@ -22,7 +22,7 @@ mod tests;
 
 pub use changes::NewRows;
 pub use error::{Interrupted, RowsError};
-pub use keeping::KeptRows;
+pub use keeping::KeepOptions;
 pub use releases::{MemoryRelease, ReleaseMade};
 pub use rows::LentRows;
 pub use scores::{longest_row, scores};

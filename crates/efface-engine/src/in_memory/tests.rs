@@ -8,12 +8,13 @@ use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
 use efface_core::rows::{Features, RowStore, StoreError};
 use efface_data::{
-    FeatureOrder, FeatureValues, LabelCodec, Labels, LookupError, MemoryRows, Origin, Precision, RawLabels, RowId,
-    RowLayout, RowTransform, Scale, StoredRows, Table, TableParts, encode_table,
+    FeatureOrder, FeatureValues, LabelCodec, Labels, LookupError, MemoryRows, Origin, RawLabels, RowId, RowTransform,
+    Scale, Table, TableParts, encode_table,
 };
 
 use super::*;
 use crate::error::EngineError;
+use crate::model_directory::ModelDirectory;
 use crate::selection::Selection;
 
 const N_FEATURES: usize = 5;
@@ -223,13 +224,12 @@ fn work_stops_when_asked_to_and_leaves_the_model_as_it_was() {
         &mut NoiseSource::danger_fixed_seed(1),
         &mut |_| {},
     );
-    let is_interrupted = |error: &EngineError| {
-        let (EngineError::Store(StoreError(source)) | EngineError::Train(TrainError::Store(StoreError(source)))) =
-            error
-        else {
-            return false;
-        };
-        source.is::<Interrupted>()
+    let is_interrupted = |error: &EngineError| match error {
+        EngineError::InMemory(RowsError::Interrupted(_)) => true,
+        EngineError::Store(StoreError(source)) | EngineError::Train(TrainError::Store(StoreError(source))) => {
+            source.is::<Interrupted>()
+        }
+        _ => false,
     };
     assert!(is_interrupted(&error.expect_err("stopped")));
     stop.store(false, Ordering::Relaxed);
@@ -486,40 +486,43 @@ fn a_model_comes_back_from_its_bytes_with_its_rows_and_its_history() {
 }
 
 #[test]
-fn kept_rows_are_those_present_and_scaled() {
-    for n_weights in [0, N_ROWS] {
+fn a_model_moves_into_a_directory_and_goes_on_there() {
+    for (named, weighted) in [(false, false), (true, true)] {
         let sample = Sample::new(Scale::Unit, true, 2);
-        let row_weights: Vec<f64> = (0..n_weights).map(|i| 0.5 + (i % 3) as f64).collect();
-        let weighted = n_weights > 0;
+        let row_weights: Vec<f64> = (0..N_ROWS).map(|i| 0.5 + (i % 3) as f64).collect();
+        let names: Vec<RowId> = (0..N_ROWS).map(|i| RowId::parse(&format!("row-{i}"))).collect();
+        let people: Vec<RowId> = (0..N_ROWS).map(|i| RowId::parse(&format!("person-{}", i / 4))).collect();
         let request = MemoryRequest {
             row_weights: weighted.then_some(&row_weights),
             max_row_weight: weighted.then_some(4.0),
+            ids: named.then_some(&names),
+            subjects: named.then_some(&people),
             ..sample.request()
         };
-        let mut model = trained(request);
-        let lent = sample.lent();
-        model.remove(&lent, &ids([0, 300]), None, false).expect("removable");
-        let chunks: Vec<KeptRows> =
-            model.kept_rows(&lent, 256).expect("unchanged").collect::<Result<_, _>>().expect("rows");
-        assert_eq!(chunks.iter().map(|chunk| chunk.rows.n_rows()).collect::<Vec<_>>(), [256, 256, 186]);
-        assert_eq!(chunks[1].ids[44], model.index.keys_at(302).id);
-        assert!(chunks.iter().all(|chunk| chunk.subjects.is_none() && chunk.ids.len() == chunk.selectors.len()));
-        assert_eq!(model.removed_digests().count(), 2);
-        // In segments they train to the same model.
+        let id = |i: usize| if named { names[i].clone() } else { super::index::numbered(i) };
+        let (mut model, lent) = (trained(request), sample.lent());
+        model.release(&lent, &mut NoiseSource::danger_fixed_seed(1)).expect("readable");
+        model.remove(&lent, &Selection::Ids(vec![id(0), id(300)]), None, false).expect("removable");
+
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let dim = N_FEATURES + 1;
-        let layout =
-            if weighted { RowLayout::weighted(dim, Precision::F64) } else { RowLayout::new(dim, Precision::F64) };
-        let bound = sample.transform.row_norm_bound();
-        let mut stored = StoredRows::create(&folder.path().join("rows"), layout, bound, 1 << 20).expect("writable");
-        for chunk in &chunks {
-            stored.append(&chunk.rows, &chunk.selectors).expect("writable");
-        }
-        let noise = &mut NoiseSource::danger_fixed_seed(1);
-        let plan = TrainingPlan::new(sample.config()).expect("valid");
-        let expected = plan.train(&stored, noise, &mut |_| {}).expect("trainable").model;
+        let options = KeepOptions { out: folder.path().join("model"), ..KeepOptions::default() };
+        model.keep(&lent, options.clone()).expect("writable");
+        let error = model.keep(&lent, options.clone()).expect_err("taken");
+        assert!(matches!(error, EngineError::Exists { .. }), "{error}");
+        let mut directory = ModelDirectory::open(&options.out).expect("a model");
+        assert_eq!(weights(directory.audit_material().model), weights(&model.model));
+        let status = directory.status().expect("readable");
+        assert_eq!((status.n_rows, status.n_removed, status.n_releases), (N_ROWS - 2, 2, 1));
+
+        let error = directory.remove(&Selection::Ids(vec![id(300)]), None).expect_err("gone");
+        assert!(matches!(error, EngineError::Lookup(LookupError::AlreadyRemoved { .. })), "{error}");
+        let gone = if named { Selection::Subjects(people[8..9].to_vec()) } else { Selection::Ids(vec![id(8), id(9)]) };
+        directory.remove(&gone, None).expect("removable");
+        model.remove(&lent, &gone, None, false).expect("removable");
+        directory.settle(None).expect("settled");
         model.settle(&lent, None).expect("settled");
-        assert!(distance(model.secret_model(), &expected) < 1e-9);
-        assert_eq!(model.secret_model().state().count, expected.state().count);
+        assert!(distance(directory.audit_material().model, &model.model) < 1e-9);
+        let (kept, lent) = (directory.influences(None).expect("rows"), model.influence(&lent, None).expect("rows"));
+        assert!(kept.iter().zip(&lent).all(|(a, b)| (a - b).abs() < 1e-9) && kept.len() == lent.len());
     }
 }

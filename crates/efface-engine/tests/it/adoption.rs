@@ -105,7 +105,9 @@ impl Life {
         let present: Vec<usize> = (0..N).filter(|position| self.rows.is_present(*position)).collect();
         let weighted = self.weighted;
         let chunks: Vec<Vec<usize>> = present.chunks(7).map(<[usize]>::to_vec).collect();
-        chunks.into_iter().map(move |positions| Ok(AdoptedRows { rows: encoded(&positions, weighted), positions }))
+        chunks
+            .into_iter()
+            .map(move |positions| Ok(AdoptedRows { rows: encoded(&positions, weighted), positions, found_by: None }))
     }
 
     fn request(&self, out: PathBuf) -> AdoptRequest<'static> {
@@ -276,7 +278,7 @@ fn a_model_of_light_rows_takes_none_that_counts_once() {
     let life = Life { model: train(&rows), rows, weighted: true };
     let folder = Folder::new();
     let all: Vec<usize> = (0..N).collect();
-    let chunk = AdoptedRows { rows: light(&all), positions: all };
+    let chunk = AdoptedRows { rows: light(&all), positions: all, found_by: None };
     let request = AdoptRequest {
         rows: Box::new(std::iter::once(Ok(chunk))),
         max_row_weight: Some(0.5),
@@ -308,7 +310,7 @@ fn rows_without_ids_are_numbered_on_from_the_positions_of_the_model() {
         parts.subjects = None;
         let table = Table::new(parts).expect("valid");
         let rows = encode_table(table, &TRANSFORM, Some(&codec()), FeatureOrder::AsRead, Precision::F64);
-        Ok(AdoptedRows { rows: rows.expect("valid"), positions })
+        Ok(AdoptedRows { rows: rows.expect("valid"), positions, found_by: None })
     };
     let present: Vec<usize> = (0..N).filter(|position| !GONE.contains(position)).collect();
     let suppressed = GONE.map(|i| id_key().digest(IdKind::Row, &RowId::parse(&i.to_string())));
@@ -373,7 +375,7 @@ fn rows_that_are_not_those_of_the_model_are_refused_and_leave_nothing_behind() {
         let AdoptedRows { positions, .. } = chunk?;
         let others: Vec<usize> = positions.iter().map(|i| i + 400).collect();
         let weights = positions.iter().map(|i| weight(*i)).collect();
-        Ok(AdoptedRows { rows: encoded(&others, false).with_row_weights(weights)?, positions })
+        Ok(AdoptedRows { rows: encoded(&others, false).with_row_weights(weights)?, positions, found_by: None })
     });
     let foreign = refused(AdoptRequest { rows: Box::new(others), ..request() });
     assert!(foreign.contains("the model leaves a gradient of at least"), "{foreign}");
