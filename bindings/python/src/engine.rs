@@ -113,19 +113,13 @@ impl Engine {
         Ok(Self { rows: Mutex::new(None), state: Mutex::new(State::Directory(Box::new(open))), n_threads })
     }
 
-    /// Moves the model into a directory, where it lives from now on. Returns the path.
+    /// Moves the model into a directory, where it lives from now on.
     #[pyo3(signature = (path, *, key = None, witness = None))]
-    fn save(
-        &self,
-        py: Python<'_>,
-        path: PathBuf,
-        key: Option<PathBuf>,
-        witness: Option<PathBuf>,
-    ) -> PyResult<OsString> {
-        let options = KeepOptions { out: path.clone(), key, witness };
-        self.run(py, |state, lent, _| state.keep(lent, options))?;
+    fn save(&self, py: Python<'_>, path: PathBuf, key: Option<PathBuf>, witness: Option<PathBuf>) -> PyResult<String> {
+        let options = KeepOptions { out: path, key, witness };
+        let report = self.report(py, |state, lent, _| state.keep(lent, options))?;
         *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        Ok(path.into_os_string())
+        Ok(report)
     }
 
     /// Removes rows by ids or by subjects.

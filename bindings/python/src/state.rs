@@ -1,6 +1,7 @@
 //! Where a model lives: in memory, or in a directory.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
@@ -43,6 +44,21 @@ pub(crate) struct Description {
     tolerance: f64,
     n_rows: usize,
     n_iter: Option<usize>,
+}
+
+/// What moving into a directory led to.
+#[derive(Serialize)]
+pub(crate) struct KeepReport {
+    /// The directory.
+    model: PathBuf,
+    n_rows: usize,
+    n_releases: usize,
+}
+
+impl KeepReport {
+    fn of(directory: &ModelDirectory) -> Self {
+        Self { model: directory.path().into(), n_rows: directory.n_rows(), n_releases: directory.n_releases() }
+    }
 }
 
 impl State {
@@ -185,15 +201,16 @@ impl State {
     }
 
     /// Moves a model in memory into a directory.
-    pub(crate) fn keep(&mut self, lent: &LentRows<'_>, options: KeepOptions) -> Result<(), EngineError> {
+    pub(crate) fn keep(&mut self, lent: &LentRows<'_>, options: KeepOptions) -> Result<KeepReport, EngineError> {
         match self {
             Self::Memory(model) => {
                 let out = options.out.clone();
                 model.keep(lent, options)?;
                 let inherited = model.latest().map(Published::from);
                 let open = OpenDirectory::adopted(ModelDirectory::open(out)?, inherited, model.is_stale());
+                let report = KeepReport::of(open.shared());
                 *self = Self::Directory(Box::new(open));
-                Ok(())
+                Ok(report)
             }
             Self::Directory(open) => Err(EngineError::Exists { path: open.shared().path().into() }),
             Self::Closed => Err(EngineError::Damaged),
