@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from efface import _efface, _secret
-from efface._foundation import Foundation, Report
+from efface._foundation import Foundation
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -23,7 +22,7 @@ class Persistent(Foundation):
         *,
         key: str | os.PathLike[str] | None = None,
         witness: str | os.PathLike[str] | None = None,
-    ) -> Report:
+    ) -> str:
         """Move the model to a model directory, which the command line ``efface`` works on, too.
 
         From then on the estimator lives there: a model has one life and one account of what it has published.
@@ -39,18 +38,10 @@ class Persistent(Foundation):
 
         Returns
         -------
-        report : dict
-            What was written.
+        path : str
+            The directory.
         """
-        engine = self._engine()
-        report: Report = json.loads(
-            engine.save(
-                os.fspath(path),
-                key=None if key is None else os.fspath(key),
-                witness=None if witness is None else os.fspath(witness),
-            )
-        )
-        return report
+        return self._engine().save(path, key=key, witness=witness)
 
     def close(self) -> None:
         """Let go of the secret state: a model in memory loses it, a model directory becomes free for others.
