@@ -29,6 +29,9 @@ fn of_chunks(chunks: &[ArrayRef]) -> Result<Matrix, String> {
         return of_list(list);
     }
     let n_features = columns.first().map_or(0, |columns| columns.iter().map(width).sum());
+    if n_features == 0 {
+        return Err("rows must have at least one feature, got none".into());
+    }
     let is_narrow = columns.iter().flatten().all(|column| *value_type(column) == DataType::Float32);
     let mut values = vec![0.0; n_rows * n_features];
     let mut first_row = 0;
@@ -64,12 +67,18 @@ fn columns_of(chunk: &ArrayRef) -> Result<Vec<ArrayRef>, String> {
 fn of_list(list: &FixedSizeListArray) -> Result<Matrix, String> {
     check_nulls(list)?;
     let n_features = list.value_length() as usize;
+    if n_features == 0 {
+        return Err("rows must have at least one feature, got lists of none".into());
+    }
     // A list that was sliced shares the values of the whole.
     let values = list.values().slice(list.value_offset(0) as usize, list.len() * n_features);
     check_nulls(&values)?;
     let held = match values.data_type() {
         DataType::Float32 => Held::Arrow32(values.as_primitive::<Float32Type>().clone()),
         DataType::Float64 => Held::Arrow64(values.as_primitive::<Float64Type>().clone()),
+        DataType::FixedSizeList(..) => {
+            return Err(format!("rows of type {} are none: lists must be of numbers", list.data_type()));
+        }
         _ => {
             let mut wide = vec![0.0; values.len()];
             interleave(&values, &mut wide, 1, 0)?;
@@ -104,6 +113,9 @@ fn interleave(column: &ArrayRef, into: &mut [f64], stride: usize, first: usize) 
     if let Some(list) = column.as_fixed_size_list_opt() {
         let width = list.value_length() as usize;
         let values = list.values().slice(list.value_offset(0) as usize, list.len() * width);
+        if values.as_fixed_size_list_opt().is_some() {
+            return Err(format!("a column of type {} is no feature: lists must be of numbers", column.data_type()));
+        }
         let mut wide = vec![0.0; values.len()];
         interleave(&values, &mut wide, 1, 0)?;
         for (row, values) in into.chunks_exact_mut(stride).zip(wide.chunks_exact(width.max(1))) {

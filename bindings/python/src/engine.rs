@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use efface_core::noise::NoiseSource;
@@ -66,7 +66,7 @@ impl Engine {
         }
         let row_weights = row_weights.map(numbers).transpose()?;
         let trained = rows.with(py, |features| {
-            work::run(py, n_threads, progress.as_ref(), |worker| {
+            let train = |worker: &Worker<'_>| {
                 let request = MemoryRequest {
                     rows: LentRows { features, cancel: worker.cancel },
                     labels: &labels,
@@ -79,10 +79,12 @@ impl Engine {
                     transform: config.transform(),
                     config: training,
                 };
-                MemoryModel::train(request, &mut noise(seed)?, &mut |phase| worker.report(phase))
-            })
+                let mut noise = noise(seed)?;
+                worker.install(|| MemoryModel::train(request, &mut noise, &mut |phase| worker.report(phase)))
+            };
+            work::run(py, n_threads, progress.as_ref(), train)
         })??;
-        let model = trained.map_err(|error| raised(py, &error))?;
+        let model = trained.unless_stopped()?.map_err(|error| raised(py, &error))?;
         Ok(Self {
             rows: Mutex::new(Some(Arc::new(rows))),
             state: Mutex::new(State::Memory(Box::new(model))),
@@ -109,7 +111,7 @@ impl Engine {
         };
         let options = OpenOptions { memory_bytes, witness, key, passphrase: passphrase.map(Passphrase::new), wait };
         let opened = work::run(py, n_threads, None, |_| ModelDirectory::open_with(path, &options))?;
-        let open = OpenDirectory::found(opened.map_err(|error| raised(py, &error))?);
+        let open = OpenDirectory::found(opened.unless_stopped()?.map_err(|error| raised(py, &error))?);
         Ok(Self { rows: Mutex::new(None), state: Mutex::new(State::Directory(Box::new(open))), n_threads })
     }
 
@@ -193,6 +195,12 @@ impl Engine {
         latest.map(|release| release.into_arrays(py)).transpose()
     }
 
+    /// How many releases were made.
+    #[getter]
+    fn n_releases(&self, py: Python<'_>) -> PyResult<usize> {
+        self.read(py, State::n_releases)
+    }
+
     /// Whether rows changed since the latest release.
     #[getter]
     fn is_stale(&self, py: Python<'_>) -> PyResult<bool> {
@@ -236,7 +244,7 @@ impl Engine {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
         let read = work::run(py, None, None, |_| MemoryModel::from_bytes(data))?;
-        let (model, features) = read.map_err(|error| raised(py, &error))?;
+        let (model, features) = read.unless_stopped()?.map_err(|error| raised(py, &error))?;
         let n_features = model.settings().features.len();
         let rows = Matrix::new(features.len() / n_features.max(1), n_features, Held::Own(features));
         Ok(Self {
@@ -269,15 +277,21 @@ impl Engine {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let run = |features: Features<'_>| {
             work::run(py, self.n_threads, None, |worker| {
-                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                operation(&mut state, &LentRows { features, cancel: worker.cancel }, worker)
+                let mut state = self.lock()?;
+                let (state, lent) = (&mut *state, LentRows { features, cancel: worker.cancel });
+                worker.install(|| operation(state, &lent, worker))
             })
         };
         let done = match rows {
             Some(rows) => rows.with(py, run)??,
             None => run(Features::F64(&[]))?,
         };
-        done.map_err(|error| raised(py, &error))
+        done.or_raise(py, |error| raised(py, &error))
+    }
+
+    /// The state, once no other thread works on it. One that a panic left half changed is not used again.
+    fn lock(&self) -> Result<MutexGuard<'_, State>, EngineError> {
+        self.state.lock().map_err(|_| EngineError::Damaged)
     }
 
     /// The same for operations that end in a report.
@@ -301,8 +315,7 @@ impl Engine {
 
     /// Looks at the state, as soon as no other thread works on it.
     fn read<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&State) -> Result<T, EngineError> + Send) -> PyResult<T> {
-        py.detach(|| look(&self.state.lock().unwrap_or_else(PoisonError::into_inner)))
-            .map_err(|error| raised(py, &error))
+        py.detach(|| look(&*self.lock()?)).map_err(|error| raised(py, &error))
     }
 }
 

@@ -27,9 +27,11 @@ pub(crate) fn decision<'py>(
     let rows = Matrix::hold(rows, false)?;
     let (shape, n_features) = ([rows.n_rows(), weights.len()], rows.n_features());
     let scores = rows.with(py, |features| {
-        work::run(py, n_threads, None, |_| efface_engine::scores(features, n_features, &transform, &weights))
+        work::run(py, n_threads, None, |worker| {
+            worker.install(|| efface_engine::scores(features, n_features, &transform, &weights))
+        })
     })??;
-    PyArray1::from_vec(py, scores.map_err(|error| raised(py, &error))?).reshape(shape)
+    PyArray1::from_vec(py, scores.unless_stopped()?.map_err(|error| raised(py, &error))?).reshape(shape)
 }
 
 /// The largest Euclidean norm of a row, rounded up.
@@ -37,9 +39,10 @@ pub(crate) fn decision<'py>(
 pub(crate) fn longest_row(py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<f64> {
     let rows = Matrix::hold(rows, false)?;
     let n_features = rows.n_features();
-    let longest =
-        rows.with(py, |features| work::run(py, None, None, |_| efface_engine::longest_row(features, n_features)))??;
-    longest.map_err(|error| raised(py, &error))
+    let longest = rows.with(py, |features| {
+        work::run(py, None, None, |worker| worker.install(|| efface_engine::longest_row(features, n_features)))
+    })??;
+    longest.unless_stopped()?.map_err(|error| raised(py, &error))
 }
 
 /// What noise costs and how many removals it carries, from sizes alone or from a public sample of rows.
@@ -60,9 +63,10 @@ pub(crate) fn plan(
     let request = PlanRequest { config: training };
     let report = match (rows, labels, n_rows, dim) {
         (Some(rows), Some(labels), ..) => {
-            let table = table(py, rows, labels, classes)?;
+            let table = table(py, rows, labels)?;
             let transform = config.transform();
-            work::run(py, None, None, |_| plan_from_rows(&request, table?, &transform))?
+            work::run(py, None, None, |worker| worker.install(|| plan_from_rows(&request, table?, &transform)))?
+                .unless_stopped()?
         }
         (None, None, Some(n_rows), Some(dim)) => plan_from_sizes(&request, n_rows, dim),
         _ => return Err(bad_parameter(py, "give either rows and labels, or n_rows and dim")),
@@ -71,21 +75,15 @@ pub(crate) fn plan(
     Ok(serde_json::to_string(&report).expect("plain structures with string keys"))
 }
 
-fn table(
-    py: Python<'_>,
-    rows: &Bound<'_, PyAny>,
-    labels: &Bound<'_, PyAny>,
-    classes: Option<Vec<String>>,
-) -> PyResult<Result<Table, EngineError>> {
+fn table(py: Python<'_>, rows: &Bound<'_, PyAny>, labels: &Bound<'_, PyAny>) -> PyResult<Result<Table, EngineError>> {
     let rows = Matrix::hold(rows, false)?;
     let features: FeatureValues = rows.with(py, own)?;
     let labels = numbers(labels)?;
     let origin = Origin::new("rows");
-    // Plans know classes by number: their names would be sorted anew.
-    let _ = classes;
     let parts = TableParts {
         feature_names: (0..rows.n_features()).map(|i| format!("x{i}")).collect(),
         features,
+        // Plans know classes by number: their names would be sorted anew.
         labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),
         ids: None,
         subjects: None,

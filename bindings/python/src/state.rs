@@ -152,6 +152,15 @@ impl State {
         }
     }
 
+    /// Releases so far.
+    pub(crate) fn n_releases(&self) -> Result<usize, EngineError> {
+        match self {
+            Self::Memory(model) => Ok(model.n_releases()),
+            Self::Directory(open) => Ok(open.shared().n_releases()),
+            Self::Closed => Err(EngineError::Damaged),
+        }
+    }
+
     /// The directory that it lives in.
     pub(crate) fn path(&self) -> Option<OsString> {
         match self {

@@ -2,14 +2,15 @@
 //! wakes now and then to see whether Ctrl-C was pressed, and hands on progress.
 
 use std::collections::HashMap;
+use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use efface_core::model::Phase;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde_json::json;
@@ -24,6 +25,7 @@ pub(crate) struct Worker<'a> {
     /// Set when the work should stop.
     pub(crate) cancel: &'a AtomicBool,
     phases: Sender<Phase>,
+    pool: Arc<ThreadPool>,
 }
 
 impl Worker<'_> {
@@ -32,38 +34,71 @@ impl Worker<'_> {
         // Nobody listens any more: the work is being stopped.
         let _ = self.phases.send(phase);
     }
+
+    /// Runs a part with as many threads as were asked for. Locks are taken before, outside of the pool: one of its threads
+    /// that waits for others takes up whatever work there is, that of another call too.
+    pub(crate) fn install<T: Send>(&self, part: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(part)
+    }
+}
+
+/// What a job led to, and what came up meanwhile.
+pub(crate) struct Done<T> {
+    value: T,
+    /// The exception of a signal handler or of `progress`; the job was told to stop.
+    stopped_by: Option<PyErr>,
+}
+
+impl<T> Done<T> {
+    /// The value of a job that has no effect if nobody takes it.
+    pub(crate) fn unless_stopped(self) -> PyResult<T> {
+        self.stopped_by.map_or(Ok(self.value), Err)
+    }
+}
+
+impl<T, E> Done<Result<T, E>> {
+    /// The value of a job that may have changed something. If it did in spite of Ctrl-C, that is not hidden: the
+    /// value is returned, and the interrupt comes right after.
+    pub(crate) fn or_raise(self, py: Python<'_>, raised: impl FnOnce(E) -> PyErr) -> PyResult<T> {
+        match (self.value, self.stopped_by) {
+            (Ok(value), Some(error)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+                py.import("_thread")?.call_method0("interrupt_main")?;
+                Ok(value)
+            }
+            (_, Some(error)) => Err(error),
+            (value, None) => value.map_err(raised),
+        }
+    }
 }
 
 /// Runs a job on a worker thread, with `n_threads` threads under it (`None`: as many as there are processors).
 ///
-/// An exception of a signal handler or of `progress` stops the job and is raised.
+/// An exception of a signal handler or of `progress` tells the job to stop.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     n_threads: Option<usize>,
     progress: Option<&Py<PyAny>>,
     job: impl FnOnce(&Worker<'_>) -> T + Send,
-) -> PyResult<T> {
-    let pool = n_threads.map(|n| pool_of(py, n)).transpose()?;
+) -> PyResult<Done<T>> {
+    let pool = pool_of(py, n_threads)?;
     let cancel = AtomicBool::new(false);
     py.detach(|| {
         thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel();
-            let worker = Worker { cancel: &cancel, phases: sender };
-            let job = move || {
+            let worker = Worker { cancel: &cancel, phases: sender, pool };
+            let handle = scope.spawn(move || {
                 let worker = worker;
-                match pool {
-                    Some(pool) => pool.install(|| job(&worker)),
-                    None => job(&worker),
-                }
-            };
-            let handle = scope.spawn(job);
-            let mut stopped_by = None;
+                job(&worker)
+            });
+            let (mut stopped_by, mut heeded) = (None, Instant::now());
             loop {
-                let heard = match receiver.recv_timeout(WAKE) {
-                    Ok(phase) => progress.map_or(Ok(()), |progress| hand_on(progress, &phase)),
-                    Err(RecvTimeoutError::Timeout) => heed_signals(),
-                    Err(RecvTimeoutError::Disconnected) => break,
+                let heard = match (receiver.recv_timeout(WAKE), progress) {
+                    (Ok(phase), Some(progress)) => hand_on(progress, &phase),
+                    (Ok(_), None) if heeded.elapsed() < WAKE => continue,
+                    (Ok(_), None) | (Err(RecvTimeoutError::Timeout), _) => heed_signals(),
+                    (Err(RecvTimeoutError::Disconnected), _) => break,
                 };
+                heeded = Instant::now();
                 if let Err(error) = heard
                     && stopped_by.is_none()
                 {
@@ -71,8 +106,8 @@ pub(crate) fn run<T: Send>(
                     stopped_by = Some(error);
                 }
             }
-            let done = handle.join().map_err(|_| PyRuntimeError::new_err("the engine panicked; this is a bug"))?;
-            stopped_by.map_or(Ok(done), Err)
+            let value = handle.join().map_err(|_| PyRuntimeError::new_err("the engine panicked; this is a bug"))?;
+            Ok(Done { value, stopped_by })
         })
     })
 }
@@ -96,18 +131,20 @@ fn hand_on(progress: &Py<PyAny>, phase: &Phase) -> PyResult<()> {
     })
 }
 
-/// The pool of so many threads, made when it is first asked for.
-fn pool_of(py: Python<'_>, n_threads: usize) -> PyResult<Arc<ThreadPool>> {
-    static POOLS: OnceLock<Mutex<HashMap<usize, Arc<ThreadPool>>>> = OnceLock::new();
+/// The pool of so many threads, made when it is first asked for. Each process has its own: threads do not survive a fork.
+fn pool_of(py: Python<'_>, n_threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
+    static POOLS: OnceLock<Mutex<HashMap<(u32, usize), Arc<ThreadPool>>>> = OnceLock::new();
+    let n_threads = n_threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
     if n_threads == 0 {
         return Err(bad_parameter(py, "n_threads must be at least 1, got `0`"));
     }
     let mut pools = POOLS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(pool) = pools.get(&n_threads) {
+    let key = (process::id(), n_threads);
+    if let Some(pool) = pools.get(&key) {
         return Ok(pool.clone());
     }
     let made = ThreadPoolBuilder::new().num_threads(n_threads).build();
     let pool = Arc::new(made.map_err(|error| PyRuntimeError::new_err(error.to_string()))?);
-    pools.insert(n_threads, pool.clone());
+    pools.insert(key, pool.clone());
     Ok(pool)
 }

@@ -284,7 +284,7 @@ pub enum PlanError {
         value: f64,
     },
     /// The noise is beyond all use.
-    #[error("noise-std must be at most 1e100, got `{value}`")]
+    #[error("noise-std must be at most 1e100, got `{value:e}`")]
     Noise {
         /// Its value.
         value: f64,

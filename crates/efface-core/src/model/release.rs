@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::scale::coarse;
-use super::{Model, Outcome};
+use super::{Fit, Model, Outcome};
 use crate::accounting::{Guarantee, gaussian};
 use crate::noise::lattice::{Lattice, OffLattice};
 use crate::noise::{NoiseArithmetic, NoiseLaw, NoiseSource};
@@ -116,8 +116,12 @@ pub enum ReleaseOutcome {
 /// Under mechanism `objective` claims are this fraction of the budget, or a power of two times it.
 const SHARE_OF_BUDGET: f64 = 1.0 / 1024.0;
 
-/// A model without noise counts as exact within this distance, relative to its weights (or to 1, if they are smaller).
+/// A model without noise counts as exact within this distance, relative to its weights (or to 1, if they are smaller) …
 const EXACT_DISTANCE: f64 = 1e-8;
+
+/// … or within this one, where long rows and a small λ let no more be shown in double precision. Beyond, nobody should
+/// call it exact.
+const ROUNDED_DISTANCE: f64 = 1e-3;
 
 impl Model {
     /// Whether the current claim is so loose that a release should be settled first. Looks at the secret weights' claim
@@ -172,9 +176,17 @@ impl Model {
     /// Without noise: the distance from the exact weights and its limit, where the one exceeds the other.
     fn inexact(&self) -> Option<(UpperBound, LowerBound)> {
         let size: UpperBound = self.state.fits.iter().map(|fit| norm(&fit.weights).squared()).sum();
-        let limit = LowerBound::new(EXACT_DISTANCE * size.sqrt().get().max(1.0));
+        let relative = if self.is_at_rounding() { ROUNDED_DISTANCE } else { EXACT_DISTANCE };
+        let limit = LowerBound::new(relative * size.sqrt().get().max(1.0));
         let distance = self.claim().distance_bound;
         (self.plan.is_exact() && distance.get() > limit.get()).then_some((distance, limit))
+    }
+
+    /// Whether the gradient was measured and found no larger than the rounding error of measuring it: retraining could not
+    /// be shown to end nearer.
+    fn is_at_rounding(&self) -> bool {
+        let at_rounding = |fit: &Fit| norm(&fit.gradient).get() <= fit.gradient_error.get();
+        self.state.rung == Rung::Measured && self.state.fits.iter().all(at_rounding)
     }
 
     /// What all releases together have spent, and the most that the promise allows: μ under the Gaussian law, ε under

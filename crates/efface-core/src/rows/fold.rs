@@ -8,7 +8,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use zeroize::Zeroize;
 
-use super::{Features, Point, Problem, RowBlock, RowCount, RowStore, Sign, StoreError, WeightSum};
+use super::{Features, Point, Problem, RowBlock, RowCount, RowStore, Sign, StoreError};
 use crate::linalg::TrackedMatrix;
 use crate::linalg::kernel::{self, Value};
 use crate::linalg::tracked::SumSize;
@@ -151,6 +151,8 @@ pub(super) fn add_weighted_gram<S: RowStore + ?Sized>(
 struct GramRun {
     dim: usize,
     count: RowCount,
+    /// Whether some row does not count once.
+    weighted: bool,
     weight_size: f64,
     margins: Vec<f64>,
     roots: Vec<f64>,
@@ -168,6 +170,7 @@ impl GramRun {
         Self {
             dim,
             count: RowCount::default(),
+            weighted: false,
             weight_size: 0.0,
             margins: Vec::new(),
             roots: Vec::new(),
@@ -192,6 +195,7 @@ impl GramRun {
                 self.roots.extend(present.map(|(weight, present)| {
                     if *present {
                         self.count.count(*weight);
+                        self.weighted |= *weight != 1.0;
                     }
                     if *present { weight.sqrt() } else { 0.0 }
                 }));
@@ -245,6 +249,7 @@ impl GramRun {
 
     fn absorb(&mut self, other: &Self) {
         self.count.merge(&other.count);
+        self.weighted |= other.weighted;
         self.weight_size += other.weight_size;
     }
 
@@ -257,7 +262,7 @@ impl GramRun {
         let weights = UpperBound::new(self.weight_size) * UpperBound::new(1.000_001) + tiny;
         let weight_error = match weighting {
             // The root of a one is exact, and so is its square.
-            Weighting::One if self.count.weight_sum == WeightSum::of_rows(self.count.n_rows) => UpperBound::ZERO,
+            Weighting::One if !self.weighted => UpperBound::ZERO,
             Weighting::One => operations(4) * weights + tiny,
             Weighting::Curvature { loss, point } => {
                 let margin_error = margin_error(store, point.weights);

@@ -8,6 +8,7 @@ use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::removal::Change;
 use efface_core::residual::Rung;
 use efface_core::rows::RowStore;
+use efface_testkit::dense::norm;
 use efface_testkit::{DoubleDouble, ReferenceLoss, Shape};
 
 use crate::store::{Precision, TestStore};
@@ -145,6 +146,29 @@ fn squared_loss_without_a_step_is_not_published_as_exact() {
 }
 
 /// The same for training that stopped early: the claim knows the distance and the guarantee must not ignore it.
+/// Long rows and a small λ: the bound on the distance is far above 1e-8, because no more can be shown in double precision.
+/// What is published is as near as its certificate says, and where that is nothing to speak of, it is refused.
+#[test]
+fn squared_loss_of_long_rows_is_published_with_the_distance_that_rounding_leaves() {
+    let trained = |row_norm: f64| {
+        let mut draw = Draw::plain(9, ReferenceLoss::Squared, 60, 5, Shape::Isotropic);
+        draw.row_norm = row_norm;
+        World::train(draw, |config| config.l2_per_row = 1e-3)
+    };
+    let mut world = trained(1e3);
+    let gone = world.some_rows(3);
+    world.change(&gone, 0);
+    world.model.settle_before_release(&world.store).expect("readable");
+    let claim = published(&mut world.model, &mut fixed_noise()).claim;
+    let size = world.model.state().fits.iter().map(|fit| norm(&fit.weights).to_f64()).fold(1.0, f64::max);
+    assert!(claim.verified_distance.get() > 1e-8 * size, "{:e} of {size:e}", claim.verified_distance.get());
+    world.check_distance();
+
+    let mut hopeless = trained(1e7);
+    hopeless.model.settle_before_release(&hopeless.store).expect("readable");
+    assert!(matches!(hopeless.model.release(&mut fixed_noise()), ReleaseOutcome::NotExact { .. }));
+}
+
 #[test]
 fn squared_loss_trained_loosely_is_not_published_as_exact() {
     for mechanism in [Mechanism::Release, OBJECTIVE] {

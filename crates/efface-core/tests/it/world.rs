@@ -102,7 +102,7 @@ impl Draw {
                 (false, _) => 1.0,
                 (true, index) if index % 13 == 5 => 0.0,
                 // Sums above and below the number of rows: bounds go both ways.
-                (true, _) if self.seed % 2 == 0 => 10f64.powf(rng.random_range(-3.0..3.0)),
+                (true, _) if self.seed.is_multiple_of(2) => 10f64.powf(rng.random_range(-3.0..3.0)),
                 (true, _) => 10f64.powf(rng.random_range(-5.0..-1.0)),
             };
             if index < self.n_rows {

@@ -116,6 +116,11 @@ impl MemoryModel {
         Ok(ReleaseMade::Published { settle_passes })
     }
 
+    /// Releases so far.
+    pub fn n_releases(&self) -> usize {
+        self.model.state().account.n_releases
+    }
+
     /// The latest release.
     pub fn latest(&self) -> Option<&MemoryRelease> {
         self.latest.as_ref()
