@@ -22,7 +22,8 @@ def test_a_saved_model_goes_on_elsewhere(rows, tmp_path, estimator):
     path = tmp_path / "model.efface"
     with estimator(l2=0.01, noise_std=1e-8, epsilon=100.0).fit(X, y, ids=[f"p{i}" for i in range(200)]) as model:
         model.remove(ids="p0")
-        model.save(path)
+        report = model.save(path)
+        assert (report["n_rows"], report["model"]) == (199, str(path))
         assert model.status_["path"] == str(path)
         model.remove(ids="p1")
         assert model.status_["n_rows"] == 198
