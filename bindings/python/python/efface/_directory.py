@@ -68,7 +68,7 @@ def open(
     >>> X, y = load_iris(return_X_y=True)
     >>> path = tempfile.mkdtemp() + "/iris.efface"
     >>> with efface.RemovableLogisticRegression().fit(X, y) as model:
-    ...     path = model.save(path)
+    ...     report = model.save(path)
     >>> with efface.open(path) as model:
     ...     report = model.remove(ids=3)
     ...     print(model.classes_, model.status_["n_rows"])

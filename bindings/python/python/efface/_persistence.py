@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from efface import _efface, _secret
-from efface._foundation import Foundation
+from efface._foundation import Foundation, Report
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -22,7 +23,7 @@ class Persistent(Foundation):
         *,
         key: str | os.PathLike[str] | None = None,
         witness: str | os.PathLike[str] | None = None,
-    ) -> str:
+    ) -> Report:
         """Move the model to a model directory, which the command line ``efface`` works on, too.
 
         From then on the estimator lives there: a model has one life and one account of what it has published.
@@ -38,10 +39,18 @@ class Persistent(Foundation):
 
         Returns
         -------
-        path : str
-            The directory.
+        report : dict
+            What was written.
         """
-        return self._engine().save(path, key=key, witness=witness)
+        engine = self._engine()
+        report: Report = json.loads(
+            engine.save(
+                os.fspath(path),
+                key=None if key is None else os.fspath(key),
+                witness=None if witness is None else os.fspath(witness),
+            )
+        )
+        return report
 
     def close(self) -> None:
         """Let go of the secret state: a model in memory loses it, a model directory becomes free for others.
