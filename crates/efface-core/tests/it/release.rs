@@ -155,7 +155,7 @@ fn squared_loss_of_long_rows_is_published_with_the_distance_that_rounding_leaves
         draw.row_norm = row_norm;
         World::train(draw, |config| config.l2_per_row = 1e-3)
     };
-    let mut world = trained(1e3);
+    let mut world = trained(1e4);
     let gone = world.some_rows(3);
     world.change(&gone, 0);
     world.model.settle_before_release(&world.store).expect("readable");
