@@ -326,7 +326,11 @@ fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
             let (class, what) = match *outcome {
                 "retrain-required" => ("RetrainRequiredError", "the residual exceeds its budget; retrain"),
                 "budget-exhausted" => ("BudgetExhaustedError", "the promise allows no further release"),
-                "not-exact" => ("EffaceError", "the weights are further from the exact ones than rounding explains"),
+                "not-exact" => (
+                    "NotExactError",
+                    "without noise a removal has to be exact, and columns this long with an l2 this small leave too much \
+                     to rounding (divide columns by public constants, raise l2, or set noise_std): distance, limit",
+                ),
                 _ => ("EffaceError", "a weight is too large for the lattice that the noise lives on"),
             };
             named(py, class, &format!("{what}: {spent:e} of {budget:e}"))

@@ -10,6 +10,9 @@ use crate::errors::{bad_parameter, raised};
 use crate::rows::{Matrix, numbers, own};
 use crate::work;
 
+/// So few values are multiplied sooner than a signal could be noticed, or a thread started.
+const FEW_VALUES: usize = 1 << 20;
+
 /// Scores of rows under weights, one column per set of weights.
 #[pyfunction]
 #[pyo3(signature = (rows, weights, *, scale, intercept, n_threads = None))]
@@ -27,11 +30,13 @@ pub(crate) fn decision<'py>(
     let rows = Matrix::hold(rows, false)?;
     let (shape, n_features) = ([rows.n_rows(), weights.len()], rows.n_features());
     let scores = rows.with(py, |features| {
-        work::run(py, n_threads, None, |worker| {
-            worker.install(|| efface_engine::scores(features, n_features, &transform, &weights))
-        })
+        let scores = || efface_engine::scores(features, n_features, &transform, &weights);
+        if rows.n_rows() * n_features <= FEW_VALUES {
+            return work::run_here(py, n_threads, scores);
+        }
+        work::run(py, n_threads, None, |worker| worker.install(scores))?.unless_stopped()
     })??;
-    PyArray1::from_vec(py, scores.unless_stopped()?.map_err(|error| raised(py, &error))?).reshape(shape)
+    PyArray1::from_vec(py, scores.map_err(|error| raised(py, &error))?).reshape(shape)
 }
 
 /// The largest Euclidean norm of a row, rounded up.

@@ -112,6 +112,16 @@ pub(crate) fn run<T: Send>(
     })
 }
 
+/// Runs a job that takes a few milliseconds on the calling thread, without the interpreter's lock.
+pub(crate) fn run_here<T: Send>(
+    py: Python<'_>,
+    n_threads: Option<usize>,
+    job: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    let pool = pool_of(py, n_threads)?;
+    Ok(py.detach(|| pool.install(job)))
+}
+
 /// Lets handlers of signals run: after Ctrl-C this is an error.
 fn heed_signals() -> PyResult<()> {
     Python::attach(|py| {

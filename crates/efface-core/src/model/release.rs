@@ -116,7 +116,7 @@ pub enum ReleaseOutcome {
 /// Under mechanism `objective` claims are this fraction of the budget, or a power of two times it.
 const SHARE_OF_BUDGET: f64 = 1.0 / 1024.0;
 
-/// A model without noise counts as exact within this distance, relative to its weights (or to 1, if they are smaller) …
+/// A model without noise counts as exact within this distance, relative to its weights (or to 1/R, if they are smaller) …
 const EXACT_DISTANCE: f64 = 1e-8;
 
 /// … or within this one, where long rows and a small λ let no more be shown in double precision. Beyond, nobody should
@@ -177,7 +177,8 @@ impl Model {
     fn inexact(&self) -> Option<(UpperBound, LowerBound)> {
         let size: UpperBound = self.state.fits.iter().map(|fit| norm(&fit.weights).squared()).sum();
         let relative = if self.is_at_rounding() { ROUNDED_DISTANCE } else { EXACT_DISTANCE };
-        let limit = LowerBound::new(relative * size.sqrt().get().max(1.0));
+        // A margin of a row of norm R is then off by that fraction of its size, or of 1.
+        let limit = LowerBound::new(relative * size.sqrt().get().max(1.0 / self.state.row_norm.get().max(1.0)));
         let distance = self.claim().distance_bound;
         (self.plan.is_exact() && distance.get() > limit.get()).then_some((distance, limit))
     }

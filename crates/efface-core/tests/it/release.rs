@@ -155,12 +155,12 @@ fn squared_loss_of_long_rows_is_published_with_the_distance_that_rounding_leaves
         draw.row_norm = row_norm;
         World::train(draw, |config| config.l2_per_row = 1e-3)
     };
-    let mut world = trained(1e4);
+    let mut world = trained(1e3);
     let gone = world.some_rows(3);
     world.change(&gone, 0);
     world.model.settle_before_release(&world.store).expect("readable");
     let claim = published(&mut world.model, &mut fixed_noise()).claim;
-    let size = world.model.state().fits.iter().map(|fit| norm(&fit.weights).to_f64()).fold(1.0, f64::max);
+    let size = norm(&world.model.state().fits[0].weights).to_f64();
     assert!(claim.verified_distance.get() > 1e-8 * size, "{:e} of {size:e}", claim.verified_distance.get());
     world.check_distance();
 
