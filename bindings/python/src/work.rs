@@ -141,9 +141,12 @@ fn hand_on(progress: &Py<PyAny>, phase: &Phase) -> PyResult<()> {
     })
 }
 
+/// By process and number of threads.
+type Pools = HashMap<(u32, usize), Arc<ThreadPool>>;
+
 /// The pool of so many threads, made when it is first asked for. Each process has its own: threads do not survive a fork.
 fn pool_of(py: Python<'_>, n_threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
-    static POOLS: OnceLock<Mutex<HashMap<(u32, usize), Arc<ThreadPool>>>> = OnceLock::new();
+    static POOLS: OnceLock<Mutex<Pools>> = OnceLock::new();
     let n_threads = n_threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
     if n_threads == 0 {
         return Err(bad_parameter(py, "n_threads must be at least 1, got `0`"));
