@@ -213,10 +213,9 @@ impl State {
     pub(crate) fn keep(&mut self, lent: &LentRows<'_>, options: KeepOptions) -> Result<KeepReport, EngineError> {
         match self {
             Self::Memory(model) => {
-                let out = options.out.clone();
-                model.keep(lent, options)?;
+                let directory = model.keep(lent, options)?;
                 let inherited = model.latest().map(Published::from);
-                let open = OpenDirectory::adopted(ModelDirectory::open(out)?, inherited, model.is_stale());
+                let open = OpenDirectory::adopted(directory, inherited, model.is_stale());
                 let report = KeepReport::of(open.shared());
                 *self = Self::Directory(Box::new(open));
                 Ok(report)

@@ -4,6 +4,7 @@
 //! released before is carried over: the directory continues the account and lets no removed row come back.
 
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use efface_core::model::Model;
@@ -15,8 +16,9 @@ use crate::database::RowKeys;
 use crate::error::EngineError;
 use crate::import::row_keys;
 use crate::memory;
-use crate::model_directory::{ModelDirectory, check_is_bounded, in_words};
+use crate::model_directory::{ModelDirectory, OpenOptions, check_is_bounded, in_words};
 use crate::new_directory::{Beginning, NewDirectory};
+use crate::past::AdoptedPast;
 use crate::row_sink::RowSink;
 use crate::settings::Settings;
 
@@ -46,8 +48,8 @@ pub struct AdoptRequest<'a> {
     pub max_row_weight: Option<f64>,
     /// Ids and subjects that were removed and must not come back.
     pub suppressed: Vec<IdDigest>,
-    /// Rows removed on request so far.
-    pub n_removed: usize,
+    /// What happened to it so far.
+    pub past: AdoptedPast,
     /// When releases are made.
     pub policy: ReleasePolicy,
     /// The key that signs certificates; `None`: one of the directory's own.
@@ -94,17 +96,26 @@ impl ModelDirectory {
     ///
     /// One pass over the rows measures what the model leaves on them. Rows that it was not trained on, or more than it
     /// claims, are an error.
-    pub fn adopt(request: AdoptRequest<'_>) -> Result<(), EngineError> {
+    /// It is open, and was never without a lock: nobody else can have begun another life with it.
+    pub fn adopt(request: AdoptRequest<'_>) -> Result<Self, EngineError> {
         let new = NewDirectory {
             out: request.out.clone(),
             key: request.key.clone(),
             witness: request.witness.clone(),
             policy: request.policy,
         };
-        new.make(|aside, known| match (known, &request.witness) {
+        let options = OpenOptions { memory_bytes: request.memory_bytes, ..OpenOptions::default() };
+        let ((), lock) = new.make(|aside, known| match (known, &request.witness) {
             (Some(_), Some(witness)) => Err(EngineError::Exists { path: witness.clone() }),
             _ => Ok((request.fill(aside)?, ())),
-        })
+        })?;
+        let opened = Self::open_locked(&new.out, lock, &options);
+        if opened.is_err() {
+            // Best effort: the model in memory lives on, and must be the only one.
+            let _ = fs::remove_dir_all(&new.out);
+            let _ = new.witness.as_ref().map(fs::remove_file);
+        }
+        opened
     }
 }
 
@@ -141,7 +152,7 @@ impl AdoptRequest<'_> {
         sink.skip(n_left.ok_or_else(beyond)?)?;
         let (rows, database) = sink.finish(&self.suppressed)?;
         check_rows_are_those_of(&model, &settings, &rows)?;
-        Ok(Beginning { settings, rows, database, model, n_removed: self.n_removed, n_suppressed: 0 })
+        Ok(Beginning { settings, rows, database, model, past: self.past })
     }
 }
 

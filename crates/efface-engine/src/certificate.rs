@@ -16,6 +16,7 @@ use efface_ledger::verify::exposure;
 use crate::database::{ReleaseEntry, ledger::LoggedEntry};
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
+use crate::past::ChangeTally;
 use crate::settings::Settings;
 
 /// Program and version, as certificates name it.
@@ -173,17 +174,13 @@ impl ModelDirectory {
     fn since_previous(&self) -> Result<(Vec<CoveredRequest>, SincePrevious), EngineError> {
         let previous = self.previous_release()?;
         let known = previous.as_ref().and_then(|previous| previous.sequence).unwrap_or(0);
+        let changes = self.database.changes_after(&self.head.ledger.log, known)?;
+        let ChangeTally { n_removed, n_corrected, n_added } =
+            ChangeTally::of(changes.iter().map(|change| &change.entry.event));
         let mut requests = Vec::new();
-        let (mut n_removed, mut n_corrected, mut n_added) = (0, 0, 0);
-        for LoggedEntry { position, entry } in self.database.changes_after(&self.head.ledger.log, known)? {
-            match entry.event {
-                Event::Removal(change) => {
-                    n_removed += change.n_rows;
-                    requests.push(self.covered_request(position, entry.time, change)?);
-                }
-                Event::Correction(change) => n_corrected += change.n_rows,
-                Event::Addition(change) => n_added += change.n_rows,
-                _ => {}
+        for LoggedEntry { position, entry } in changes {
+            if let Event::Removal(change) = entry.event {
+                requests.push(self.covered_request(position, entry.time, change)?);
             }
         }
         let n_people = self.head.ledger.n_people;
@@ -202,7 +199,7 @@ impl ModelDirectory {
         change: Change,
     ) -> Result<CoveredRequest, EngineError> {
         let named = self.database.request_of_change(change.change)?;
-        let salt = named.is_some().then(|| self.request_salt(change.change));
+        let salt = named.is_some().then(|| self.settings.request_salt(change.change));
         let id = named.unwrap_or_else(|| format!("change-{}", change.change));
         Ok(CoveredRequest { id, time, change: change.change, n_rows: change.n_rows, rows: change.rows, salt, position })
     }

@@ -56,10 +56,7 @@ impl ModelDirectory {
         if let Some(request_id) = request_id
             && let Some(past) = self.database.past_request(request_id)?
         {
-            if past.fingerprint != fingerprint {
-                return Err(EngineError::RequestReused { request_id: request_id.into() });
-            }
-            return Ok(ChangeReport { repeated: true, ..past.report });
+            return past.repeated(request_id, &fingerprint);
         }
         let (selection, n_missing) = match missing {
             Missing::Refuse => (selection.clone(), 0),

@@ -19,6 +19,8 @@ use crate::database::ledger::StoredHashes;
 use crate::database::{Database, Head, LedgerHead, RowKeys, Tables, ledger, now, put, timestamp};
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
+use crate::past::AdoptedPast;
+use crate::settings::Settings;
 use crate::signing::{self, Passphrase};
 
 /// A certificate that is signed and has its place in the log, which it takes with its entry.
@@ -30,13 +32,15 @@ pub(crate) struct Certified {
     pub(crate) entry: Entry,
 }
 
-/// Begins the log of a directory that has none, signed by the key that is named or by one of its own.
+/// Begins the log of a directory that has none, signed by the key that is named or by one of its own. `past` is what is
+/// known from before.
 pub(crate) fn prepare(
     path: &Path,
     database: &mut Database,
     head: &mut Head,
     named: Option<&Path>,
     passphrase: Option<&Passphrase>,
+    past: &AdoptedPast,
 ) -> Result<(), EngineError> {
     signing::make_own_key_private(path)?;
     if !head.ledger.log.is_empty() {
@@ -50,12 +54,18 @@ pub(crate) fn prepare(
     let mut changed = head.clone();
     (changed.ledger.key_id, changed.ledger.log) = (public.id(), random_name()?);
     let n_rows = database.ask(|c| c.query_row("SELECT count(*) FROM rows", [], |row| row.get(0)))?;
-    let event = Event::Start { model: head.model.clone(), key_id: public.id(), n_rows, changes: head.sequence };
+    let event = Event::Start {
+        model: head.model.clone(),
+        key_id: public.id(),
+        n_rows,
+        changes: head.sequence - past.changes.len() as u64,
+    };
     let entry = Entry::new(timestamp(now()), event);
     database.commit(|tables| {
         named.as_ref().map_or(Ok(()), |key: &PathBuf| put(tables, "key", key))?;
         ledger::append(tables, &mut changed.ledger, &entry)?;
-        if changed.account.n_releases > 0 {
+        past.write(tables, &mut changed)?;
+        if changed.account.n_releases > 0 && past.latest_release.is_none() {
             // Who left since the latest release was not kept: somebody may have, and be alone.
             ledger::touch(tables, &mut changed.ledger, std::iter::once(IdDigest([0; IdDigest::BYTES])))?;
         }
@@ -135,26 +145,6 @@ impl ModelDirectory {
     /// Name of the log in its checkpoints.
     pub(crate) fn origin(&self) -> String {
         self.head.ledger.origin(&self.head.model)
-    }
-
-    /// What the log says of a change: counts and commitments.
-    pub(crate) fn logged_change(
-        &self,
-        change: u64,
-        n_rows: usize,
-        removed: &[RowKeys],
-        request_id: Option<&str>,
-    ) -> Change {
-        let key = &self.settings.id_key;
-        let leaves = (0..).zip(removed).map(|(index, keys)| key.row_commitment(change, index, keys.id));
-        let rows = (!removed.is_empty()).then(|| hex::encode(&commitment_root(leaves)));
-        let request = request_id.map(|id| entry::request_commitment(&self.request_salt(change), id));
-        Change { change, n_rows, rows, request }
-    }
-
-    /// The salt of the commitment to a request's id.
-    pub(crate) fn request_salt(&self, change: u64) -> String {
-        hex::encode(&self.settings.id_key.request_salt(change))
     }
 
     /// Signs a certificate and gives it the next place in the log. It counts once its entry is in the log. `shown` are
@@ -246,6 +236,28 @@ impl ModelDirectory {
         let root = self.database.ask_hashes(&self.head.ledger.log, |stored| merkle::root(stored, size))?;
         let checkpoint = Checkpoint { origin: self.origin(), size, root };
         checkpoint.sign(key).map_err(|error| EngineError::NotSigned { reason: error.to_string() })
+    }
+}
+
+impl Settings {
+    /// What the log says of a change: counts and commitments.
+    pub(crate) fn logged_change(
+        &self,
+        change: u64,
+        n_rows: usize,
+        removed: &[RowKeys],
+        request_id: Option<&str>,
+    ) -> Change {
+        let key = &self.id_key;
+        let leaves = (0..).zip(removed).map(|(index, keys)| key.row_commitment(change, index, keys.id));
+        let rows = (!removed.is_empty()).then(|| hex::encode(&commitment_root(leaves)));
+        let request = request_id.map(|id| entry::request_commitment(&self.request_salt(change), id));
+        Change { change, n_rows, rows, request }
+    }
+
+    /// The salt of the commitment to a request's id.
+    pub(crate) fn request_salt(&self, change: u64) -> String {
+        hex::encode(&self.id_key.request_salt(change))
     }
 }
 

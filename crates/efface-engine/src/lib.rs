@@ -37,6 +37,7 @@ mod memory;
 mod mending;
 mod model_directory;
 mod new_directory;
+mod past;
 mod planning;
 mod policy;
 mod published;
@@ -60,7 +61,7 @@ mod witness;
 pub use adoption::{AdoptRequest, AdoptedRows, FoundBy};
 pub use audit_material::AuditMaterial;
 pub use change_report::{ChangeReport, OutcomeTag};
-pub use database::Mending;
+pub use database::{Mending, PastRequest};
 pub use efface_ledger::certificate::ReleasePolicy;
 pub use error::EngineError;
 pub use in_memory::{
@@ -70,6 +71,7 @@ pub use in_memory::{
 pub use lock::Holder;
 pub use looking::DirectoryRelease;
 pub use model_directory::{ModelDirectory, OpenOptions};
+pub use past::{AdoptedPast, AdoptedRelease, AnsweredRequest};
 pub use planning::{NeededNoise, PlanReport, PlanRequest, PlanRow, plan_from_rows, plan_from_sizes};
 pub use policy::HeldBack;
 pub use published::{Evaluation, Prediction, PublishedModel, latest_certificate};

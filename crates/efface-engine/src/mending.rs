@@ -174,7 +174,7 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
     let (removed_keys, asked_for) = (database.keys_at(&leaving)?, database.keys_at(&again)?);
     let mut this = Parts { path, settings, rows, database, head, witness, lock }.with_model(model);
     // Rows that were lost were nobody's request. Those that leave again are a change of their own, and new in the log.
-    let change = this.logged_change(this.head.sequence, again.len(), &asked_for, None);
+    let change = this.settings.logged_change(this.head.sequence, again.len(), &asked_for, None);
     let earlier = this.head.ledger.log.clone();
     let log = NewLog::new(&this.head.model, this.head.sequence - u64::from(!again.is_empty()))?;
     this.transaction(|this| {

@@ -17,6 +17,7 @@ use crate::ledger;
 use crate::lock::WriterLock;
 use crate::memory;
 use crate::mending::{self, Found};
+use crate::past::AdoptedPast;
 use crate::releases;
 use crate::revocation;
 use crate::settings::Settings;
@@ -114,7 +115,12 @@ impl ModelDirectory {
 
     fn open_at(path: &Path, options: &OpenOptions) -> Result<Self, EngineError> {
         check_is_model(path)?;
-        let mut lock = WriterLock::acquire_within(path, options.wait)?;
+        let lock = WriterLock::acquire_within(path, options.wait)?;
+        Self::open_locked(path, lock, options)
+    }
+
+    /// The same for a directory whose lock is held.
+    pub(crate) fn open_locked(path: &Path, mut lock: WriterLock, options: &OpenOptions) -> Result<Self, EngineError> {
         if upgrade::is_version_1(path) {
             lock = upgrade::run(path, lock)?;
         }
@@ -125,7 +131,8 @@ impl ModelDirectory {
         let mut database = Database::open(path)?;
         let n_mended = database.mended()?.len();
         let (settings, mut head) = (database.settings()?, database.head()?);
-        ledger::prepare(path, &mut database, &mut head, options.key.as_deref(), options.passphrase.as_ref())?;
+        let (key, passphrase) = (options.key.as_deref(), options.passphrase.as_ref());
+        ledger::prepare(path, &mut database, &mut head, key, passphrase, &AdoptedPast::default())?;
         let witness = open_witness(path, &mut database, &settings, &head, options.witness.as_deref())?;
         let intents = database.intents()?;
         check_intents(path, &head, &intents)?;

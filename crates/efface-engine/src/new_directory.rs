@@ -14,6 +14,7 @@ use crate::files::{self, RELEASES, STATES};
 use crate::ledger;
 use crate::lock::WriterLock;
 use crate::model_directory::{ModelDirectory, Parts};
+use crate::past::AdoptedPast;
 use crate::settings::Settings;
 use crate::signing;
 use crate::witness::{self, Memory, Witness};
@@ -36,18 +37,17 @@ pub(crate) struct Beginning {
     pub(crate) rows: StoredRows,
     pub(crate) database: Database,
     pub(crate) model: Model,
-    /// Rows removed on request before.
-    pub(crate) n_removed: usize,
-    /// Rows left out, because they had been removed before.
-    pub(crate) n_suppressed: usize,
+    /// What happened before.
+    pub(crate) past: AdoptedPast,
 }
 
 impl NewDirectory {
-    /// Makes the directory of what `fill` puts into a folder aside, which also gets what a witness that exists knows.
+    /// Makes the directory of what `fill` puts into a folder aside, which also gets what a witness that exists knows. The
+    /// lock of the directory is still held.
     pub(crate) fn make<T>(
         &self,
         fill: impl FnOnce(&Path, Option<Memory>) -> Result<(Beginning, T), EngineError>,
-    ) -> Result<T, EngineError> {
+    ) -> Result<(T, WriterLock), EngineError> {
         if self.out.exists() {
             return Err(EngineError::Exists { path: self.out.clone() });
         }
@@ -59,8 +59,8 @@ impl NewDirectory {
         files::remove_abandoned(&self.out);
         let aside = files::aside(&self.out);
         let made = self.begin(&aside, |aside| fill(aside, known)).and_then(|(directory, made)| {
-            publish(directory, witness.as_deref(), &self.out)?;
-            Ok(made)
+            let lock = publish(directory, witness.as_deref(), &self.out)?;
+            Ok((made, lock))
         });
         if made.is_err() {
             // Best effort: the directory is not a model yet.
@@ -79,20 +79,20 @@ impl NewDirectory {
         for folder in [RELEASES, STATES] {
             files::make_private_directory(&aside.join(folder))?;
         }
-        let (Beginning { settings, rows, database, model, n_removed, n_suppressed }, made) = fill(aside)?;
+        let (Beginning { settings, rows, database, model, past }, made) = fill(aside)?;
         let mut name = [0; 16];
         NoiseSource::from_system()?.fill(&mut name);
         let name = hex::encode(&name);
         let head = Head {
-            sequence: 0,
+            sequence: past.n_changes(),
             chain: Chain::start(&name),
             model: name,
             generation: 0,
             state: String::new(),
             n_positions: rows.len(),
             class_counts: rows.count_classes(settings.n_classes())?,
-            n_removed,
-            n_suppressed,
+            n_removed: past.n_removed,
+            n_suppressed: past.n_suppressed,
             account: model.state().account,
             ledger: LedgerHead::default(),
         };
@@ -100,7 +100,7 @@ impl NewDirectory {
         let mut directory = parts.with_model(model);
         directory.start()?;
         let ModelDirectory { path, database, head, .. } = &mut directory;
-        ledger::prepare(path, database, head, self.key.as_deref(), None)?;
+        ledger::prepare(path, database, head, self.key.as_deref(), None, &past)?;
         if self.policy != ReleasePolicy::default() {
             directory.set_policy(self.policy)?;
         }
@@ -122,7 +122,7 @@ impl ModelDirectory {
 
 /// Gives a directory its name, once nothing in it is open but the lock: as long as that is held, nobody takes the
 /// directory for abandoned.
-fn publish(mut directory: ModelDirectory, witness: Option<&Path>, out: &Path) -> Result<(), EngineError> {
+fn publish(mut directory: ModelDirectory, witness: Option<&Path>, out: &Path) -> Result<WriterLock, EngineError> {
     if let Some(path) = witness {
         directory.database.set_witness(path)?;
         directory.database.truncate_log()?;
@@ -132,6 +132,5 @@ fn publish(mut directory: ModelDirectory, witness: Option<&Path>, out: &Path) ->
     drop((database, rows));
     fs::rename(&path, out).map_err(EngineError::io(out))?;
     files::sync_parent(out)?;
-    drop(lock);
-    Ok(())
+    Ok(lock)
 }

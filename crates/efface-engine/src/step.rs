@@ -44,7 +44,8 @@ pub(crate) enum StepKind {
 }
 
 impl StepKind {
-    fn event(self, change: LoggedChange) -> Event {
+    /// What the log says of it.
+    pub(crate) fn event(self, change: LoggedChange) -> Event {
         match self {
             Self::Removal => Event::Removal(change),
             Self::Addition => Event::Addition(change),
@@ -109,8 +110,8 @@ impl ModelDirectory {
         if kind == StepKind::Removal {
             head.n_removed += intent.removed.len();
         }
-        let change =
-            self.logged_change(head.sequence, counts.changed, &removed_keys, request.as_ref().map(|(id, _)| *id));
+        let request_id = request.as_ref().map(|(id, _)| *id);
+        let change = self.settings.logged_change(head.sequence, counts.changed, &removed_keys, request_id);
         let entry = Entry::new(timestamp(now()), kind.event(change));
         let request = request.map(|(id, fingerprint)| (id, PastRequest { fingerprint, report: report.clone() }));
         let Self { settings, model, database, .. } = self;

@@ -15,6 +15,7 @@ use crate::import::{Import, Imported};
 use crate::memory;
 use crate::model_directory::{ModelDirectory, check_is_bounded};
 use crate::new_directory::{Beginning, NewDirectory};
+use crate::past::AdoptedPast;
 use crate::settings::Settings;
 use crate::witness::Memory;
 
@@ -97,7 +98,7 @@ impl ModelDirectory {
             policy: request.policy,
         };
         let has_ids = request.columns.id.is_some();
-        let report = new.make(|aside, known| {
+        let (report, _lock) = new.make(|aside, known| {
             if known.is_some() && !has_ids {
                 return Err(EngineError::WitnessWithoutIds);
             }
@@ -154,5 +155,6 @@ fn make(
         certified: model.state().certified,
         model: PathBuf::new(),
     };
-    Ok((Beginning { settings, rows, database, model, n_removed: 0, n_suppressed }, report))
+    let past = AdoptedPast { n_suppressed, ..AdoptedPast::default() };
+    Ok((Beginning { settings, rows, database, model, past }, report))
 }

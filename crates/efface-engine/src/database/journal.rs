@@ -21,10 +21,12 @@ pub(crate) struct Intent {
 }
 
 /// A request that was answered: asked again, it gets the same answer. What was asked is kept as a hash only.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct PastRequest {
-    pub(crate) fingerprint: String,
-    pub(crate) report: ChangeReport,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PastRequest {
+    /// A keyed hash of what was asked for.
+    pub fingerprint: String,
+    /// The answer.
+    pub report: ChangeReport,
 }
 
 impl Intent {
@@ -42,6 +44,14 @@ impl Intent {
 }
 
 impl PastRequest {
+    /// The same answer again, if the same is asked for.
+    pub(crate) fn repeated(self, request_id: &str, fingerprint: &str) -> Result<ChangeReport, EngineError> {
+        if self.fingerprint != fingerprint {
+            return Err(EngineError::RequestReused { request_id: request_id.into() });
+        }
+        Ok(ChangeReport { repeated: true, ..self.report })
+    }
+
     /// `change`: which change of the model it was, where that is known.
     pub(crate) fn insert(&self, tables: &Connection, request_id: &str, change: Option<u64>) -> rusqlite::Result<()> {
         let answer = serde_json::to_string(&self.report)

@@ -23,7 +23,8 @@ mod releases;
 pub use head::Mending;
 pub(crate) use head::{Chain, Head, put};
 pub(crate) use index::{NewRow, RowKeys};
-pub(crate) use journal::{Intent, PastRequest};
+pub(crate) use journal::Intent;
+pub use journal::PastRequest;
 pub(crate) use ledger::LedgerHead;
 pub(crate) use releases::{ReleaseEntry, now, timestamp};
 

@@ -21,12 +21,13 @@ use zeroize::Zeroizing;
 use super::index::RowIndex;
 use super::rows::{LentRows, RowTable};
 use super::{MemoryModel, MemoryRelease, SinceRelease};
-use crate::database::{Chain, PastRequest};
+use crate::database::Chain;
 use crate::error::EngineError;
+use crate::past::AnsweredRequest;
 use crate::settings::Settings;
 use crate::state_file::{self, Stamp, StateFile};
 
-const MAGIC: &[u8; 8] = b"EFFMEM-1";
+const MAGIC: &[u8; 8] = b"EFFMEM-2";
 const DIGEST_BYTES: usize = 32;
 
 #[derive(Serialize, Deserialize)]
@@ -37,7 +38,7 @@ struct Header {
     sequence: u64,
     n_removed: usize,
     n_suppressed: usize,
-    requests: Vec<(String, PastRequest)>,
+    requests: Vec<AnsweredRequest>,
     since: SinceRelease,
     latest: Option<MemoryRelease>,
 }
@@ -57,7 +58,7 @@ impl MemoryModel {
             sequence: self.sequence,
             n_removed: self.n_removed,
             n_suppressed: self.n_suppressed,
-            requests: self.requests.iter().map(|(id, past)| (id.clone(), past.clone())).collect(),
+            requests: self.requests.values().cloned().collect(),
             since: self.since.clone(),
             latest: self.latest.clone(),
         };
@@ -143,7 +144,7 @@ impl MemoryModel {
             sequence: header.sequence,
             n_removed: header.n_removed,
             n_suppressed: header.n_suppressed,
-            requests: header.requests.into_iter().collect(),
+            requests: header.requests.into_iter().map(|request| (request.id.clone(), request)).collect(),
             since: header.since,
             latest: header.latest,
             settings,

@@ -7,7 +7,7 @@ use efface_core::removal::Change;
 use efface_core::residual::Rung;
 use efface_core::rows::{Features, RowStore, WeightSum};
 use efface_data::{AppendError, FeatureValues, IdKind, LookupError, RowId};
-use efface_ledger::certificate::CoveredRequest;
+use efface_ledger::entry::Entry;
 
 use super::checks::check_weights;
 use super::index::numbered;
@@ -18,9 +18,10 @@ use super::{MemoryModel, RowsError};
 use crate::change_report::ChangeReport;
 use crate::database::{PastRequest, RowKeys, now, timestamp};
 use crate::error::EngineError;
+use crate::past::AnsweredRequest;
 use crate::requests::numbered_change;
 use crate::selection::Selection;
-use crate::step::Counts;
+use crate::step::{Counts, StepKind};
 
 /// Rows that come later. Features are copied.
 #[derive(Clone, Copy)]
@@ -54,10 +55,7 @@ impl MemoryModel {
         if let Some(request_id) = request_id
             && let Some(past) = self.requests.get(request_id)
         {
-            if past.fingerprint != fingerprint {
-                return Err(EngineError::RequestReused { request_id: request_id.into() });
-            }
-            return Ok(ChangeReport { repeated: true, ..past.report.clone() });
+            return past.answer.clone().repeated(request_id, &fingerprint);
         }
         let present = &self.rows.present;
         let (sifted, n_missing) =
@@ -81,23 +79,14 @@ impl MemoryModel {
         }
         let counts = Counts { changed: positions.len(), missing: n_missing };
         let mut report = ChangeReport::of(&self.model, counts, stepping.elapsed().as_secs_f64());
-        self.note_change(&positions);
+        self.note_change(StepKind::Removal, positions.len(), &positions, request_id);
         self.index.remove(&positions);
         self.rows.forget(&positions);
         self.n_removed += positions.len();
-        self.since.n_removed += positions.len();
-        self.since.requests.push(CoveredRequest {
-            id: request_id.map_or_else(|| format!("change-{}", self.sequence), String::from),
-            time: timestamp(now()),
-            change: self.sequence,
-            n_rows: positions.len(),
-            rows: None,
-            salt: None,
-            position: 0,
-        });
         report.seconds = start.elapsed().as_secs_f64();
         if let Some(id) = request_id {
-            self.requests.insert(id.into(), PastRequest { fingerprint, report: report.clone() });
+            let answer = PastRequest { fingerprint, report: report.clone() };
+            self.requests.insert(id.into(), AnsweredRequest { id: id.into(), change: self.sequence, answer });
         }
         Ok(report)
     }
@@ -161,12 +150,10 @@ impl MemoryModel {
                 self.rows.truncate(first);
                 return Err(error);
             }
-            self.sequence += 1;
-            self.since.is_stale = true;
+            self.note_change(StepKind::Addition, positions.len(), &[], None);
         }
         self.index.append(positions.start, &keys);
         self.n_suppressed += n_suppressed;
-        self.since.n_added += positions.len();
         let counts = Counts { changed: positions.len(), missing: 0 };
         let report = ChangeReport::of(&self.model, counts, stepping.elapsed().as_secs_f64());
         Ok(ChangeReport { n_suppressed, seconds: start.elapsed().as_secs_f64(), ..report })
@@ -225,19 +212,21 @@ impl MemoryModel {
         let counts = Counts { changed: positions.len(), missing: 0 };
         let report = ChangeReport::of(&self.model, counts, stepping.elapsed().as_secs_f64());
         self.rows.erase(&before);
-        self.note_change(&positions);
+        self.note_change(StepKind::Correction, positions.len(), &positions, None);
         for (position, subject) in positions.iter().zip(subjects.iter().flatten()) {
             self.index.hand_over(*position, *subject);
         }
-        self.since.n_corrected += positions.len();
         Ok(ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report })
     }
 
-    /// Counts a change by which these rows left or were replaced. They must still be in the index.
-    fn note_change(&mut self, positions: &[usize]) {
+    /// Notes a change of `n_rows` rows as a log has it. Those that left or were replaced must still be in the index.
+    fn note_change(&mut self, kind: StepKind, n_rows: usize, left: &[usize], request_id: Option<&str>) {
         self.sequence += 1;
-        self.since.is_stale |= !positions.is_empty();
-        self.since.people.extend(positions.iter().map(|position| self.index.keys_at(*position).person()));
+        self.since.is_stale |= n_rows > 0;
+        let left: Vec<RowKeys> = left.iter().map(|position| self.index.keys_at(*position)).collect();
+        let change = self.settings.logged_change(self.sequence, n_rows, &left, request_id);
+        self.since.changes.push(Entry::new(timestamp(now()), kind.event(change)));
+        self.since.people.extend(left.iter().map(RowKeys::person));
     }
 
     /// Refuses a removal that would leave no row, or none of a class, counting the rows that come in the same step.

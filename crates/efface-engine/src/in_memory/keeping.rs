@@ -12,6 +12,7 @@ use super::view::Batch;
 use crate::adoption::{AdoptRequest, AdoptedRows, FoundBy};
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
+use crate::past::AdoptedPast;
 
 /// Bytes of features that are written at a time.
 const CHUNK_BYTES: usize = 8 << 20;
@@ -29,8 +30,9 @@ pub struct KeepOptions {
 
 impl MemoryModel {
     /// Makes a model directory that goes on where this model stands: the account of its releases and what was removed
-    /// are carried over. This model is of no more use then: two of them would spend one promise twice.
-    pub fn keep(&self, lent: &LentRows<'_>, options: KeepOptions) -> Result<(), EngineError> {
+    /// are carried over. The directory is
+    /// open and locked. This model is of no more use then: two of them would spend one promise twice.
+    pub fn keep(&self, lent: &LentRows<'_>, options: KeepOptions) -> Result<ModelDirectory, EngineError> {
         let settings = &self.settings;
         let max_rows = (CHUNK_BYTES / (8 * self.rows.dim().max(1))).clamp(256, 65_536);
         let columns = Columns {
@@ -52,13 +54,24 @@ impl MemoryModel {
             id_key: settings.id_key.clone(),
             max_row_weight: settings.max_row_weight,
             suppressed: self.index.removed().collect(),
-            n_removed: self.n_removed,
+            past: self.past(),
             policy: ReleasePolicy::default(),
             key: options.key,
             witness: options.witness,
             memory_bytes: None,
             out: options.out,
         })
+    }
+
+    fn past(&self) -> AdoptedPast {
+        AdoptedPast {
+            n_removed: self.n_removed,
+            n_suppressed: self.n_suppressed,
+            latest_release: self.since.previous,
+            changes: self.since.changes.clone(),
+            people: self.since.people.iter().copied().collect(),
+            answers: self.requests.values().cloned().collect(),
+        }
     }
 
     /// The rows present in the order of their positions, at most `max_rows` at a time. Ids are keyed hashes: nobody has

@@ -33,12 +33,12 @@ use std::fmt;
 
 use efface_core::model::Model;
 use efface_data::IdDigest;
-use efface_ledger::certificate::CoveredRequest;
+use efface_ledger::entry::Entry;
 use serde::{Deserialize, Serialize};
 
 use self::index::RowIndex;
 use self::rows::RowTable;
-use crate::database::PastRequest;
+use crate::past::{AdoptedRelease, AnsweredRequest};
 use crate::settings::Settings;
 
 /// A trained model in memory, with everything that removing its rows takes. Secret, but for its latest release.
@@ -56,7 +56,7 @@ pub struct MemoryModel {
     n_removed: usize,
     n_suppressed: usize,
     /// Answers to requests that had an id.
-    requests: HashMap<String, PastRequest>,
+    requests: HashMap<String, AnsweredRequest>,
     since: SinceRelease,
     latest: Option<MemoryRelease>,
 }
@@ -66,12 +66,12 @@ pub struct MemoryModel {
 struct SinceRelease {
     /// Whether rows changed, or the model was trained again.
     is_stale: bool,
-    n_removed: usize,
-    n_corrected: usize,
-    n_added: usize,
+    /// That release.
+    previous: Option<AdoptedRelease>,
+    /// Changes of the rows, as a log has them.
+    changes: Vec<Entry>,
     /// Whose rows left or changed.
     people: HashSet<IdDigest>,
-    requests: Vec<CoveredRequest>,
 }
 
 /// Shape only: the state is secret.

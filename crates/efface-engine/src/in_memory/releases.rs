@@ -1,11 +1,13 @@
 //! Settling, retraining and releasing a model in memory. Certificates have the fields of signed ones as far as they apply,
 //! and say that they are not signed.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use efface_core::model::{Phase, Release, ReleaseAccount, ReleaseOutcome};
 use efface_core::noise::NoiseSource;
-use efface_ledger::certificate::{LogPosition, ReleaseCertificate, ReleasePolicy, SincePrevious};
+use efface_ledger::certificate::{CoveredRequest, LogPosition, ReleaseCertificate, ReleasePolicy, SincePrevious};
+use efface_ledger::entry::{Change, Entry, Event};
 use efface_ledger::verify::exposure;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,6 +18,7 @@ use crate::certificate::{History, certificate};
 use crate::database::{now, timestamp};
 use crate::error::EngineError;
 use crate::model_directory::check_is_bounded;
+use crate::past::{AdoptedRelease, ChangeTally};
 use crate::published::PublishedModel;
 use crate::releases::ReleaseAnswer;
 use crate::settling::{RetrainReport, SettleReport};
@@ -111,8 +114,16 @@ impl MemoryModel {
         let time = now();
         let certificate = self.unsigned_certificate(&release, before, time);
         let model = PublishedModel::new(&self.settings, &release).to_json();
+        let previous = AdoptedRelease {
+            release: release.claim.release,
+            time,
+            n_removed: self.n_removed,
+            distance_bound: release.claim.distance_bound.get(),
+            certified: release.claim.certified,
+            n_changes: self.sequence,
+        };
         self.latest = Some(MemoryRelease { weights: release.weights, certificate, model, time });
-        self.since = SinceRelease::default();
+        self.since = SinceRelease { previous: Some(previous), ..SinceRelease::default() };
         Ok(ReleaseMade::Published { settle_passes })
     }
 
@@ -132,7 +143,8 @@ impl MemoryModel {
     }
 
     fn unsigned_certificate(&self, release: &Release, before: ReleaseAccount, time: u64) -> String {
-        let SinceRelease { n_removed, n_corrected, n_added, people, requests, .. } = &self.since;
+        let ChangeTally { n_removed, n_corrected, n_added } = self.since.tally();
+        let people = &self.since.people;
         let previous = release.claim.release.checked_sub(1).filter(|release| *release > 0);
         let history = History {
             model: self.name.clone(),
@@ -140,14 +152,14 @@ impl MemoryModel {
             key_id: String::new(),
             log: LogPosition { origin: String::new(), position: 0 },
             n_removed: self.n_removed,
-            requests: requests.clone(),
+            requests: self.covered_requests(),
             since_previous: SincePrevious {
                 release: previous,
                 certificate: None,
                 n_people: people.len(),
-                n_removed: *n_removed,
-                n_corrected: *n_corrected,
-                n_added: *n_added,
+                n_removed,
+                n_corrected,
+                n_added,
                 exposure: exposure(previous.is_some(), people.len()).into(),
             },
             policy: ReleasePolicy::default(),
@@ -155,6 +167,25 @@ impl MemoryModel {
             before,
         };
         unsigned(&certificate(&self.model, &self.settings, &release.claim, history))
+    }
+
+    /// Removals since the latest release, as certificates name them.
+    fn covered_requests(&self) -> Vec<CoveredRequest> {
+        let ids: HashMap<u64, &str> = self.requests.values().map(|request| (request.change, &*request.id)).collect();
+        let covered = |entry: &Entry| {
+            let Event::Removal(Change { change, n_rows, .. }) = entry.event else { return None };
+            let id = ids.get(&change).map_or_else(|| format!("change-{change}"), |id| (*id).into());
+            let time = entry.time.clone();
+            Some(CoveredRequest { id, time, change, n_rows, rows: None, salt: None, position: 0 })
+        };
+        self.since.changes.iter().filter_map(covered).collect()
+    }
+}
+
+impl SinceRelease {
+    /// How many rows left, came and were corrected.
+    pub(super) fn tally(&self) -> ChangeTally {
+        ChangeTally::of(self.changes.iter().map(|entry| &entry.event))
     }
 }
 

@@ -6,15 +6,17 @@ use std::path::PathBuf;
 use efface_core::loss;
 use efface_core::model::{Model, ReleaseOutcome, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
-use efface_core::removal::Change;
+use efface_core::removal::Change as Step;
 use efface_core::rows::{RowCount, RowStore, WeightSum};
 use efface_data::{
     Columns, EncodedRows, FeatureOrder, FeatureValues, IdKey, IdKind, LabelCodec, Labels, MemoryRows, Origin,
     Precision, RawLabels, RowId, RowTransform, Scale, Table, TableParts, encode_table,
 };
 use efface_engine::{
-    AdoptRequest, AdoptedRows, EngineError, ModelDirectory, ReleasePolicy, RowSource, Selection, Status,
+    AdoptRequest, AdoptedPast, AdoptedRelease, AdoptedRows, EngineError, ModelDirectory, ReleasePolicy, RowSource,
+    Selection, Status,
 };
+use efface_ledger::entry::{Change, Entry, Event};
 use efface_ledger::verify::{CheckOutcome, Verdict};
 
 use crate::models::{Folder, certificate, check, features, ids, published, randomness, table};
@@ -97,7 +99,7 @@ impl Life {
     fn remove(&mut self, positions: &[usize]) {
         let leaving = self.rows.batch(positions).expect("present");
         self.rows.remove(positions).expect("present");
-        self.model.change(&Change::remove(&leaving), &self.rows).expect("in memory");
+        self.model.change(&Step::remove(&leaving), &self.rows).expect("in memory");
     }
 
     /// The rows present, seven positions at a time.
@@ -130,7 +132,7 @@ impl Life {
             id_key: id_key(),
             max_row_weight: self.weighted.then_some(4.0),
             suppressed: suppressed.to_vec(),
-            n_removed: GONE.len(),
+            past: past(),
             policy: ReleasePolicy::default(),
             key: None,
             witness: None,
@@ -143,6 +145,21 @@ impl Life {
         let folder = Folder::new();
         ModelDirectory::adopt(self.request(folder.model())).expect("adoptable");
         folder
+    }
+}
+
+/// What a `Life` went through: rows of two people left before its release, and of two others after it.
+fn past() -> AdoptedPast {
+    let release =
+        AdoptedRelease { release: 1, time: 9, n_removed: 2, distance_bound: 0.0, certified: true, n_changes: 1 };
+    let removal = Change { change: 2, n_rows: 2, rows: None, request: None };
+    AdoptedPast {
+        n_removed: GONE.len(),
+        n_suppressed: 3,
+        latest_release: Some(release),
+        changes: vec![Entry::new("2026-01-01T00:00:00Z", Event::Removal(removal))],
+        people: [4, 14].map(|i| id_key().digest(IdKind::Subject, &RowId::parse(&format!("person-{i}")))).to_vec(),
+        answers: Vec::new(),
     }
 }
 
@@ -161,7 +178,7 @@ fn an_adopted_model_is_the_one_that_was_in_memory() {
         assert_eq!(directory.audit_material().rows.weight_sum(), life.rows.weight_sum());
         assert_eq!((directory.n_rows(), directory.n_releases()), (N - GONE.len(), 1));
         let status = Status::read(folder.model()).expect("readable");
-        assert_eq!(status.n_removed, GONE.len());
+        assert_eq!((status.n_removed, status.n_suppressed, status.n_people_since_release), (GONE.len(), 3, 2));
         let version = folder.read("model/rows/000000.rows")[8];
         assert_eq!(version, if weighted { 2 } else { 1 });
         // Nothing of a row that left is in the directory, and everything is checked.
@@ -191,7 +208,8 @@ fn an_adopted_model_lives_on() {
         assert_eq!(released.release, 2);
         let claims = certificate(&released.certificate);
         assert_eq!(claims["since_previous"]["release"], 1);
-        assert_eq!((&claims["n_removed"], &claims["since_previous"]["n_removed"]), (&10.into(), &6.into()));
+        assert_eq!((&claims["n_removed"], &claims["since_previous"]["n_removed"]), (&10.into(), &8.into()));
+        assert_eq!(claims["since_previous"]["n_people"], 4);
         assert_eq!(claims["scale"], "within:2");
         let count = directory.audit_material().model.state().count;
         let weight_sum = claims.get("weight_sum").map(|sums| sums[0].as_f64().expect("a number"));
@@ -210,7 +228,7 @@ fn an_adopted_model_lives_on() {
         assert_eq!(memory.n_rows(), n_left);
         let mut fresh = train(&memory);
         let late = MemoryRows::of_encoded(encoded(&[70, 71], false), &SALT);
-        fresh.change(&Change { removed: None, added: Some(&late) }, &memory).expect("in memory");
+        fresh.change(&Step { removed: None, added: Some(&late) }, &memory).expect("in memory");
         let directory = folder.open();
         let settled = directory.audit_material();
         let distance = settled.model.claim().distance_bound.get() + fresh.claim().distance_bound.get();
@@ -283,7 +301,7 @@ fn a_model_of_light_rows_takes_none_that_counts_once() {
         rows: Box::new(std::iter::once(Ok(chunk))),
         max_row_weight: Some(0.5),
         suppressed: Vec::new(),
-        n_removed: 0,
+        past: AdoptedPast::default(),
         ..life.request(folder.model())
     };
     ModelDirectory::adopt(request).expect("adoptable");
@@ -354,7 +372,7 @@ fn rows_that_are_not_those_of_the_model_are_refused_and_leave_nothing_behind() {
     let life = Life::new(true);
     let folder = Folder::new();
     let refused = |request: AdoptRequest<'_>| {
-        let error = ModelDirectory::adopt(request).expect_err("must be refused").to_string();
+        let error = ModelDirectory::adopt(request).err().expect("must be refused").to_string();
         assert!(!folder.model().exists());
         assert_eq!(std::fs::read_dir(folder.path("")).expect("a folder").count(), 0, "nothing is left");
         error
