@@ -105,7 +105,6 @@ impl MemoryModel {
         let (id_digests, mut selectors) = match ids {
             Some(ids) => {
                 crate::selection::refuse_repeated(IdKind::Row, ids)?;
-                self.index.give_ids(&self.rows.present);
                 (self.index.digests(IdKind::Row, ids), selectors(ids, &self.settings.salt))
             }
             None if self.index.is_numbered() => {
@@ -151,6 +150,9 @@ impl MemoryModel {
                 return Err(error);
             }
             self.note_change(StepKind::Addition, positions.len(), &[], None);
+            if ids.is_some() {
+                self.index.give_ids(&self.rows.present[..first]);
+            }
         }
         self.index.append(positions.start, &keys);
         self.n_suppressed += n_suppressed;
@@ -255,10 +257,10 @@ impl MemoryModel {
     }
 
     /// Number of rows that come, with one of everything each.
-    fn check_counts(&self, rows: &NewRows<'_>, ids: Option<&[RowId]>) -> Result<usize, RowsError> {
+    fn check_counts(&self, rows: &NewRows<'_>, ids: Option<&[RowId]>) -> Result<usize, EngineError> {
         let (n_features, found) = (self.rows.n_features, len_of(rows.features));
         if !found.is_multiple_of(n_features) {
-            return Err(RowsError::Shape { found, n_features });
+            return Err(RowsError::Shape { found, n_features }.into());
         }
         let expected = found / n_features;
         check_count("labels", rows.labels.len(), expected)?;
@@ -266,8 +268,9 @@ impl MemoryModel {
             check_count("ids", ids.len(), expected)?;
         }
         match rows.subjects {
+            Some(_) if !self.index.has_subjects() => return Err(EngineError::NoSubjects),
             Some(subjects) => check_count("subjects", subjects.len(), expected)?,
-            None if self.index.has_subjects() => return Err(RowsError::NoSubjects),
+            None if self.index.has_subjects() => return Err(RowsError::NoSubjects.into()),
             None => {}
         }
         Ok(expected)

@@ -628,3 +628,37 @@ fn released(directory: &mut ModelDirectory) -> serde_json::Value {
     let mut statement: serde_json::Value = serde_json::from_slice(envelope.unverified_payload()).expect("JSON");
     statement["predicate"].take()
 }
+
+#[test]
+fn rows_that_cannot_be_added_leave_the_index_as_it_was() {
+    let sample = Sample::new(Scale::Within { radius: 2.0 }, true, 2);
+    let (mut model, lent) = (sample.train(), sample.lent());
+    let long = [9.0; N_FEATURES];
+    let new = NewRows { features: Features::F64(&long), labels: &[1.0], row_weights: None, subjects: None };
+    let error = model.add(&lent, new, Some(&[RowId::parse("new")])).expect_err("too long");
+    assert!(matches!(error, EngineError::InMemory(RowsError::Scale { .. })), "{error}");
+    // Rows are still numbered: one without an id can join them.
+    let good = NewRows { features: Features::F64(&sample.values[..N_FEATURES]), ..new };
+    model.add(&lent, good, None).expect("numbered on");
+    let position = |model: &MemoryModel, id: RowId| model.index.position_of(&id, &model.rows.present);
+    assert_eq!(position(&model, RowId::Integer(N_ROWS as i64)), Some(N_ROWS));
+    // And from the first one that has an id of its own, all have.
+    model.add(&lent, good, Some(&[RowId::parse("new")])).expect("new");
+    assert_eq!(position(&model, RowId::parse("new")), Some(N_ROWS + 1));
+    assert_eq!(position(&model, RowId::Integer(N_ROWS as i64)), Some(N_ROWS));
+    assert!(matches!(model.add(&lent, good, None), Err(EngineError::InMemory(RowsError::NoIds))));
+}
+
+#[test]
+fn subjects_of_rows_that_come_to_a_model_without_are_refused() {
+    let sample = Sample::new(Scale::Unit, true, 2);
+    let (mut model, lent) = (sample.train(), sample.lent());
+    let new = NewRows {
+        features: Features::F64(&sample.values[..N_FEATURES]),
+        labels: &[1.0],
+        row_weights: None,
+        subjects: Some(&[RowId::Integer(1)]),
+    };
+    assert!(matches!(model.add(&lent, new, None), Err(EngineError::NoSubjects)));
+    assert_eq!(model.n_rows(), N_ROWS);
+}
