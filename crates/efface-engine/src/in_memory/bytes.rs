@@ -50,7 +50,6 @@ impl MemoryModel {
     ///
     /// Never: the header is made of plain structures.
     pub fn to_bytes(&self, lent: &LentRows<'_>) -> Result<Zeroizing<Vec<u8>>, EngineError> {
-        self.rows.check_unchanged(lent)?;
         let header = Header {
             settings: self.settings.clone(),
             name: self.name.clone(),
@@ -67,7 +66,7 @@ impl MemoryModel {
             Stamp { model: self.name.clone(), generation: 0, sequence: self.sequence, chain: Chain::start(&self.name) };
         let removed: Vec<IdDigest> = self.index.removed().collect();
         let (state, _) = state_file::encode(&stamp, &removed, &self.model);
-        let features = self.rows.view(lent)?.features_before_scaling();
+        let features = self.rows.read(lent, |rows| Ok(rows.features_before_scaling()))?;
         let table = &self.rows;
         let labels = Zeroizing::new(table.labels.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>());
         let weights = table.row_weights.iter().flatten().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();

@@ -67,8 +67,7 @@ impl MemoryModel {
         if positions.is_empty() && n_missing == 0 {
             return Err(EngineError::NothingNamed);
         }
-        self.rows.check_unchanged_at(lent, &positions)?;
-        let leaving = self.rows.batch(lent, &positions)?;
+        let leaving = self.rows.unchanged_batch(lent, &positions)?;
         self.check_enough_remain(&leaving, None)?;
 
         let stepping = Instant::now();
@@ -197,8 +196,7 @@ impl MemoryModel {
             None => None,
         };
         let arriving = self.rows.arriving(rows.features, rows.labels, selectors, row_weights, lent.cancel)?;
-        self.rows.check_unchanged_at(lent, &positions)?;
-        let leaving = self.rows.batch(lent, &positions)?;
+        let leaving = self.rows.unchanged_batch(lent, &positions)?;
         self.check_enough_remain(&leaving, Some(&arriving))?;
 
         let stepping = Instant::now();
@@ -215,8 +213,8 @@ impl MemoryModel {
         let report = ChangeReport::of(&self.model, counts, stepping.elapsed().as_secs_f64());
         self.rows.erase(&before);
         self.note_change(StepKind::Correction, positions.len(), &positions, None);
-        for (position, subject) in positions.iter().zip(subjects.iter().flatten()) {
-            self.index.hand_over(*position, *subject);
+        if let Some(subjects) = subjects {
+            self.index.hand_over(&positions, &subjects);
         }
         Ok(ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report })
     }
@@ -289,14 +287,12 @@ fn step(
         removed: leaving.filter(|rows| rows.n_rows() > 0).map(|rows| rows as &dyn RowStore),
         added: coming.filter(|rows| rows.n_rows() > 0).map(|rows| rows as &dyn RowStore),
     };
-    let view = rows.view(lent)?;
     if model.plan().rung() == Rung::Stale {
-        model.change(&change, &view)?;
+        model.change(&change, &rows.view(lent)?)?;
         return Ok(());
     }
-    rows.check_unchanged(lent)?;
     let mut changed = model.clone();
-    changed.change(&change, &view)?;
+    rows.read(lent, |rows| Ok(changed.change(&change, rows)?))?;
     *model = changed;
     Ok(())
 }

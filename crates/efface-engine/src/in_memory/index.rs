@@ -213,17 +213,14 @@ impl RowIndex {
     /// removed.
     pub(super) fn remove(&mut self, positions: &[usize]) {
         for position in positions {
-            let RowKeys { id, subject } = self.keys_at(*position);
+            let id = self.keys_at(*position).id;
             self.removed.insert(id);
             if let Ids::Keyed { positions, .. } = &mut self.ids {
                 positions.remove(&id);
             }
-            if let Some(subject) = subject
-                && self.leave_subject(*position, subject)
-            {
-                self.removed.insert(subject);
-            }
         }
+        let without_rows = self.leave_subjects(positions);
+        self.removed.extend(without_rows);
     }
 
     /// Takes note of rows that came, at the positions from `start` on.
@@ -240,13 +237,13 @@ impl RowIndex {
         }
     }
 
-    /// The row at a position belongs to another subject now.
-    pub(super) fn hand_over(&mut self, position: usize, to: IdDigest) {
-        let Some(from) = self.keys_at(position).subject else { return };
-        self.leave_subject(position, from);
-        if let Some(subjects) = &mut self.subjects {
-            subjects.positions.entry(to).or_default().push(position);
-            subjects.digests[position] = to;
+    /// The rows at these positions belong to other subjects now.
+    pub(super) fn hand_over(&mut self, positions: &[usize], to: &[IdDigest]) {
+        self.leave_subjects(positions);
+        let Some(subjects) = &mut self.subjects else { return };
+        for (position, to) in positions.iter().zip(to) {
+            subjects.positions.entry(*to).or_default().push(*position);
+            subjects.digests[*position] = *to;
         }
     }
 
@@ -264,16 +261,22 @@ impl RowIndex {
         self.ids = Ids::Keyed { positions: there.collect(), digests };
     }
 
-    /// Whether that was the subject's last row.
-    fn leave_subject(&mut self, position: usize, subject: IdDigest) -> bool {
-        let Some(subjects) = &mut self.subjects else { return false };
-        let Some(rows) = subjects.positions.get_mut(&subject) else { return false };
-        rows.retain(|row| *row != position);
-        let was_last = rows.is_empty();
-        if was_last {
-            subjects.positions.remove(&subject);
+    /// Takes rows from the subjects they belong to, and returns those of whom no row is left. Each subject's rows are gone
+    /// through once, however many of them leave.
+    fn leave_subjects(&mut self, positions: &[usize]) -> Vec<IdDigest> {
+        let Some(Subjects { positions: rows_of, digests }) = &mut self.subjects else { return Vec::new() };
+        let leaving: HashSet<usize> = positions.iter().copied().collect();
+        let subjects: HashSet<IdDigest> = positions.iter().map(|position| digests[*position]).collect();
+        let mut without_rows = Vec::new();
+        for subject in subjects {
+            let Some(rows) = rows_of.get_mut(&subject) else { continue };
+            rows.retain(|row| !leaving.contains(row));
+            if rows.is_empty() {
+                rows_of.remove(&subject);
+                without_rows.push(subject);
+            }
         }
-        was_last
+        without_rows
     }
 }
 

@@ -82,13 +82,13 @@ impl MemoryModel {
         max_rows: usize,
     ) -> Result<impl Iterator<Item = Result<AdoptedRows, EngineError>> + use<'a>, EngineError> {
         self.rows.check_unchanged(lent)?;
-        let view = self.rows.view(lent)?;
+        let lent = *lent;
         let mut positions = (0..self.rows.len()).filter(|position| self.rows.present[*position]).peekable();
         Ok(std::iter::from_fn(move || {
             positions.peek()?;
             let chunk: Vec<usize> = positions.by_ref().take(max_rows.max(1)).collect();
-            let batch = view.batch(&chunk);
-            Some(self.kept(chunk, batch))
+            let batch = self.rows.unchanged_batch(&lent, &chunk).map_err(EngineError::from);
+            Some(batch.and_then(|batch| self.kept(chunk, batch)))
         }))
     }
 

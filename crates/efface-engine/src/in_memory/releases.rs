@@ -58,10 +58,9 @@ impl MemoryModel {
             return Err(EngineError::Tolerance { value });
         }
         let start = Instant::now();
-        self.rows.check_unchanged(lent)?;
         // Settling that is stopped half-way leaves weights of which nothing is known.
         let mut model = self.model.clone();
-        let settled = model.settle(&self.rows.view(lent)?, tolerance)?;
+        let settled = self.rows.read(lent, |rows| Ok(model.settle(rows, tolerance)?))?;
         self.model = model;
         Ok(SettleReport {
             passes: settled.passes,
@@ -81,8 +80,7 @@ impl MemoryModel {
         report: &mut dyn FnMut(Phase),
     ) -> Result<RetrainReport, EngineError> {
         let start = Instant::now();
-        self.rows.check_unchanged(lent)?;
-        let trained = self.model.plan().train(&self.rows.view(lent)?, noise, report)?;
+        let trained = self.rows.read(lent, |rows| Ok(self.model.plan().train(rows, noise, report)?))?;
         check_is_bounded(&trained.model)?;
         self.model = trained.model.with_account(self.model.state().account);
         self.iterations = trained.iterations;
@@ -101,9 +99,8 @@ impl MemoryModel {
     pub fn release(&mut self, lent: &LentRows<'_>, noise: &mut NoiseSource) -> Result<ReleaseMade, EngineError> {
         let mut settle_passes = 0;
         if self.model.should_settle_before_release() {
-            self.rows.check_unchanged(lent)?;
             let mut model = self.model.clone();
-            settle_passes = model.settle_before_release(&self.rows.view(lent)?)?;
+            settle_passes = self.rows.read(lent, |rows| Ok(model.settle_before_release(rows)?))?;
             self.model = model;
         }
         let before = self.model.state().account;

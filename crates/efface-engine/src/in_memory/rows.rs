@@ -16,6 +16,7 @@ use zeroize::Zeroize;
 use super::checks::{RowCheck, check_labels, checksum, converted, go_on};
 use super::error::RowsError;
 use super::view::{Batch, RowsView};
+use crate::error::EngineError;
 
 /// The rows that a model was trained on, lent for one call, and a flag that stops the call when it is set.
 #[derive(Clone, Copy)]
@@ -154,6 +155,14 @@ impl RowTable {
         Ok(self.view(lent)?.batch(positions))
     }
 
+    /// The same, of rows that must be what they were before and after they are copied.
+    pub(super) fn unchanged_batch(&self, lent: &LentRows<'_>, positions: &[usize]) -> Result<Batch, RowsError> {
+        self.check_unchanged_at(lent, positions)?;
+        let batch = self.batch(lent, positions)?;
+        self.check_unchanged_at(lent, positions)?;
+        Ok(batch)
+    }
+
     /// Fails when a lent row is not what it was: all of them, in parallel.
     pub(super) fn check_unchanged(&self, lent: &LentRows<'_>) -> Result<(), RowsError> {
         self.check_lent(lent.features)?;
@@ -165,8 +174,20 @@ impl RowTable {
         failed.unwrap_or(Ok(()))
     }
 
+    /// Makes passes over the rows, which must be the same before and after them: their owner may write to them meanwhile.
+    pub(super) fn read<T>(
+        &self,
+        lent: &LentRows<'_>,
+        passes: impl FnOnce(&RowsView<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.check_unchanged(lent)?;
+        let read = passes(&self.view(lent)?)?;
+        self.check_unchanged(lent)?;
+        Ok(read)
+    }
+
     /// The same for a few positions.
-    pub(super) fn check_unchanged_at(&self, lent: &LentRows<'_>, positions: &[usize]) -> Result<(), RowsError> {
+    fn check_unchanged_at(&self, lent: &LentRows<'_>, positions: &[usize]) -> Result<(), RowsError> {
         self.check_lent(lent.features)?;
         let changed = positions.iter().find(|row| self.has_changed(lent, **row));
         changed.map_or(Ok(()), |row| Err(RowsError::Changed { row: *row }))

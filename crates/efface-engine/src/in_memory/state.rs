@@ -35,15 +35,9 @@ impl MemoryModel {
     /// Norm of the step that removing each row alone would take: of these rows, or of all in the order of their
     /// positions, 0 for those that left. An estimate.
     pub fn influence(&self, lent: &LentRows<'_>, ids: Option<&[RowId]>) -> Result<Vec<f64>, EngineError> {
-        self.rows.check_unchanged(lent)?;
-        let view = self.rows.view(lent)?;
-        Ok(match ids {
-            None => self.model.influences(&view)?,
-            Some(ids) => {
-                let positions = self.index.positions_of(ids, &self.rows.present)?;
-                self.model.influences(&view.batch(&positions))?
-            }
-        })
+        let Some(ids) = ids else { return self.rows.read(lent, |rows| Ok(self.model.influences(rows)?)) };
+        let positions = self.index.positions_of(ids, &self.rows.present)?;
+        Ok(self.model.influences(&self.rows.unchanged_batch(lent, &positions)?)?)
     }
 
     /// Where the history of the model stands, as a directory would write it.

@@ -662,3 +662,56 @@ fn subjects_of_rows_that_come_to_a_model_without_are_refused() {
     assert!(matches!(model.add(&lent, new, None), Err(EngineError::NoSubjects)));
     assert_eq!(model.n_rows(), N_ROWS);
 }
+
+#[test]
+fn rows_are_checked_again_after_they_were_read() {
+    let sample = Sample::new(Scale::Unit, true, 2);
+    let model = sample.train();
+    let stop = AtomicBool::new(false);
+    let lent = LentRows { cancel: &stop, ..sample.lent() };
+    // A check that stops when it is asked to tells that there is one.
+    let read = model.rows.read(&lent, |rows| {
+        stop.store(true, Ordering::Relaxed);
+        Ok(rows.n_rows())
+    });
+    assert!(matches!(read, Err(EngineError::InMemory(RowsError::Interrupted(_)))), "{read:?}");
+    let mut changed = sample.values.clone();
+    changed[400 * N_FEATURES] += 1.0;
+    let lent = LentRows { features: Features::F64(&changed), cancel: &GO_ON };
+    let read = model.rows.read(&lent, |_| -> Result<(), _> { panic!("rows that changed are not read") });
+    assert!(matches!(read, Err(EngineError::InMemory(RowsError::Changed { row: 400 }))), "{read:?}");
+}
+
+#[test]
+fn the_influence_of_some_rows_asks_nothing_of_the_others() {
+    let sample = Sample::new(Scale::Unit, true, 2);
+    let model = sample.train();
+    let before = model.influence(&sample.lent(), Some(&[RowId::Integer(3)])).expect("unchanged");
+    let mut changed = sample.values.clone();
+    changed[400 * N_FEATURES] += 1.0;
+    let lent = LentRows { features: Features::F64(&changed), cancel: &GO_ON };
+    assert_eq!(model.influence(&lent, Some(&[RowId::Integer(3)])).expect("this one is unchanged"), before);
+    for ids in [None, Some(&[RowId::Integer(400)][..])] {
+        assert!(matches!(model.influence(&lent, ids), Err(EngineError::InMemory(RowsError::Changed { row: 400 }))));
+    }
+}
+
+#[test]
+fn a_subject_of_very_many_rows_is_removed_in_one_go() {
+    // Row by row this would be 2·10¹⁰ comparisons.
+    let n_rows = 200_000;
+    let people: Vec<RowId> = (0..n_rows as i64).map(|i| RowId::Integer(i % 100 / 99)).collect();
+    let key = efface_data::IdKey::new([1; 32]);
+    let mut index = super::index::RowIndex::new(key, n_rows, None, Some(&people)).expect("distinct");
+    let mut present = vec![true; n_rows];
+    let first = index.positions_of_subjects(&people[..1], &present).expect("there");
+    assert_eq!(first.len(), n_rows / 100 * 99);
+    index.remove(&first[1..]);
+    first[1..].iter().for_each(|row| present[*row] = false);
+    assert_eq!(index.positions_of_subjects(&people[..1], &present).expect("one is left"), first[..1]);
+    index.remove(&first[..1]);
+    present[first[0]] = false;
+    let gone = index.positions_of_subjects(&people[..1], &present);
+    assert!(matches!(gone, Err(EngineError::Lookup(LookupError::AlreadyRemoved { .. }))), "{gone:?}");
+    assert_eq!(index.positions_of_subjects(&people[99..100], &present).expect("there").len(), n_rows / 100);
+}

@@ -71,6 +71,8 @@ impl MemoryModel {
         let row_weights = check_weights(row_weights, labels.len(), max_row_weight)?;
         let rows = RowTable::new(&lent, labels, selectors, row_weights, transform, features.len(), n_classes)?;
         let trained = plan.train(&rows.view(&lent)?, noise, report)?;
+        // Its owner may have written to what was read.
+        rows.check_unchanged(&lent)?;
         check_is_bounded(&trained.model)?;
         let precision = precision_of(lent.features);
         let columns = Columns::default();
