@@ -4,7 +4,10 @@
 //! A row that is scaled on the fly has the same bits as one that [`encode_table`](crate::encode_table) scaled and
 //! stored.
 
+use std::fmt;
+
 use pulp::Arch;
+use zeroize::Zeroize;
 
 use crate::error::ScaleError;
 use crate::scale::{Length, RowTransform};
@@ -51,7 +54,7 @@ mod private {
 }
 
 /// What the features of a row are divided by: a norm, a radius, or 1. Negative where the row is not [`tame`](is_tame).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct RowDivisor(f64);
 
 impl RowDivisor {
@@ -141,6 +144,21 @@ fn divide_tame<T: RowValue>(row: &[T], divisor: f64, into: &mut [T]) {
             }
         },
     );
+}
+
+/// Not the number: it tells how long the row is.
+impl fmt::Debug for RowDivisor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowDivisor").finish_non_exhaustive()
+    }
+}
+
+/// Overwritten, the row stays as it is.
+impl Zeroize for RowDivisor {
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+        *self = Self::ONE;
+    }
 }
 
 /// The row stays as it is.
@@ -243,6 +261,15 @@ mod tests {
             assert!(!is_tame(&[1.0, wild], 1.0));
         }
         assert!(!is_tame(&[1.0], 1e120) && is_tame(&[0.0, 1.0], 3.0));
+    }
+
+    #[test]
+    fn a_divisor_does_not_tell_how_long_the_row_is() {
+        let transform = RowTransform { scale: Scale::Unit, intercept: false };
+        let mut divisor = transform.divisor_of(&[3.0, 4.0], &mut Vec::new()).expect("valid");
+        assert_eq!(format!("{divisor:?}"), "RowDivisor { .. }");
+        divisor.zeroize();
+        assert!(divisor.is_one());
     }
 
     #[test]

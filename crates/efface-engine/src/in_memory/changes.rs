@@ -9,6 +9,8 @@ use efface_core::rows::{Features, RowStore, WeightSum};
 use efface_data::{AppendError, FeatureValues, IdKind, LookupError, RowId};
 use efface_ledger::entry::Entry;
 
+use zeroize::Zeroize;
+
 use super::checks::check_weights;
 use super::index::numbered;
 use super::rows::{Arriving, LentRows, RowTable, len_of};
@@ -297,7 +299,7 @@ fn step(
     Ok(())
 }
 
-/// Rows of which some were left out.
+/// Rows of which some were left out. Overwritten with zeros when dropped.
 struct Sifted {
     features: FeatureValues,
     labels: Vec<f64>,
@@ -307,13 +309,23 @@ impl Sifted {
     fn of(rows: &NewRows<'_>, n_features: usize, kept: &[bool]) -> Self {
         fn sift<T: Copy>(values: &[T], n_features: usize, kept: &[bool]) -> Vec<T> {
             let rows = values.chunks_exact(n_features).zip(kept);
-            rows.filter(|(_, kept)| **kept).flat_map(|(row, _)| row.iter().copied()).collect()
+            // Room for all of it: what grows leaves copies behind.
+            let mut sifted = Vec::with_capacity(values.len());
+            rows.filter(|(_, kept)| **kept).for_each(|(row, _)| sifted.extend_from_slice(row));
+            sifted
         }
         let features = match rows.features {
             Features::F32(values) => FeatureValues::F32(sift(values, n_features, kept)),
             Features::F64(values) => FeatureValues::F64(sift(values, n_features, kept)),
         };
         Self { features, labels: sift(rows.labels, 1, kept) }
+    }
+}
+
+impl Drop for Sifted {
+    fn drop(&mut self) {
+        self.features.zeroize();
+        self.labels.zeroize();
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use efface_core::rows::{MOST_ROW_WEIGHT, round_row_weight};
 use efface_data::{RowDivisor, RowTransform, RowValue};
 use rayon::prelude::*;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::error::{Interrupted, RowsError};
 use crate::error::EngineError;
@@ -27,14 +28,24 @@ impl RowCheck<'_> {
         if values.len() / n_features != n_rows {
             return Err(RowsError::Count { what: "labels", found: n_rows, expected: values.len() / n_features });
         }
-        let check = |scratch: &mut Vec<f64>, (row, values): (usize, &[T])| {
-            go_on(cancel)?;
-            let divisor = transform.divisor_of(values, scratch).map_err(|source| RowsError::Scale { row, source })?;
-            Ok((divisor, checksum(values)))
-        };
-        let checked: Vec<Result<(RowDivisor, u32), RowsError>> =
-            values.par_chunks_exact(n_features).enumerate().with_min_len(64).map_init(Vec::new, check).collect();
-        checked.into_iter().collect::<Result<Vec<_>, _>>().map(|checked| checked.into_iter().unzip())
+        let (mut divisors, mut checksums) = (vec![RowDivisor::default(); n_rows], vec![0; n_rows]);
+        let scratch = || Zeroizing::new(Vec::with_capacity(n_features));
+        let failed = (values.par_chunks_exact(n_features), &mut divisors, &mut checksums)
+            .into_par_iter()
+            .enumerate()
+            .with_min_len(64)
+            .map_init(scratch, |scratch, (row, (values, divisor, crc))| {
+                go_on(cancel)?;
+                let found = transform.divisor_of(values, scratch);
+                *divisor = found.map_err(|source| RowsError::Scale { row, source })?;
+                *crc = checksum(values);
+                Ok(())
+            })
+            .find_first(Result::is_err);
+        match failed {
+            Some(Err(error)) => Err(error),
+            _ => Ok((divisors, checksums)),
+        }
     }
 }
 
@@ -79,6 +90,7 @@ pub(super) fn checksum<T: RowValue>(row: &[T]) -> u32 {
     crc32fast::hash(T::bytes(row))
 }
 
-pub(super) fn converted<T: RowValue, U: RowValue>(values: &[T]) -> Vec<U> {
-    values.iter().map(|x| U::nearest(x.wide())).collect()
+/// Values in another precision.
+pub(super) fn converted<T: RowValue, U: RowValue + Zeroize>(values: &[T]) -> Zeroizing<Vec<U>> {
+    Zeroizing::new(values.iter().map(|x| U::nearest(x.wide())).collect())
 }

@@ -221,6 +221,16 @@ impl RowIndex {
         }
         let without_rows = self.leave_subjects(positions);
         self.removed.extend(without_rows);
+        // Whose row it was is not kept: what must not come back is known by itself.
+        let nobody = IdDigest([0; IdDigest::BYTES]);
+        for position in positions {
+            if let Ids::Keyed { digests, .. } = &mut self.ids {
+                digests[*position] = nobody;
+            }
+            if let Some(subjects) = &mut self.subjects {
+                subjects.digests[*position] = nobody;
+            }
+        }
     }
 
     /// Takes note of rows that came, at the positions from `start` on.

@@ -7,6 +7,7 @@
 mod bytes;
 mod changes;
 mod checks;
+mod divisors;
 mod error;
 mod index;
 mod keeping;

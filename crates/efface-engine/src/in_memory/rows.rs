@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use zeroize::Zeroize;
 
 use super::checks::{RowCheck, check_labels, checksum, converted, go_on};
+use super::divisors::Divisors;
 use super::error::RowsError;
 use super::view::{Batch, RowsView};
 use crate::error::EngineError;
@@ -42,7 +43,7 @@ pub(super) struct RowTable {
     /// `None`: every row counts once.
     pub(super) row_weights: Option<Vec<f64>>,
     pub(super) present: Vec<bool>,
-    pub(super) divisors: Vec<RowDivisor>,
+    pub(super) divisors: Divisors,
     /// CRC-32 of the lent features.
     pub(super) checksums: Vec<u32>,
     pub(super) n_present: usize,
@@ -60,6 +61,14 @@ pub(super) struct Arriving<'a> {
     pub(super) selectors: Vec<u64>,
     /// `None`: every row counts once.
     pub(super) row_weights: Option<Vec<f64>>,
+}
+
+impl Drop for Arriving<'_> {
+    fn drop(&mut self) {
+        self.divisors.zeroize();
+        self.selectors.zeroize();
+        self.row_weights.zeroize();
+    }
 }
 
 impl RowTable {
@@ -91,7 +100,7 @@ impl RowTable {
             selectors,
             row_weights,
             present: vec![true; n_lent],
-            divisors,
+            divisors: Divisors::new(divisors),
             checksums,
             n_present: n_lent,
             weight_sum: WeightSum::ZERO,
@@ -233,7 +242,7 @@ impl RowTable {
             self.labels.push(*label);
             self.selectors.push(rows.selectors[i]);
             self.present.push(true);
-            self.divisors.push(rows.divisors[i]);
+            self.divisors.set(start + i, rows.divisors[i], start + i + 1);
             self.count(*label, 1);
         }
         self.n_present += rows.labels.len();
@@ -271,14 +280,14 @@ impl RowTable {
                 position: *position,
                 label: self.labels[*position],
                 row_weight: self.row_weight(*position),
-                divisor: self.divisors[*position],
+                divisor: self.divisors.get(*position),
                 place: self.places.insert(*position, place + i),
             });
             self.relabel(*position, rows.labels[i]);
             if let Some(weights) = &rows.row_weights {
                 self.reweigh(*position, weights[i]);
             }
-            self.divisors[*position] = rows.divisors[i];
+            self.set_divisor(*position, rows.divisors[i]);
         }
         before
     }
@@ -295,7 +304,7 @@ impl RowTable {
             }
             self.relabel(*position, *label);
             self.reweigh(*position, *row_weight);
-            self.divisors[*position] = *divisor;
+            self.set_divisor(*position, *divisor);
         }
     }
 
@@ -324,7 +333,7 @@ impl RowTable {
             if let Some(weights) = &mut self.row_weights {
                 weights[position].zeroize();
             }
-            self.divisors[position] = RowDivisor::default();
+            self.set_divisor(position, RowDivisor::default());
             if let Some(checksum) = self.checksums.get_mut(position) {
                 checksum.zeroize();
             }
@@ -332,6 +341,11 @@ impl RowTable {
                 self.zeroize_own(place);
             }
         }
+    }
+
+    fn set_divisor(&mut self, position: usize, divisor: RowDivisor) {
+        let n_positions = self.len();
+        self.divisors.set(position, divisor, n_positions);
     }
 
     fn relabel(&mut self, position: usize, label: f64) {

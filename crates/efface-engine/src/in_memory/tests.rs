@@ -715,3 +715,57 @@ fn a_subject_of_very_many_rows_is_removed_in_one_go() {
     assert!(matches!(gone, Err(EngineError::Lookup(LookupError::AlreadyRemoved { .. }))), "{gone:?}");
     assert_eq!(index.positions_of_subjects(&people[99..100], &present).expect("there").len(), n_rows / 100);
 }
+
+#[test]
+fn divisors_are_kept_only_where_rows_are_divided() {
+    let sample = Sample::new(Scale::Within { radius: 2.0 }, true, 2);
+    let (mut model, lent) = (sample.train(), sample.lent());
+    assert!(model.rows.divisors.is_empty());
+    let new = NewRows {
+        features: Features::F64(&sample.values[..N_FEATURES]),
+        labels: &[1.0],
+        row_weights: None,
+        subjects: None,
+    };
+    model.add(&lent, new, None).expect("numbered on");
+    model.correct(&lent, &[RowId::Integer(3)], new).expect("there");
+    assert!(model.rows.divisors.is_empty());
+
+    // Clipped rows: none of those trained on, and one that comes later.
+    let sample = Sample::new(Scale::Clip { radius: 1.0 }, true, 2);
+    let (mut model, lent) = (sample.train(), sample.lent());
+    assert!(model.rows.divisors.is_empty());
+    let long = [3.0; N_FEATURES];
+    let clipped = NewRows { features: Features::F64(&long), ..new };
+    model.add(&lent, clipped, None).expect("numbered on");
+    model.correct(&lent, &[RowId::Integer(3)], clipped).expect("there");
+    model.add(&lent, new, None).expect("numbered on");
+    let divided = |model: &MemoryModel| -> Vec<usize> {
+        (0..model.rows.len()).filter(|row| !model.rows.divisors.get(*row).is_one()).collect()
+    };
+    assert_eq!(divided(&model), [3, N_ROWS]);
+    model.settle(&lent, None).expect("settled");
+    model.remove(&lent, &ids([3]), None, false).expect("there");
+    assert_eq!(divided(&model), [N_ROWS]);
+}
+
+#[test]
+fn whose_row_it_was_is_forgotten_with_the_row() {
+    let sample = Sample::new(Scale::Unit, true, 2);
+    let names: Vec<RowId> = (0..N_ROWS).map(|i| RowId::parse(&format!("row-{i}"))).collect();
+    let people: Vec<RowId> = (0..N_ROWS).map(|i| RowId::parse(&format!("person-{}", i / 4))).collect();
+    let request = MemoryRequest { ids: Some(&names), subjects: Some(&people), ..sample.request() };
+    let (mut model, lent) = (trained(request), sample.lent());
+    let whose = |model: &MemoryModel, row: usize| {
+        let (ids, subjects) = model.index.digests_by_position();
+        (ids[row], subjects[row])
+    };
+    let (id, subject) = whose(&model, 8);
+    model.remove(&lent, &Selection::Ids(names[8..9].to_vec()), None, false).expect("there");
+    let nobody = IdDigest([0; IdDigest::BYTES]);
+    assert_eq!(whose(&model, 8), (nobody, nobody));
+    // The person has other rows, the row must not come back.
+    assert!(model.index.is_removed(id) && !model.index.is_removed(subject));
+    model.remove(&lent, &Selection::Subjects(people[8..9].to_vec()), None, false).expect("there");
+    assert!(model.index.is_removed(subject));
+}

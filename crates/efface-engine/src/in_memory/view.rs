@@ -144,7 +144,7 @@ impl RowTable {
     fn is_as_lent(&self, rows: &Range<usize>) -> bool {
         !self.transform.intercept
             && rows.end <= self.n_lent
-            && self.divisors[rows.clone()].iter().all(|divisor| divisor.is_one())
+            && self.divisors.are_one(rows.clone())
             && self.present[rows.clone()].iter().all(|present| *present)
             && (self.places.is_empty() || rows.clone().all(|row| !self.places.contains_key(&row)))
     }
@@ -173,7 +173,7 @@ impl<T: RowValue> Source<'_, T> {
                 continue;
             }
             let (features, intercept) = row.split_at_mut(n_features);
-            table.divisors[position].write(self.row(table, position), features);
+            table.divisors.get(position).write(self.row(table, position), features);
             intercept.fill(T::nearest(1.0));
         }
     }
