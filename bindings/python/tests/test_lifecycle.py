@@ -1,10 +1,14 @@
 """The life of a model: removals, corrections, additions, releases, and what it says about itself."""
 
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 import efface
-from efface import RemovableLogisticRegression, RemovableRidge, StaleReleaseWarning
+from efface import RemovableLogisticRegression, RemovableRidge, StaleReleaseWarning, _parameters, _released
 
 # Noise far below what is compared, under a promise that allows it.
 QUIET = {"noise_std": 1e-8, "epsilon": 100.0}

@@ -7,7 +7,13 @@ import joblib
 import numpy as np
 import pytest
 
-from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier, SecretStateMissingError
+from efface import (
+    RemovableLogisticRegression,
+    RemovableRidge,
+    RemovableRidgeClassifier,
+    SecretStateMissingError,
+    StaleReleaseWarning,
+)
 
 
 def through_joblib(model, folder):
@@ -75,6 +81,34 @@ def test_a_pickle_after_a_removal_does_not_know_the_removed_row(rows):
     twin = pickle.loads(pickle.dumps(model))
     assert np.abs(twin.coef_ - before).max() > 1e-4
     assert twin.certificate_["n_removed"] == 50
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_copy_of_a_stale_model_says_that_it_is(rows, tmp_path, way):
+    """Under ``auto_release=False`` a copy held the weights of before the removal and did not say so."""
+    X, y = rows
+    model = RemovableLogisticRegression(auto_release=False).fit(X, y)
+    model.remove(ids=3)
+    with pytest.warns(StaleReleaseWarning, match="call release"):
+        twin = WAYS[way](model, tmp_path)
+    assert twin.status_["stale"] is True
+    with pytest.warns(StaleReleaseWarning, match="cannot release anew"):
+        twin.predict(X)
+    again = WAYS[way](twin, tmp_path)
+    assert again.status_["stale"] is True
+    model.release()
+    assert WAYS[way](model, tmp_path).status_["stale"] is False
+
+
+def test_a_stale_copy_with_the_secret_state_can_release(rows):
+    model = RemovableLogisticRegression(auto_release=False, include_secret_state=True).fit(*rows)
+    model.remove(ids=3)
+    with pytest.warns(StaleReleaseWarning):
+        twin = copy.copy(model)
+    assert twin.status_["stale"] is True
+    assert twin.release()["n_removed"] == 1
+    twin.close()
+    assert twin.status_["stale"] is False
 
 
 def test_an_unfitted_model_is_copied_as_it_is():

@@ -23,7 +23,6 @@ from efface._export import Exports
 from efface._foundation import Report
 from efface._persistence import Persistent
 from efface._progress import Progress
-from efface._released import Released
 from efface._warn import warn
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         secret = _secret.find(self)
         status: Report = {} if secret is None else json.loads(secret.engine.status())
         status["secret_state"] = secret is not None
-        status["stale"] = secret is not None and bool(secret.engine.is_stale)
+        status["stale"] = self._is_stale()
         status["path"] = self._path()
         status["outside_scope"] = list(self._outside_scope)
         return status
@@ -118,16 +117,19 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         before = dict(self.__dict__)
         try:
             secret = self._train(X, y, classes, ids, subjects, sample_weight)
-            released = Released.of(secret.engine.release(secret.next_seed()))
+            released = secret.engine.release(secret.next_seed())
         except BaseException:
             # What was fitted before goes on to stand.
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-        self.close()
-        self.__dict__.pop("_closed_path", None)
-        self._released = released
+        previous = _secret.find(self)
         _secret.keep(self, secret)
+        self._take(secret, released)
+        for mark in ("_closed_path", "_stale"):
+            self.__dict__.pop(mark, None)
+        if previous is not None:
+            previous.engine.close()
         return self
 
     def _train(self, X: Any, y: Any, classes: Any, ids: Any, subjects: Any, sample_weight: Any) -> _secret.Secret:

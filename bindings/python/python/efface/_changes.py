@@ -44,7 +44,7 @@ class Changes(Foundation):
         report : dict
             What was done: how many rows left, and the bound on the distance to the retrained weights.
         """
-        engine = self._engine()
+        engine = self._engine_to_change()
         if (ids is None) == (subjects is None):
             raise ValueError(f"remove takes ids or subjects, got {'neither' if ids is None else 'both'}")
         return _parsed(
@@ -77,7 +77,7 @@ class Changes(Foundation):
         report : dict
             What was done.
         """
-        engine = self._engine()
+        engine = self._engine_to_change()
         rows, labels = _input.more_rows(self, X, y, numeric=self._numeric_labels)
         names = _ids.column(ids, rows.n_rows, what="ids")
         if names is None:
@@ -93,7 +93,7 @@ class Changes(Foundation):
         )
 
     def _add(self, X: Any, y: Any, ids: Any, subjects: Any, sample_weight: Any) -> None:
-        engine = self._engine()
+        engine = self._engine_to_change()
         rows, labels = _input.more_rows(self, X, y, numeric=self._numeric_labels)
         engine.add(
             rows.data,
@@ -129,6 +129,7 @@ class Changes(Foundation):
             What was done.
         """
         secret = self._open_secret()
+        secret.is_changed = True
         return _parsed(secret.engine.retrain(secret.next_seed()))
 
     def release(self) -> Report:

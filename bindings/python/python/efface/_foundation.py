@@ -15,9 +15,11 @@ from efface._released import Released
 from efface._warn import warn
 
 if TYPE_CHECKING:
-    from efface._efface import Engine
+    from efface._efface import Engine, Release
 
 Report = dict[str, Any]
+
+_CHANGED = "rows have changed since the latest release, which still knows those that were removed"
 
 
 class Foundation(BaseEstimator):
@@ -27,6 +29,7 @@ class Foundation(BaseEstimator):
     scale: str
     copy_X: bool
     auto_release: bool
+    n_jobs: int | None
     include_secret_state: bool
     random_state: Any
     verbose: bool
@@ -39,7 +42,9 @@ class Foundation(BaseEstimator):
     _released: Released
     _outside_scope: list[str]
     _n_iter: int | None
+    # Of a copy without the secret state: where that is, and whether rows had changed since the release.
     _closed_path: str | None
+    _stale: bool
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_released" in self.__dict__ or _secret.find(self) is not None
@@ -71,29 +76,66 @@ class Foundation(BaseEstimator):
     def _engine(self) -> Engine:
         return self._open_secret().engine
 
+    def _engine_to_change(self) -> Engine:
+        """The engine, for a change of its rows."""
+        secret = self._open_secret()
+        secret.is_changed = True
+        return secret.engine
+
     def _path(self) -> str | None:
         """The model directory that the model lives in, or lived in when it was closed."""
         secret = _secret.find(self)
         return self.__dict__.get("_closed_path") if secret is None else secret.engine.path
 
+    def _is_stale(self) -> bool:
+        """Whether rows have changed since the release in use."""
+        secret = _secret.find(self)
+        return self.__dict__.get("_stale", False) if secret is None else bool(secret.engine.is_stale)
+
     def _publish(self, secret: _secret.Secret) -> Released:
-        self._released = Released.of(secret.engine.release(secret.next_seed()))
+        """Makes a release, and takes it over."""
+        with secret.lock:
+            return self._take(secret, secret.engine.release(secret.next_seed()))
+
+    def _take(self, secret: _secret.Secret, parts: Release) -> Released:
+        """Makes a release of the engine the one in use."""
+        self._released = Released.of(parts)
+        secret.n_taken = secret.engine.n_releases
+        return self._released
+
+    def _catch_up(self, secret: _secret.Secret) -> Released | None:
+        """The engine's latest release.
+
+        It may be another than the one in use: Ctrl-C can come between the engine's release and its being taken over.
+        """
+        if secret.n_taken != secret.engine.n_releases or "_released" not in self.__dict__:
+            latest = secret.engine.latest()
+            return None if latest is None else self._take(secret, latest)
         return self._released
 
     def _current(self) -> Released:
         """The release to use: the latest one, or a new one if rows have changed since."""
         check_is_fitted(self)
         secret = _secret.find(self)
-        if secret is not None and (secret.engine.is_stale or "_released" not in self.__dict__):
-            if self.auto_release:
+        if secret is None:
+            if self._is_stale():
+                warn(f"{_CHANGED}, and this copy of the model cannot release anew", StaleReleaseWarning)
+            return self._released
+        with secret.lock:
+            if _secret.find(self) is not secret:
+                # Another thread closed the model, or fitted it anew.
+                return self._current()
+            if self.auto_release and secret.engine.is_stale:
                 return self._publish(secret)
-            if "_released" not in self.__dict__:
+            released = self._catch_up(secret)
+            if released is None:
+                if self.auto_release:
+                    return self._publish(secret)
                 raise EffaceError("nothing has been released yet; call release(), or set auto_release=True")
-            warn(
-                "rows have changed since the latest release, which still knows those that were removed; call release()",
-                StaleReleaseWarning,
-            )
-        return self._released
+            is_stale = secret.engine.is_stale
+        if is_stale:
+            warn(f"{_CHANGED}; call release()", StaleReleaseWarning)
+        return released
 
     def _certificate(self, released: Released) -> Report:
         claims = released.claims()

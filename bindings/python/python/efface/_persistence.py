@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from efface import _efface, _secret
+from efface._exceptions import EffaceError
 from efface._foundation import Foundation, Report
 
 if TYPE_CHECKING:
@@ -55,13 +56,38 @@ class Persistent(Foundation):
     def close(self) -> None:
         """Let go of the secret state: a model in memory loses it, a model directory becomes free for others.
 
-        Predictions go on to work, with the weights released last.
+        Predictions go on to work, with the weights released last. Rows that were changed and not released yet are
+        released first, unless ``auto_release=False`` or the release is refused: then ``status_["stale"]`` is true and
+        predictions warn.
         """
-        path = self._path()
-        secret = _secret.forget(self)
-        if secret is not None:
+        secret = _secret.find(self)
+        if secret is None:
+            return
+        with secret.lock:
+            try:
+                self._last_release(secret)
+            except EffaceError:
+                # What is refused, or cannot be read any more, stays unreleased; the mark below says so.
+                pass
+            finally:
+                self._let_go(secret)
+
+    def _last_release(self, secret: _secret.Secret) -> None:
+        if self.auto_release and secret.is_changed and secret.engine.is_stale:
+            self._publish(secret)
+        else:
+            self._catch_up(secret)
+
+    def _let_go(self, secret: _secret.Secret) -> None:
+        if _secret.find(self) is not secret:
+            return
+        _secret.forget(self)
+        try:
+            self._closed_path = secret.engine.path
+            if secret.engine.is_stale:
+                self._stale = True
+        finally:
             secret.engine.close()
-            self._closed_path = path
 
     def __enter__(self) -> Self:
         return self
@@ -77,13 +103,17 @@ class Persistent(Foundation):
     def __getstate__(self) -> dict[str, Any]:
         """The released model; the secret state only if ``include_secret_state`` is true."""
         secret = _secret.find(self)
-        if secret is not None:
+        if secret is None:
+            return dict(super().__getstate__())
+        with secret.lock:
             self._current()
-        state: dict[str, Any] = dict(super().__getstate__())
-        if secret is not None:
+            state: dict[str, Any] = dict(super().__getstate__())
             state["_closed_path"] = secret.engine.path
             if self.include_secret_state and secret.engine.path is None:
-                state["_secret_state"] = (secret.engine.to_bytes(), secret.seed, secret.n_drawn)
+                held = (secret.engine.to_bytes(), secret.seed, secret.n_drawn, secret.is_changed)
+                state["_secret_state"] = held
+            elif secret.engine.is_stale:
+                state["_stale"] = True
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -91,5 +121,6 @@ class Persistent(Foundation):
         secret = state.pop("_secret_state", None)
         super().__setstate__(state)
         if secret is not None:
-            data, seed, n_drawn = secret
-            _secret.keep(self, _secret.Secret(_efface.Engine.from_bytes(data), seed, n_drawn))
+            data, seed, n_drawn, is_changed = secret
+            engine = _efface.Engine.from_bytes(data)
+            _secret.keep(self, _secret.Secret(engine, seed, n_drawn, engine.n_releases, is_changed))

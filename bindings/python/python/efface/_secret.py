@@ -6,6 +6,7 @@ The engine holds the rows and the exact weights. An estimator's ``__dict__`` is 
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -18,11 +19,24 @@ if TYPE_CHECKING:
 
 @dataclass
 class Secret:
-    """An engine, and the seeds of its noise where the user asked for predictable ones."""
+    """An engine, and the seeds of its noise where the user asked for predictable ones.
+
+    Attributes
+    ----------
+    n_taken : int
+        How many releases the engine had made when the estimator took its latest one over.
+    is_changed : bool
+        Whether rows were changed through this estimator.
+    lock : RLock
+        Held while a release is looked for, made and taken over: of many threads that use a stale model, one releases.
+    """
 
     engine: Engine = field(repr=False)
     seed: int | None = field(default=None, repr=False)
     n_drawn: int = 0
+    n_taken: int = field(default=0, repr=False)
+    is_changed: bool = field(default=False, repr=False)
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def next_seed(self) -> int | None:
         """A seed for the next release, different from all before it; None: noise that nobody can predict."""
