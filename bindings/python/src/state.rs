@@ -42,6 +42,8 @@ pub(crate) struct Description {
     noise_std: f64,
     mechanism: &'static str,
     tolerance: f64,
+    /// The most that a row may weigh; `None`: every row counts once.
+    max_row_weight: Option<f64>,
     n_rows: usize,
     n_iter: Option<usize>,
 }
@@ -260,6 +262,7 @@ impl Description {
             noise_std,
             mechanism: config.mechanism.tag(),
             tolerance: config.gradient_tolerance,
+            max_row_weight: settings.max_row_weight,
             n_rows,
             n_iter,
         }

@@ -97,6 +97,44 @@ def test_parameters_come_from_the_directory(rows, tmp_path):
         assert {name: found[name] for name in given} == given
 
 
+def test_the_largest_weight_comes_from_the_directory(rows, tmp_path):
+    """It came back as the default, so that weights which the model allows were refused, and the other way round."""
+    X, y = rows
+    RemovableLogisticRegression(max_sample_weight=5000.0).fit(X, y, sample_weight=np.full(200, 2.0)).save(
+        tmp_path / "m"
+    )
+    with efface.open(tmp_path / "m") as again:
+        assert again.max_sample_weight == 5000.0
+        again.partial_fit(X[:1], y[:1], ids=[1000], sample_weight=[3000.0])
+        with pytest.raises(ValueError, match="at most max_sample_weight = 5000, got `6000` at row 0"):
+            again.partial_fit(X[:1], y[:1], ids=[1001], sample_weight=[6000.0])
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "two", True])
+def test_threads_are_checked_as_fit_does(fitted, tmp_path, n_jobs):
+    fitted.save(tmp_path / "m")
+    fitted.close()
+    with pytest.raises(efface.PlanError, match="n_jobs must be None or an integer other than 0"):
+        efface.open(tmp_path / "m", n_jobs=n_jobs)
+    efface.open(tmp_path / "m", n_jobs=-1).close()
+
+
+def test_looking_at_a_directory_releases_nothing(rows, tmp_path):
+    model = RemovableLogisticRegression(auto_release=False).fit(*rows)
+    model.save(tmp_path / "m")
+    model.release()
+    model.remove(ids=3)
+    model.close()
+    with efface.open(tmp_path / "m") as again:
+        assert (again.status_["stale"], again.status_["n_releases"]) == (True, 2)
+    assert again.status_["stale"] is True
+    with efface.open(tmp_path / "m") as again:
+        assert again.status_["n_releases"] == 2
+        again.remove(ids=4)
+    assert again.status_["stale"] is False
+    assert again.certificate_["n_removed"] == 2
+
+
 def test_directories_that_are_none_in_use_or_taken(rows, tmp_path):
     with pytest.raises(efface.DirectoryError):
         efface.open(tmp_path / "missing")

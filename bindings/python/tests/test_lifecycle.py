@@ -238,8 +238,104 @@ def test_threads_do_not_change_results(rows):
     RemovableLogisticRegression(n_jobs=-1).fit(X, y).predict(X)
 
 
+def test_threads_by_the_rules_of_joblib(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
+    assert [_parameters.n_threads(n) for n in (None, 1, 7, -1, -2, -99)] == [None, 1, 7, 3, 2, 1]
+    for told, expected in {"3": 3, " 2 ": 2, "0": None, "-1": None, "many": None, "": None, "4,2": None}.items():
+        monkeypatch.setenv("OMP_NUM_THREADS", told)
+        assert _parameters.n_threads(None) == expected
+        assert _parameters.n_threads(5) == 5
+
+
 def test_verbose_shows_a_bar(rows, capsys):
     RemovableLogisticRegression(verbose=True).fit(*rows)
     assert "fit RemovableLogisticRegression" in capsys.readouterr().err
     RemovableLogisticRegression().fit(*rows)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("auto_release", [True, False])
+def test_a_release_that_was_interrupted_on_its_way_is_taken_over(rows, monkeypatch, auto_release):
+    """Ctrl-C between the engine's release and its assignment left the weights of before in use, as if not stale."""
+    X, y = rows
+    model = RemovableLogisticRegression(auto_release=auto_release).fit(X, y)
+    before = model.coef_
+    model.remove(ids=range(50))
+    with monkeypatch.context() as patch:
+        patch.setattr(_released.Released, "of", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.release()
+    assert (model.status_["stale"], model.status_["n_releases"]) == (False, 2)
+    assert not np.array_equal(model.coef_, before)
+    assert model.certificate_["n_removed"] == 50
+    assert model.status_["n_releases"] == 2, "the release that was made is used, not another one"
+
+
+def test_a_fit_that_was_interrupted_at_its_release_does_not_show_the_model_before(rows, monkeypatch):
+    X, y = rows
+    model = RemovableLogisticRegression().fit(X, y)
+    before = model.coef_
+    with monkeypatch.context() as patch:
+        patch.setattr(_released.Released, "of", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X[:, :3], y)
+    assert model.coef_.shape in {(1, 3), before.shape}
+    assert model.coef_.shape[1] == model.n_features_in_
+    assert model.predict(X[:, : model.n_features_in_]).shape == (200,)
+
+
+def _interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def test_closing_releases_what_has_changed(rows):
+    """A model that was closed between a removal and the next release went on with weights that knew the rows."""
+    X, y = rows
+    with RemovableLogisticRegression(**QUIET).fit(X, y) as model:
+        before = model.coef_
+        model.remove(ids=range(50))
+    assert model.status_["stale"] is False
+    assert model.certificate_["n_removed"] == 50
+    assert np.abs(model.coef_ - before).max() > 1e-4
+
+
+def test_closing_without_a_release_leaves_a_mark(rows):
+    X, y = rows
+    with RemovableLogisticRegression(auto_release=False).fit(X, y) as model:
+        model.remove(ids=3)
+    assert model.status_["stale"] is True
+    with pytest.warns(StaleReleaseWarning, match="cannot release anew"):
+        model.predict(X)
+    model.fit(X, y)
+    assert model.status_["stale"] is False
+    model.predict(X)
+    model.close()
+    assert model.status_["stale"] is False
+
+
+def test_closing_when_the_release_is_refused_leaves_a_mark(rows):
+    X, y = rows
+    model = RemovableLogisticRegression(mechanism="objective", noise_std=0.5, l2=1e-2, epsilon=0.5).fit(X, y)
+    for row in range(150):
+        model.remove(ids=row)
+        if model.status_["outcome"] == "retrain-required":
+            break
+    model.close()
+    assert model.status_["stale"] is True
+    with pytest.warns(StaleReleaseWarning, match="still knows"):
+        model.predict(X)
+
+
+def test_many_threads_release_once(fitted, rows):
+    fitted.remove(ids=7)
+    start = threading.Barrier(16)
+
+    def use(_):
+        start.wait()
+        return fitted.decision_function(rows[0])
+
+    with ThreadPoolExecutor(16) as pool:
+        scores = list(pool.map(use, range(16)))
+    assert fitted.status_["n_releases"] == 2
+    assert all(np.array_equal(score, scores[0]) for score in scores)

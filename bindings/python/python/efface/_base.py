@@ -77,7 +77,8 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             rows, labels = _input.training_rows(trial, X, y, numeric=self._numeric_labels)
             encoded, classes = trial._encode_first(labels, None, None)
             config = trial._config(rows.data, float(rows.n_rows))
-            report: Report = json.loads(_efface.plan(config, rows=rows.data, labels=encoded, classes=classes))
+            with _parameters.names_as_typed():
+                report: Report = json.loads(_efface.plan(config, rows=rows.data, labels=encoded, classes=classes))
             return report
         if self.__sklearn_is_fitted__():
             n_features = self.n_features_in_ if n_features is None else n_features
@@ -85,7 +86,9 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         if n_rows is None or n_features is None:
             raise ValueError(f"plan needs X and y, or n_rows and n_features, got {n_rows=} and {n_features=}")
         config = trial._config(None, float(n_rows))
-        report = json.loads(_efface.plan(config, n_rows=int(n_rows), dim=int(n_features) + bool(self.fit_intercept)))
+        dim = int(n_features) + bool(self.fit_intercept)
+        with _parameters.names_as_typed():
+            report = json.loads(_efface.plan(config, n_rows=int(n_rows), dim=dim))
         return report
 
     @property
@@ -138,7 +141,8 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         encoded, names = self._encode_first(labels, classes, weights)
         config = self._config(rows.data, float(rows.n_rows if weights is None else weights.sum()))
         seed = self._seed()
-        with Progress(f"fit {type(self).__name__}", bool(self.verbose)) as progress:
+        title = f"fit {type(self).__name__}"
+        with Progress(title, bool(self.verbose)) as progress, _parameters.names_as_typed():
             engine = _efface.Engine.fit(
                 rows.data,
                 encoded,
@@ -150,7 +154,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
                 subjects=_ids.column(subjects, rows.n_rows, what="subjects"),
                 copy=bool(self.copy_X),
                 seed=seed,
-                n_threads=_parameters.n_threads(self),
+                n_threads=_parameters.n_threads(self.n_jobs),
                 progress=progress.callback,
             )
         self._n_iter = json.loads(engine.description())["n_iter"]
@@ -166,7 +170,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             released.weights,
             scale=released.scale,
             intercept=released.intercept,
-            n_threads=_parameters.n_threads(self),
+            n_threads=_parameters.n_threads(self.n_jobs),
         )
 
     def _config(self, rows: Any, weight_sum: float) -> str:
@@ -182,7 +186,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         return _parameters.config(self, loss=self._loss, l2=l2, scale=scale)
 
     def _seed(self) -> int | None:
-        if self.random_state is None:
+        if self.random_state is None or not _parameters.draws_noise(self, self._loss):
             return None
         warn(
             "random_state is given: whoever knows it can take the noise off the released weights, so the model is not "

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from efface import _labels, _secret
+from efface import _labels, _parameters, _secret
 from efface._efface import Engine
 from efface._logistic import RemovableLogisticRegression
-from efface._released import Released
 from efface._ridge import RemovableRidge
 from efface._ridge_classifier import RemovableRidgeClassifier
 
@@ -81,15 +80,14 @@ def open(
         key=None if key is None else os.fspath(key),
         passphrase=passphrase,
         wait=float(wait),
-        n_threads=n_jobs if n_jobs is None or n_jobs > 0 else (os.cpu_count() or 1),
+        n_threads=_parameters.n_threads(n_jobs),
     )
     description: dict[str, Any] = json.loads(engine.description())
     estimator = _estimator(description, n_jobs=n_jobs, auto_release=auto_release)
     _describe(estimator, description, classes)
-    _secret.keep(estimator, _secret.Secret(engine))
-    latest = engine.latest()
-    if latest is not None:
-        estimator._released = Released.of(latest)
+    secret = _secret.Secret(engine)
+    _secret.keep(estimator, secret)
+    estimator._catch_up(secret)
     return estimator
 
 
@@ -104,6 +102,9 @@ def _estimator(description: dict[str, Any], **parameters: Any) -> Estimator:
         mechanism=description["mechanism"],
         tol=description["tolerance"],
     )
+    # Without a limit every row counts once, and the default is as good as any.
+    if description["max_row_weight"] is not None:
+        parameters["max_sample_weight"] = description["max_row_weight"]
     if description["loss"] == "logistic":
         return RemovableLogisticRegression(**parameters)
     if description["classes"]:

@@ -1,7 +1,8 @@
 """From an estimator's parameters to the configuration of the engine.
 
-Whether values can be trained with is decided below, by the engine; here only what it cannot know: types as Python has
-them, the names under which scikit-learn has the strength of the regularisation, and rows taken ``"raw"``.
+Whether values can be trained with is decided below, by the engine; here what it cannot know: types as Python has them,
+the names under which scikit-learn has the strength of the regularisation, and rows taken ``"raw"``. Values that can
+never be used are refused here, too, under the names that the user typed.
 """
 
 from __future__ import annotations
@@ -10,30 +11,43 @@ import json
 import math
 import numbers
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from efface._exceptions import PlanError
 
 DEFAULT_L2 = 1e-3
+# Below this no sum of doubles feels the regularisation, and no noise makes up for the rounding.
+_LEAST_L2 = 1e-30
+_MOST_NOISE = 1e100
 
 
 def config(estimator: Any, *, loss: str, l2: float, scale: str) -> str:
     """The configuration of a training, as JSON."""
-    noise_std = estimator.noise_std
     return json.dumps(
         {
             "loss": loss,
             "l2": l2,
             "mechanism": _one_of(estimator.mechanism, "mechanism", ("release", "objective")),
-            "noise_std": None if noise_std is None else _real(noise_std, "noise_std"),
-            "epsilon": _real(estimator.epsilon, "epsilon"),
-            "delta": _real(estimator.delta, "delta"),
-            "tolerance": _real(estimator.tol, "tol"),
+            "noise_std": _noise_std(estimator.noise_std, loss),
+            "epsilon": _positive(estimator.epsilon, "epsilon"),
+            "delta": _probability(estimator.delta, "delta"),
+            "tolerance": _positive(estimator.tol, "tol"),
             "scale": scale,
             "intercept": bool(estimator.fit_intercept),
             "max_row_weight": max_sample_weight(estimator),
         }
     )
+
+
+@contextmanager
+def names_as_typed() -> Iterator[None]:
+    """Refusals of the engine, with the parameters' names of Python in place of those of the command line."""
+    try:
+        yield
+    except PlanError as error:
+        raise PlanError(str(error).replace("noise-std", "noise_std")) from None
 
 
 def l2_per_row(estimator: Any, weight_sum: float) -> float:
@@ -43,19 +57,41 @@ def l2_per_row(estimator: Any, weight_sum: float) -> float:
     if len(named) > 1:
         listed = " and ".join(f"{name}={value:g}" for name, value in named.items())
         raise PlanError(f"l2, C and alpha are names of one thing: at most one may be given, got {listed}")
+    l2 = named.get("l2", DEFAULT_L2)
     if "C" in named:
-        return 1.0 / (named["C"] * weight_sum)
-    if "alpha" in named:
-        return named["alpha"] / weight_sum
-    return named.get("l2", DEFAULT_L2)
+        l2 = 1.0 / named["C"] / weight_sum
+    elif "alpha" in named:
+        l2 = named["alpha"] / weight_sum
+    if not _LEAST_L2 <= l2 < math.inf:
+        typed = "".join(f" from {name}={value:g}" for name, value in named.items() if name != "l2")
+        raise PlanError(f"l2 must be finite and at least {_LEAST_L2:g}, got `{l2:g}`{typed}")
+    return l2
+
+
+def draws_noise(estimator: Any, loss: str) -> bool:
+    """Whether releases are noisy: always, except with the squared loss and no noise asked for."""
+    return loss != "squared" or bool(estimator.noise_std)
 
 
 def declared_scale(estimator: Any) -> str:
-    """The parameter ``scale``: a text."""
+    """The parameter ``scale``, checked."""
     scale = estimator.scale
-    if not isinstance(scale, str):
-        raise PlanError(f'scale must be "unit", "clip:R", "within:R", "none" or "raw", got `{scale!r}`')
-    return scale
+    if isinstance(scale, str):
+        kind, colon, radius = scale.partition(":")
+        if kind in ("unit", "none", "raw") and not colon:
+            return scale
+        if kind in ("clip", "within") and _is_radius(radius):
+            return scale
+    raise PlanError(
+        f'scale must be "unit", "clip:R", "within:R", "none" or "raw", R a positive number, got `{scale!r}`'
+    )
+
+
+def _is_radius(text: str) -> bool:
+    try:
+        return text == text.strip() and "_" not in text and 0.0 < float(text) < math.inf
+    except ValueError:
+        return False
 
 
 def raw_scale(longest_row: float) -> str:
@@ -72,15 +108,25 @@ def max_sample_weight(estimator: Any) -> float:
     return _positive(estimator.max_sample_weight, "max_sample_weight")
 
 
-def n_threads(estimator: Any) -> int | None:
-    """Threads by the rules of ``n_jobs``: None leaves it to the engine, -1 is all cores, -2 all but one."""
-    n_jobs = estimator.n_jobs
+def n_threads(n_jobs: Any) -> int | None:
+    """Threads by the rules of ``n_jobs``: -1 is all processors that this process may use, -2 all but one.
+
+    None is the number in ``OMP_NUM_THREADS``, with which joblib keeps its workers from taking all processors each;
+    without one it is left to the engine, which takes all.
+    """
     if n_jobs is None:
-        return None
-    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        told = os.environ.get("OMP_NUM_THREADS", "").strip()
+        return int(told) if told.isdecimal() and int(told) > 0 else None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise PlanError(f"n_jobs must be None or an integer other than 0, got `{n_jobs!r}`")
     number = int(n_jobs)
-    return number if number > 0 else max(1, (os.cpu_count() or 1) + 1 + number)
+    return number if number > 0 else max(1, _n_processors() + 1 + number)
+
+
+def _n_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _real(value: Any, name: str) -> float:
@@ -95,6 +141,24 @@ def _positive(value: Any, name: str) -> float:
     number = _real(value, name)
     if number <= 0.0:
         raise PlanError(f"{name} must be positive and finite, got `{number:g}`")
+    return number
+
+
+def _probability(value: Any, name: str) -> float:
+    number = _real(value, name)
+    if not 0.0 < number < 1.0:
+        raise PlanError(f"{name} must be above 0 and below 1, got `{number:g}`")
+    return number
+
+
+def _noise_std(value: Any, loss: str) -> float | None:
+    if value is None:
+        return None
+    number = _real(value, "noise_std")
+    if loss != "squared" and number <= 0.0:
+        raise PlanError(f"noise_std must be positive for the {loss} loss, got `{number:g}`")
+    if not 0.0 <= number <= _MOST_NOISE:
+        raise PlanError(f"noise_std must be from 0 to {_MOST_NOISE:g}, got `{number:g}`")
     return number
 
 
