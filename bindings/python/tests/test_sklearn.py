@@ -53,6 +53,7 @@ def test_searches_find_the_better_strength(rows):
     assert drawn.best_params_ == {"alpha": 1e-2}
 
 
+@pytest.mark.filterwarnings("ignore::efface.GuaranteeWarning")
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("estimator", [RemovableLogisticRegression(), RemovableRidgeClassifier()])
 def test_calibration(rows, estimator, method):

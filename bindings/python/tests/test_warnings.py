@@ -4,11 +4,24 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import PCA
+from sklearn.ensemble import StackingClassifier, StackingRegressor
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
-from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_score
+from sklearn.feature_selection import RFE, RFECV
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    RandomizedSearchCV,
+    TunedThresholdClassifierCV,
+    cross_val_predict,
+    cross_val_score,
+    learning_curve,
+    permutation_test_score,
+)
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     Binarizer,
@@ -20,7 +33,31 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from efface import GuaranteeWarning, RemovableLogisticRegression, RemovableRidge, UncertifiedWarning
+from efface import (
+    GuaranteeWarning,
+    RemovableLogisticRegression,
+    RemovableRidge,
+    RemovableRidgeClassifier,
+    UncertifiedWarning,
+)
+
+
+class NamedLikeAnother(StandardScaler):
+    """A scaler that a user gave the name of a row-local transformer."""
+
+
+NamedLikeAnother.__name__ = "Normalizer"
+
+
+class Doubler:
+    """A transformer that is no estimator of scikit-learn, and tells nothing about itself."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return 2.0 * X
+
 
 FITTED = [
     ("StandardScaler", StandardScaler()),
@@ -29,6 +66,9 @@ FITTED = [
     ("StandardScaler", FeatureUnion([("plain", Normalizer()), ("scaled", StandardScaler())])),
     ("StandardScaler", ColumnTransformer([("some", StandardScaler(), [0, 1])], remainder="passthrough")),
     ("OneHotEncoder", ColumnTransformer([("codes", OneHotEncoder(sparse_output=False), [0])])),
+    ("SimpleImputer", SimpleImputer()),
+    ("Normalizer", NamedLikeAnother()),
+    ("Doubler", Doubler()),
 ]
 
 ROW_LOCAL = [
@@ -36,6 +76,7 @@ ROW_LOCAL = [
     Binarizer(),
     FunctionTransformer(np.tanh),
     PolynomialFeatures(2),
+    SimpleImputer(strategy="constant", fill_value=0.0),
     FeatureUnion([("plain", "passthrough"), ("lengths", Normalizer())]),
     ColumnTransformer([("some", Normalizer(), [0, 1])], remainder="drop"),
     "passthrough",
@@ -98,6 +139,47 @@ def test_a_search_without_refit_and_cross_validation_keep_quiet(rows):
     pipeline = make_pipeline(StandardScaler(), RemovableLogisticRegression())
     GridSearchCV(RemovableLogisticRegression(), {"l2": [1e-3, 1e-2]}, cv=2, refit=False).fit(*rows)
     cross_val_score(pipeline, *rows, cv=2)
+    cross_val_predict(pipeline, *rows, cv=2)
+    permutation_test_score(pipeline, *rows, cv=2, n_permutations=2)
+    learning_curve(pipeline, *rows, cv=2, train_sizes=[0.5, 1.0])
+
+
+MODEL = RemovableLogisticRegression()
+AROUND = [
+    (
+        "calibration:CalibratedClassifierCV",
+        CalibratedClassifierCV(MODEL, cv=2),
+        lambda f: f.calibrated_classifiers_[0].estimator,
+    ),
+    (
+        "calibration:CalibratedClassifierCV",
+        CalibratedClassifierCV(MODEL, cv=2, ensemble=False),
+        lambda f: f.calibrated_classifiers_[0].estimator,
+    ),
+    ("threshold:TunedThresholdClassifierCV", TunedThresholdClassifierCV(MODEL, cv=2), lambda f: f.estimator_),
+    ("feature-selection:RFE", RFE(MODEL, n_features_to_select=3), lambda f: f.estimator_),
+    ("feature-selection:RFECV", RFECV(MODEL, cv=2), lambda f: f.estimator_),
+    ("stacking:StackingClassifier", StackingClassifier([("a", MODEL)], cv=2), lambda f: f.estimators_[0]),
+    (
+        "stacking:StackingClassifier",
+        StackingClassifier([("a", LogisticRegression())], final_estimator=MODEL, cv=2),
+        lambda f: f.final_estimator_,
+    ),
+    ("stacking:StackingRegressor", StackingRegressor([("a", RemovableRidge())], cv=2), lambda f: f.estimators_[0]),
+]
+
+
+@pytest.mark.parametrize(("tag", "around", "inner"), AROUND)
+def test_what_is_fitted_around_the_model_is_told(rows, tag, around, inner):
+    with pytest.warns(GuaranteeWarning, match="the same rows") as caught:
+        fitted = around.fit(*rows)
+    assert any(tag.partition(":")[2] in str(warning.message) for warning in caught)
+    assert tag in inner(fitted).certificate_["outside_scope"]
+
+
+def test_a_threshold_that_is_given_is_not_fitted(rows):
+    model = FixedThresholdClassifier(MODEL, threshold=0.3).fit(*rows)
+    assert model.estimator_.status_["outside_scope"] == []
 
 
 def test_a_transformed_target_is_told(rows):
@@ -128,6 +210,16 @@ def test_a_seed_makes_a_model_uncertified_and_repeatable(rows):
     assert not np.array_equal(one.coef_, first), "each release has noise of its own"
     two.release()
     assert np.array_equal(one.coef_, two.coef_)
+
+
+@pytest.mark.parametrize("estimator", [RemovableRidge, RemovableRidgeClassifier])
+@pytest.mark.parametrize("noise_std", [None, 0.0])
+def test_a_seed_without_noise_draws_nothing(rows, estimator, noise_std):
+    model = estimator(random_state=7, noise_std=noise_std).fit(*rows)
+    assert model.certificate_["certified"] is True
+    with pytest.warns(UncertifiedWarning, match="not certified"):
+        noisy = estimator(random_state=7, noise_std=0.1).fit(*rows)
+    assert noisy.certificate_["certified"] is False
 
 
 def test_without_a_seed_nobody_is_warned(rows):
