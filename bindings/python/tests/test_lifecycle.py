@@ -2,10 +2,12 @@
 
 import os
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from sklearn.utils import estimator_html_repr
 
 import efface
 from efface import RemovableLogisticRegression, RemovableRidge, StaleReleaseWarning, _parameters, _released
@@ -339,3 +341,18 @@ def test_many_threads_release_once(fitted, rows):
         scores = list(pool.map(use, range(16)))
     assert fitted.status_["n_releases"] == 2
     assert all(np.array_equal(score, scores[0]) for score in scores)
+
+
+def test_looking_at_a_model_releases_nothing(rows):
+    """A notebook that showed a model after a removal, or completed a name, made a release each time."""
+    X, y = rows
+    model = RemovableLogisticRegression().fit(X, y)
+    model.remove(ids=[3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "coef_" in dir(model)
+        estimator_html_repr(model)
+        repr(model)
+    assert model.status_["stale"]
+    assert model.status_["n_releases"] == 1
+    assert model.certificate_["release"] == 2

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
@@ -38,6 +39,7 @@ from efface import (
     RemovableLogisticRegression,
     RemovableRidge,
     RemovableRidgeClassifier,
+    ScaleWarning,
     UncertifiedWarning,
 )
 
@@ -229,3 +231,14 @@ def test_without_a_seed_nobody_is_warned(rows):
         model.remove(ids=1)
         model.predict(rows[0])
     assert model.certificate_["certified"] is True
+
+
+def test_a_column_that_drowns_the_others_is_named(rows):
+    X, y = rows
+    frame = pd.DataFrame(X, columns=["age", "income", "visits", "score", "days"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RemovableLogisticRegression().fit(frame, y)
+        RemovableLogisticRegression(scale="raw").fit(frame * [1, 100, 1, 1, 1], y)
+    with pytest.warns(ScaleWarning, match=r"column `income` carries 100.0 % of the size of the rows"):
+        RemovableLogisticRegression().fit(frame * [1, 1000, 1, 1, 1], y)

@@ -122,7 +122,7 @@ pub enum EngineError {
         path: PathBuf,
     },
     /// The model knows nobody by subject.
-    #[error("this model knows no subjects: it was trained without --subject")]
+    #[error("this model knows no subjects: it was trained without")]
     NoSubjects,
     /// A witness is that of another model.
     #[error("the witness {} is that of another model", path.display())]

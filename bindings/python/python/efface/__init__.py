@@ -15,7 +15,7 @@ indistinguishable from a model that never saw them.
 2
 """
 
-from efface._directory import open
+from efface._directory import open as open
 from efface._efface import __version__
 from efface._exceptions import (
     AlreadyRemovedError,
@@ -29,6 +29,7 @@ from efface._exceptions import (
     RetrainRequiredError,
     RowError,
     RowsChangedError,
+    ScaleWarning,
     SecretStateMissingError,
     SingularError,
     StaleReleaseWarning,
@@ -39,6 +40,7 @@ from efface._logistic import RemovableLogisticRegression
 from efface._ridge import RemovableRidge
 from efface._ridge_classifier import RemovableRidgeClassifier
 
+# Without `open`: `from efface import *` must not take the place of the built-in one.
 __all__ = [
     "AlreadyRemovedError",
     "BudgetExhaustedError",
@@ -54,11 +56,11 @@ __all__ = [
     "RetrainRequiredError",
     "RowError",
     "RowsChangedError",
+    "ScaleWarning",
     "SecretStateMissingError",
     "SingularError",
     "StaleReleaseWarning",
     "UncertifiedWarning",
     "UnknownIdError",
     "__version__",
-    "open",
 ]

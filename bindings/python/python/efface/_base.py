@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from efface import _context, _efface, _ids, _input, _parameters, _secret
+from efface import _context, _efface, _ids, _input, _parameters, _remarks, _secret
 from efface._changes import Changes
 from efface._exceptions import GuaranteeWarning, PlanError, UncertifiedWarning
 from efface._export import Exports
@@ -140,6 +140,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         weights = _input.sample_weights(sample_weight, rows, _parameters.max_sample_weight(self))
         encoded, names = self._encode_first(labels, classes, weights)
         config = self._config(rows.data, float(rows.n_rows if weights is None else weights.sum()))
+        _remarks.one_column_rules(rows.data, _input.feature_names(self), self.scale)
         seed = self._seed()
         title = f"fit {type(self).__name__}"
         with Progress(title, bool(self.verbose)) as progress, _parameters.names_as_typed():

@@ -67,5 +67,9 @@ class GuaranteeWarning(UserWarning):
     """Something around the model was fitted on the same rows and is outside its guarantee."""
 
 
+class ScaleWarning(UserWarning):
+    """One column is so large that rows scaled as a whole consist of little else."""
+
+
 class StaleReleaseWarning(UserWarning):
     """The weights in use were released before the latest change of the rows."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,10 +115,35 @@ class Foundation(BaseEstimator):
             return None if latest is None else self._take(secret, latest)
         return self._released
 
+    def __dir__(self) -> list[str]:
+        with self._only_looking():
+            return list(super().__dir__())
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """What notebooks show of a fitted estimator."""
+        with self._only_looking():
+            return super()._get_fitted_attr_html(doc_link)
+
+    @contextmanager
+    def _only_looking(self) -> Iterator[None]:
+        """While it lasts, the release in use is shown as it is: looking at a model must not change it."""
+        secret = _secret.find(self)
+        if secret is None:
+            yield
+            return
+        with secret.lock:
+            secret.n_lookers += 1
+            try:
+                yield
+            finally:
+                secret.n_lookers -= 1
+
     def _current(self) -> Released:
         """The release to use: the latest one, or a new one if rows have changed since."""
         check_is_fitted(self)
         secret = _secret.find(self)
+        if secret is not None and secret.n_lookers > 0 and "_released" in self.__dict__:
+            return self._released
         if secret is None:
             if self._is_stale():
                 warn(f"{_CHANGED}, and this copy of the model cannot release anew", StaleReleaseWarning)

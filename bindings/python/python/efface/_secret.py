@@ -27,6 +27,9 @@ class Secret:
         How many releases the engine had made when the estimator took its latest one over.
     is_changed : bool
         Whether rows were changed through this estimator.
+    n_lookers : int
+        How many are only looking at the estimator (a notebook that shows it, completion of a name): no release is made for
+        them.
     lock : RLock
         Held while a release is looked for, made and taken over: of many threads that use a stale model, one releases.
     """
@@ -36,6 +39,7 @@ class Secret:
     n_drawn: int = 0
     n_taken: int = field(default=0, repr=False)
     is_changed: bool = field(default=False, repr=False)
+    n_lookers: int = field(default=0, repr=False)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def next_seed(self) -> int | None:

@@ -73,7 +73,10 @@ pub enum RowsError {
         expected_precision: Precision,
     },
     /// A row that the model was trained on has other values now.
-    #[error("row {row} has changed since the model was trained on it")]
+    #[error(
+        "row {row} has changed since the model was trained on it: put it back, or train again on a copy of the rows, \
+         which nobody else can change"
+    )]
     Changed {
         /// The first such row.
         row: usize,
