@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
 
 from efface._exceptions import RowError
+from efface._warn import warn
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,9 @@ def _column(y: Any) -> Any:
     """Labels in a column of Arrow or polars, as an array."""
     module = type(y).__module__.partition(".")[0]
     if module == "pyarrow":
+        if not hasattr(y, "to_numpy"):
+            shape = f" of shape {y.shape}" if hasattr(y, "shape") else ""
+            raise ValueError(f"y must be one column, such as table.column(0), got a {type(y).__name__}{shape}")
         return y.to_numpy(zero_copy_only=False)
     return y.to_numpy() if module == "polars" else y
 
@@ -117,9 +121,9 @@ def _arrow(X: Any) -> Any:
         if isinstance(X, pyarrow.RecordBatchReader):
             return X.read_all()
         return X if isinstance(X, pyarrow.Table) else None
-    if module == "polars":
-        return X.collect() if hasattr(X, "collect") else X
-    return X if hasattr(X, "__arrow_c_stream__") and hasattr(X, "shape") else None
+    if module == "polars" and hasattr(X, "collect"):
+        return X.collect()
+    return X if hasattr(X, "__arrow_c_stream__") and len(getattr(X, "shape", ())) == 2 else None
 
 
 def _arrow_rows(estimator: Any, table: Any, *, reset: bool) -> Rows:
@@ -149,13 +153,16 @@ def _check_features(estimator: Any, n_features: int, names: list[str] | None, *,
         if names is not None:
             estimator.feature_names_in_ = np.asarray(names, dtype=object)
         return
-    fitted = getattr(estimator, "feature_names_in_", None)
+    fitted, title = getattr(estimator, "feature_names_in_", None), type(estimator).__name__
     if n_features != estimator.n_features_in_:
         raise ValueError(
-            f"X has {n_features} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
-            "features as input"
+            f"X has {n_features} features, but {title} is expecting {estimator.n_features_in_} features as input"
         )
-    if fitted is not None and names is not None and names != fitted.tolist():
+    if fitted is None and names is not None:
+        warn(f"X has feature names, but {title} was fitted without feature names", UserWarning)
+    elif fitted is not None and names is None:
+        warn(f"X does not have valid feature names, but {title} was fitted with feature names", UserWarning)
+    elif fitted is not None and names is not None and names != fitted.tolist():
         here, there = next((here, there) for here, there in zip(names, fitted, strict=True) if here != there)
         raise ValueError(
             "The feature names should match those that were passed during fit, in the same order: "
