@@ -5,7 +5,9 @@ import pytest
 import sklearn
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict, cross_val_score, cross_validate
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.pipeline import make_pipeline
@@ -114,6 +116,20 @@ def test_shapes_and_types_are_those_of_scikit_learn(rows):
     assert isinstance(ridge.intercept_, float)
     assert all(n > 0 for model in (binary, three, ridge) for n in model.n_iter_)
     assert not hasattr(RemovableRidgeClassifier(), "predict_proba")
+
+
+def test_ridge_takes_a_table_as_it_is():
+    """Columns of sizes from 1 to 300 were refused, because rounding showed on rows that long."""
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    model = RemovableRidge().fit(X, y)
+    with_ones = np.column_stack([X, np.ones(len(X))])
+    expected = Ridge(alpha=1e-3 * len(X), fit_intercept=False, solver="cholesky").fit(with_ones, y)
+    assert np.append(model.coef_, model.intercept_) == pytest.approx(expected.coef_, rel=1e-6, abs=1e-8)
+    model.remove(ids=range(100))
+    alone = Ridge(alpha=1e-3 * 342, fit_intercept=False, solver="cholesky").fit(with_ones[100:], y[100:])
+    assert np.append(model.coef_, model.intercept_) == pytest.approx(alone.coef_, rel=1e-6, abs=1e-8)
+    certificate = model.certificate_
+    assert (certificate["certified"], certificate["epsilon"], certificate["n_removed"]) == (True, 0.0, 100)
 
 
 def test_no_weight_is_there_before_fit():
