@@ -94,7 +94,7 @@ def test_an_estimator_takes_its_secret_along_when_it_goes(rows):
     assert len(_secret._SECRETS) == before
 
 
-def test_status_and_certificate_are_safe_to_print(model, exact):
+def test_status_and_certificate_show_no_id_and_no_weight(model, exact):
     out = io.StringIO()
     pprint.pprint([model.status_, model.certificate_], stream=out)
     assert "customer-" not in out.getvalue()

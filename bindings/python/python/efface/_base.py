@@ -93,7 +93,11 @@ class RemovableLinearModel(Changes, Persistent, Exports):
 
     @property
     def status_(self) -> Report:
-        """What the model is and what it claims now, as a dict; nothing in it is secret."""
+        """What the model is and what it claims now, as a dict: for whoever operates it, not for publishing.
+
+        There are no weights and no rows in it, but all digits of the residual and of the distance, which depend on rows
+        that have left and are not covered by the guarantee.
+        """
         check_is_fitted(self)
         secret = _secret.find(self)
         status: Report = {} if secret is None else json.loads(secret.engine.status())

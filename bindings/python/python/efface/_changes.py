@@ -42,7 +42,8 @@ class Changes(Foundation):
         Returns
         -------
         report : dict
-            What was done: how many rows left, and the bound on the distance to the retrained weights.
+            What was done: how many rows left, and the bound on the distance to the retrained weights. Its digits depend
+            on the rows and are not covered by the guarantee: not for publishing.
         """
         engine = self._engine_to_change()
         if (ids is None) == (subjects is None):
@@ -116,7 +117,7 @@ class Changes(Foundation):
         Returns
         -------
         report : dict
-            Passes made, and the bounds after them.
+            Passes made, and the bounds after them: not for publishing.
         """
         return _parsed(self._engine().settle(tol))
 

@@ -51,7 +51,7 @@ def open(
     wait : float, default=0.0
         Seconds to wait for a directory that is in use.
     n_jobs : int, optional
-        Threads. Default: all cores.
+        Threads, by the rules of the estimators' parameter of that name.
     auto_release : bool, default=True
         As the estimators' parameter of that name.
 

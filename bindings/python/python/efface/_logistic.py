@@ -36,7 +36,7 @@ class RemovableLogisticRegression(RemovableClassifier):
     epsilon, delta : float, default=1.0, 1e-4
         The promise for the whole life of the model.
     noise_std : float, optional
-        Standard deviation of the noise per weight. Default: 0.001 for mechanism ``"release"``.
+        Standard deviation of the noise per weight. Default: 0.001 for mechanism ``"release"``, 1.0 for ``"objective"``.
     mechanism : {"release", "objective"}, default="release"
         ``"release"``: noise on what is published. ``"objective"``: the published algorithm, noise in the objective.
     tol : float, default=1e-9
@@ -49,9 +49,10 @@ class RemovableLogisticRegression(RemovableClassifier):
     copy_X : bool, default=False
         Whether ``fit`` copies the rows. If false, the array must not be modified while the model lives.
     include_secret_state : bool, default=False
-        Whether copies and pickles hold the rows and the exact weights.
+        Whether copies and pickles of a model in memory hold the rows and the exact weights. Each copy that has them
+        spends the promise on its own account.
     n_jobs : int, optional
-        Threads. Default: all cores. Results do not depend on it.
+        Threads; -1: all processors. Default: as ``OMP_NUM_THREADS`` says, or else all. Results do not depend on it.
     random_state : int, RandomState instance, optional
         A seed makes the noise predictable: for tests. The model is then not certified.
     verbose : bool, default=False

@@ -31,7 +31,7 @@ class RemovableRidgeClassifier(RemovableClassifier):
         The promise for the whole life of the model.
     noise_std : float, optional
         Standard deviation of the noise per weight. Default: 0, because removal from the squared loss is exact up to
-        rounding; epsilon and delta are then 0, too.
+        rounding; epsilon and delta are then 0, too, and the released weights are the exact ones.
     mechanism : {"release", "objective"}, default="release"
         ``"release"``: noise on what is published. ``"objective"``: the published algorithm, noise in the objective.
     tol : float, default=1e-9
@@ -44,11 +44,13 @@ class RemovableRidgeClassifier(RemovableClassifier):
     copy_X : bool, default=False
         Whether ``fit`` copies the rows. If false, the array must not be modified while the model lives.
     include_secret_state : bool, default=False
-        Whether copies and pickles hold the rows and the exact weights.
+        Whether copies and pickles of a model in memory hold the rows and the exact weights. Each copy that has them
+        spends the promise on its own account.
     n_jobs : int, optional
-        Threads. Default: all cores. Results do not depend on it.
+        Threads; -1: all processors. Default: as ``OMP_NUM_THREADS`` says, or else all. Results do not depend on it.
     random_state : int, RandomState instance, optional
-        A seed makes the noise predictable: for tests. The model is then not certified.
+        A seed makes the noise predictable: for tests. The model is then not certified. Without noise nothing is drawn,
+        and it stays certified.
     verbose : bool, default=False
         Whether to show a progress bar.
 
