@@ -1,5 +1,7 @@
 """The exceptions that users of scikit-learn expect, with the value and the limit."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -254,7 +256,15 @@ def test_a_failed_fit_leaves_the_model_as_it_was(rows):
     assert model.remove(ids=3)["n_changed"] == 1
 
 
+def test_a_model_that_is_not_exact_gets_advice():
+    error = efface.NotExactError("the weights are too far off: 2 of 1")
+    assert isinstance(error, ValueError)
+    for text in ("2 of 1", "divide columns by public constants", "raise l2", "set noise_std"):
+        assert text in str(error)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
 def test_every_exception_is_an_efface_error():
     names = [name for name in efface.__all__ if name.endswith("Error")]
-    assert len(names) == 13
+    assert len(names) == 14
     assert all(issubclass(getattr(efface, name), efface.EffaceError) for name in names)

@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier
 
@@ -77,6 +79,28 @@ def test_onnx_says_where_it_comes_from(fitted):
     assert properties["scale"] == "unit"
     assert json.loads(properties["certified"]) is True
     assert json.loads(properties["classes"]) == ["0", "1"]
+
+
+@pytest.mark.filterwarnings("ignore::efface.GuaranteeWarning")
+@pytest.mark.parametrize("is_signed", [False, True])
+def test_files_say_what_the_certificate_does_not_speak_about(rows, tmp_path, is_signed):
+    """The certificate in the metadata did not have what the estimator had noticed around its fit."""
+    pytest.importorskip("onnx")
+    safetensors = pytest.importorskip("safetensors")
+    model = make_pipeline(StandardScaler(), RemovableLogisticRegression()).fit(*rows)[-1]
+    if is_signed:
+        model.save(tmp_path / "model.efface")
+        model.release()
+    model.to_safetensors(tmp_path / "model.safetensors")
+    with safetensors.safe_open(tmp_path / "model.safetensors", framework="numpy") as file:
+        tensors = file.metadata()
+    for metadata in ({entry.key: entry.value for entry in model.to_onnx().metadata_props}, tensors):
+        assert json.loads(metadata["outside_scope"]) == model.certificate_["outside_scope"]
+        assert "fitted-preprocessing:StandardScaler" in json.loads(metadata["outside_scope"])
+        if is_signed:
+            assert "payload" in json.loads(metadata["certificate"])
+        else:
+            assert json.loads(metadata["certificate"]) == model.certificate_
 
 
 @pytest.mark.parametrize("three", [False, True])

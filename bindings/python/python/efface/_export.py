@@ -51,7 +51,8 @@ class Exports(Foundation):
 
         Tensors ``weights`` (n_problems, n_features) and ``intercept`` (n_problems,), double precision, for rows scaled
         as the metadata says under ``scale``. The rest of the metadata: ``format``, ``loss``, ``classes`` and
-        ``features`` (JSON lists of text), ``release``, ``certified``, and the whole ``certificate``.
+        ``features`` (JSON lists of text), ``release``, ``certified``, the whole ``certificate``, and ``outside_scope``
+        (a JSON list), what it does not speak about.
 
         Parameters
         ----------
@@ -64,7 +65,7 @@ class Exports(Foundation):
             "weights": np.ascontiguousarray(released.coef),
             "intercept": np.ascontiguousarray(released.intercepts),
         }
-        save_file(tensors, os.fspath(path), metadata=_metadata(released))
+        save_file(tensors, os.fspath(path), metadata=self._metadata(released))
 
     def to_onnx(self, path: Destination | None = None) -> ModelProto:
         """The released model as ONNX: ``ai.onnx.ml.LinearClassifier`` or ``LinearRegressor`` on scaled rows.
@@ -86,10 +87,30 @@ class Exports(Foundation):
         from efface._onnx import build
 
         released = self._current()
-        model = build(released, loss=self._loss, classes=getattr(self, "classes_", None), metadata=_metadata(released))
+        metadata = self._metadata(released)
+        model = build(released, loss=self._loss, classes=getattr(self, "classes_", None), metadata=metadata)
         if path is not None:
             Path(path).write_bytes(model.SerializeToString())
         return model
+
+    def _metadata(self, released: Released) -> dict[str, str]:
+        """What a file must say beside its numbers, as text.
+
+        A signed certificate stays as it was signed; what the estimator noticed around its fit stands beside it.
+        """
+        published: dict[str, Any] = json.loads(released.model)
+        certificate = self._certificate(released)
+        return {
+            "format": "efface-weights-1",
+            "loss": published["loss"],
+            "scale": released.scale,
+            "classes": json.dumps(published["classes"]),
+            "features": json.dumps(published["features"]),
+            "release": str(published["release"]),
+            "certified": json.dumps(published["certified"]),
+            "certificate": released.certificate if released.is_signed else json.dumps(certificate),
+            "outside_scope": json.dumps(certificate["outside_scope"]),
+        }
 
 
 def _optional(module: str) -> Any:
@@ -99,18 +120,3 @@ def _optional(module: str) -> Any:
     except ImportError as error:
         package = module.partition(".")[0]
         raise ImportError(f"this export needs {package}: pip install {package}") from error
-
-
-def _metadata(released: Released) -> dict[str, str]:
-    """What a file must say beside its numbers, as text."""
-    published: dict[str, Any] = json.loads(released.model)
-    return {
-        "format": "efface-weights-1",
-        "loss": published["loss"],
-        "scale": released.scale,
-        "classes": json.dumps(published["classes"]),
-        "features": json.dumps(published["features"]),
-        "release": str(published["release"]),
-        "certified": json.dumps(published["certified"]),
-        "certificate": released.certificate,
-    }
