@@ -46,6 +46,8 @@ pub struct AdoptRequest<'a> {
     pub id_key: IdKey,
     /// The most that a row may weigh; `None`: every row counts once.
     pub max_row_weight: Option<f64>,
+    /// Whether the bound on the length of rows was taken from the rows.
+    pub row_norm_from_rows: bool,
     /// Ids and subjects that were removed and must not come back.
     pub suppressed: Vec<IdDigest>,
     /// What happened to it so far.
@@ -133,6 +135,7 @@ impl AdoptRequest<'_> {
             precision: self.precision,
             salt: self.salt,
             max_row_weight: self.max_row_weight,
+            row_norm_from_rows: self.row_norm_from_rows,
             id_key: self.id_key,
         };
         let dim = settings.transform.model_dim(settings.features.len());

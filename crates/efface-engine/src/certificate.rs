@@ -5,7 +5,6 @@ use efface_core::model::{BudgetRule, Fit, Mechanism, Model, ReleaseAccount, Rele
 use efface_core::noise::NoiseLaw;
 use efface_core::residual::Constants;
 use efface_core::rounding::UpperBound;
-use efface_core::rows::WeightSum;
 use efface_ledger::certificate::{
     Adversary, Arithmetic, CoveredRequest, CurvePoint, LogPosition, Predicate, ReleaseCertificate, ReleasePolicy,
     SincePrevious, SpentBefore, tags,
@@ -32,6 +31,8 @@ pub(crate) struct History {
     pub(crate) log: LogPosition,
     /// Rows removed on request so far.
     pub(crate) n_removed: usize,
+    /// Whether rows have weights, be it that they add up to the number of rows.
+    pub(crate) weighted: bool,
     pub(crate) requests: Vec<CoveredRequest>,
     pub(crate) since_previous: SincePrevious,
     pub(crate) policy: ReleasePolicy,
@@ -72,7 +73,7 @@ pub(crate) fn certificate(
         intercept: settings.transform.intercept,
         row_norm_bound: state.row_norm.get(),
         n_rows: state.fits.iter().map(|fit| fit.count.n_rows).collect(),
-        weight_sum: weight_sums(&state.fits),
+        weight_sum: history.weighted.then(|| weight_sums(&state.fits)),
         negatives: config.negatives,
         n_problems: state.fits.len(),
         dim: model.dim(),
@@ -127,7 +128,12 @@ pub(crate) fn certificate(
         .collect(),
         outside_scope: tags::OUTSIDE_SCOPE
             .iter()
-            .filter(|tag| **tag != "columns-not-public" || !not_public.is_empty())
+            .filter(|tag| match **tag {
+                "row-weights" => history.weighted,
+                "row-norm-bound" => settings.row_norm_from_rows,
+                "columns-not-public" => !not_public.is_empty(),
+                _ => true,
+            })
             .map(ToString::to_string)
             .collect(),
         not_public,
@@ -149,6 +155,7 @@ impl ModelDirectory {
             key_id: head.ledger.key_id.clone(),
             log: self.next_position(),
             n_removed: head.n_removed,
+            weighted: self.rows.layout().weighted,
             requests,
             since_previous,
             policy: head.ledger.policy,
@@ -205,11 +212,9 @@ impl ModelDirectory {
     }
 }
 
-/// What the rows of each problem weigh, rounded down; `None`: they count once each.
-pub(crate) fn weight_sums(fits: &[Fit]) -> Option<Vec<f64>> {
-    let is_weighted = |fit: &Fit| fit.count.weight_sum != WeightSum::of_rows(fit.count.n_rows);
-    let weights = || fits.iter().map(|fit| fit.count.weight_sum.lower().get()).collect();
-    fits.iter().any(is_weighted).then(weights)
+/// What the rows of each problem weigh, rounded down.
+fn weight_sums(fits: &[Fit]) -> Vec<f64> {
+    fits.iter().map(|fit| fit.count.weight_sum.lower().get()).collect()
 }
 
 /// A few points of δ(ε) at μ, around the promised ε.

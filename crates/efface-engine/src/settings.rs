@@ -29,6 +29,9 @@ pub struct Settings {
     /// The most that a row may weigh; without, every row counts once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_row_weight: Option<f64>,
+    /// Whether the bound on the length of rows was taken from the rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub row_norm_from_rows: bool,
     /// Key of the hashes under which ids are kept. Random, kept with the secrets.
     pub id_key: IdKey,
 }

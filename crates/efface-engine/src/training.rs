@@ -131,8 +131,19 @@ fn make(
     let n_classes = codec.classes().len();
     let config = TrainingConfig { n_classes: is_classification.then_some(n_classes as u32), ..config };
     let precision = rows.precision();
-    let settings =
-        Settings { config, features, columns, schema, transform, codec, precision, salt, max_row_weight: None, id_key };
+    let settings = Settings {
+        config,
+        features,
+        columns,
+        schema,
+        transform,
+        codec,
+        precision,
+        salt,
+        max_row_weight: None,
+        row_norm_from_rows: false,
+        id_key,
+    };
     let training = Instant::now();
     rows.hold()?;
     let trained = plan(&settings.config)?.train(&rows, noise, &mut |phase| report(TrainProgress::Training(phase)))?;

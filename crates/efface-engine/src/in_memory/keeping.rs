@@ -53,6 +53,7 @@ impl MemoryModel {
             salt: settings.salt,
             id_key: settings.id_key.clone(),
             max_row_weight: settings.max_row_weight,
+            row_norm_from_rows: settings.row_norm_from_rows,
             suppressed: self.index.removed().collect(),
             past: self.past(),
             policy: ReleasePolicy::default(),

@@ -149,6 +149,7 @@ impl MemoryModel {
             key_id: String::new(),
             log: LogPosition { origin: String::new(), position: 0 },
             n_removed: self.n_removed,
+            weighted: self.rows.row_weights.is_some(),
             requests: self.covered_requests(),
             since_previous: SincePrevious {
                 release: previous,

@@ -70,6 +70,7 @@ impl Sample {
             features: (0..N_FEATURES).map(|i| format!("x{i}")).collect(),
             codec: self.codec(),
             transform: self.transform,
+            row_norm_from_rows: false,
             config: self.config(),
         }
     }
@@ -768,4 +769,35 @@ fn whose_row_it_was_is_forgotten_with_the_row() {
     assert!(model.index.is_removed(id) && !model.index.is_removed(subject));
     model.remove(&lent, &Selection::Subjects(people[8..9].to_vec()), None, false).expect("there");
     assert!(model.index.is_removed(subject));
+}
+
+#[test]
+fn weights_and_a_bound_that_tell_of_the_rows_are_outside_the_scope() {
+    let sample = Sample::new(Scale::Within { radius: 2.0 }, true, 2);
+    // They add up to the number of rows, and to another one as soon as a row leaves.
+    let balanced: Vec<f64> = (0..N_ROWS).map(|i| 0.5 + (i % 2) as f64).collect();
+    let has =
+        |claims: &serde_json::Value, tag: &str| claims["outside_scope"].as_array().expect("tags").contains(&tag.into());
+    for (weighted, from_rows) in [(false, false), (true, true)] {
+        let request = MemoryRequest {
+            row_weights: weighted.then_some(&balanced),
+            max_row_weight: weighted.then_some(2.0),
+            row_norm_from_rows: from_rows,
+            ..sample.request()
+        };
+        let (mut model, lent) = (trained(request), sample.lent());
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        model.release(&lent, &mut NoiseSource::from_system().expect("randomness")).expect("readable");
+        let claims: serde_json::Value =
+            serde_json::from_str(&model.latest().expect("released").certificate).expect("JSON");
+        let options = KeepOptions { out: folder.path().join("model"), ..KeepOptions::default() };
+        let mut directory = model.keep(&lent, options).expect("writable");
+        let signed = released(&mut directory);
+        for claims in [claims, signed] {
+            let sum = claims.get("weight_sum").map(|sums| sums[0].as_f64());
+            assert_eq!(sum, weighted.then_some(Some(N_ROWS as f64)));
+            assert_eq!((has(&claims, "row-weights"), has(&claims, "row-norm-bound")), (weighted, from_rows));
+        }
+        assert_eq!(directory.verify(true).expect("readable").verdict, efface_ledger::verify::Verdict::Valid);
+    }
 }

@@ -36,6 +36,8 @@ pub struct MemoryRequest<'a> {
     pub codec: LabelCodec,
     /// How rows are scaled.
     pub transform: RowTransform,
+    /// Whether the radius of `transform` was chosen by looking at the rows: certificates say so.
+    pub row_norm_from_rows: bool,
     /// What to train and promise. `n_classes` is filled in from the codec.
     pub config: TrainingConfig,
 }
@@ -48,7 +50,7 @@ impl MemoryModel {
         report: &mut dyn FnMut(Phase),
     ) -> Result<Self, EngineError> {
         let MemoryRequest { rows: lent, labels, row_weights, max_row_weight, ids, subjects, .. } = request;
-        let MemoryRequest { features, codec, transform, config, .. } = request;
+        let MemoryRequest { features, codec, transform, row_norm_from_rows, config, .. } = request;
         let n_classes = codec.classes().len();
         let config = TrainingConfig { n_classes: (n_classes > 0).then_some(n_classes as u32), ..config };
         let plan = TrainingPlan::new(config.clone())?;
@@ -87,6 +89,7 @@ impl MemoryModel {
                 precision,
                 salt,
                 max_row_weight,
+                row_norm_from_rows,
                 id_key,
             },
             model: trained.model,

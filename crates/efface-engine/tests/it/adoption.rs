@@ -131,6 +131,7 @@ impl Life {
             salt: SALT,
             id_key: id_key(),
             max_row_weight: self.weighted.then_some(4.0),
+            row_norm_from_rows: false,
             suppressed: suppressed.to_vec(),
             past: past(),
             policy: ReleasePolicy::default(),

@@ -34,13 +34,15 @@ pub const EXPOSURES: [&str; 4] = ["no-previous-release", "nobody-left", "one-per
 pub const LIMITS: [&str; 4] = ["exact-up-to-rounding", "p1-dependence", "p2-stopping", "p3-sequences"];
 
 /// What a claim does not cover.
-pub const OUTSIDE_SCOPE: [&str; 7] = [
+pub const OUTSIDE_SCOPE: [&str; 9] = [
     "prior-releases",
     "copies-elsewhere",
     "fitted-preprocessing",
     "hyper-parameters",
     "class-list",
     "row-count",
+    "row-weights",
+    "row-norm-bound",
     "columns-not-public",
 ];
 
@@ -55,6 +57,8 @@ pub fn in_words(tag: &str) -> &'static str {
         "hyper-parameters" => "hyper-parameters that were chosen on the rows",
         "class-list" => "the list of classes",
         "row-count" => "the number of rows, which is not hidden",
+        "row-weights" => "what the rows weigh together, which is not hidden: it tells what the rows that left weighed",
+        "row-norm-bound" => "the bound on the length of rows, which was taken from the rows",
         "columns-not-public" => {
             "the schema entries of the columns under not_public: proposed from the rows, and not marked public by anybody"
         }

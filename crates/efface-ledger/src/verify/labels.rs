@@ -65,8 +65,15 @@ fn missing_label(c: &ReleaseCertificate) -> Option<String> {
     if let Some(label) = needed.iter().find(|label| !c.limits.iter().any(|limit| limit == *label)) {
         return Some(format!("the limit `{label}` belongs to this mechanism and is not stated"));
     }
-    let scope = tags::OUTSIDE_SCOPE.iter().filter(|tag| **tag != "columns-not-public" || !c.not_public.is_empty());
-    if let Some(tag) = scope.into_iter().find(|tag| !c.outside_scope.iter().any(|stated| stated == *tag)) {
+    let belongs = |tag: &&&str| match **tag {
+        "row-weights" => c.weight_sum.is_some(),
+        "columns-not-public" => !c.not_public.is_empty(),
+        // Where the bound is from cannot be told from the certificate.
+        "row-norm-bound" => false,
+        _ => true,
+    };
+    let mut scope = tags::OUTSIDE_SCOPE.iter().filter(belongs);
+    if let Some(tag) = scope.find(|tag| !c.outside_scope.iter().any(|stated| stated == *tag)) {
         return Some(format!("`{tag}` is outside every claim of this kind, and is not stated"));
     }
     let noise = match (c.noise_std == 0.0, objective, &*c.law) {

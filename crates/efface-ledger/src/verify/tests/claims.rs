@@ -4,7 +4,7 @@ use efface_core::accounting::Guarantee;
 
 use super::basis::{Basis, Kind};
 use super::example::{check, fails, only_failure, release, release_from, release_of};
-use crate::certificate::ReleaseCertificate;
+use crate::certificate::{ReleaseCertificate, tags};
 use crate::verify::{CheckOutcome, Verdict};
 
 const KINDS: [Kind; 4] = [Kind::Gaussian, Kind::Gamma, Kind::Objective, Kind::Exact];
@@ -163,9 +163,18 @@ fn labels_that_belong_to_a_mechanism_must_be_stated() {
             fails(&verification, "labels", "belongs to this mechanism and is not stated");
         }
     }
-    for missing in 0..7 {
-        refused(|c| drop(c.outside_scope.remove(missing)), "labels", "is outside every claim of this kind");
+    let without = |tag: &'static str| move |c: &mut ReleaseCertificate| c.outside_scope.retain(|stated| stated != tag);
+    // What rows weigh, and where their bound is from, is outside the claim only where there is such a thing.
+    let sometimes = ["row-weights", "row-norm-bound"];
+    for missing in tags::OUTSIDE_SCOPE.into_iter().filter(|tag| !sometimes.contains(tag)) {
+        refused(without(missing), "labels", "is outside every claim of this kind");
     }
+    for missing in sometimes {
+        assert!(check(&release(without(missing))).is_valid(), "{missing}");
+    }
+    let weighted = Basis { weight_sum: Some(vec![12.75]), ..Basis::of(Kind::Gaussian) };
+    let verification = check(&release_from(&weighted, without("row-weights")));
+    fails(&verification, "labels", "`row-weights` is outside every claim of this kind, and is not stated");
     let public = |c: &mut ReleaseCertificate| {
         c.not_public.clear();
         c.outside_scope.pop();
