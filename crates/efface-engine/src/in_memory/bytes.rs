@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use super::checks::check_weights;
 use super::index::RowIndex;
 use super::rows::{LentRows, RowTable};
 use super::{MemoryModel, MemoryRelease, SinceRelease};
@@ -115,19 +116,26 @@ impl MemoryModel {
         {
             return Err(damaged("its parts are of different lengths"));
         }
+        // Checked, and kept also where all of them are 1.
+        check_weights(
+            Some(&weights).filter(|weights| !weights.is_empty()).map(Vec::as_slice),
+            n_positions,
+            settings.max_row_weight,
+        )?;
         let row_weights = (!weights.is_empty()).then_some(weights);
+        let n_classes = settings.n_classes();
+        if settings.config.n_classes.map_or(0, |n| n as usize) != n_classes {
+            return Err(damaged("its classes are not those that it was trained on"));
+        }
         let n_features = settings.features.len();
         let go_on = AtomicBool::new(false);
         let lent = LentRows { features: features.slice(0..features.len()), cancel: &go_on };
-        let mut rows = RowTable::new(
-            &lent,
-            &labels,
-            selectors,
-            row_weights,
-            settings.transform,
-            n_features,
-            settings.n_classes(),
-        )?;
+        let mut rows =
+            RowTable::new(&lent, &labels, selectors, row_weights, settings.transform, n_features, n_classes)?;
+        if model.dim() != rows.dim() {
+            let (found, expected) = (rows.dim(), model.dim());
+            return Err(damaged(&format!("rows of {found} values for {expected} weights")));
+        }
         let gone: Vec<usize> = (0..n_positions).filter(|position| !present[*position]).collect();
         rows.set_present(&gone, false);
         if (rows.n_present, rows.weight_sum) != (model.state().count.n_rows, model.state().count.weight_sum) {
