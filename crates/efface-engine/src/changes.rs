@@ -10,8 +10,9 @@ use crate::checkpoint::CHANGES_PER_CHECKPOINT;
 use crate::database::RowKeys;
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
+use crate::remaining::{RowTally, check_enough_remain, count_classes};
 use crate::requests::numbered_change;
-use crate::row_source::{NewRows, RowSource};
+use crate::row_source::{RowPurpose, RowSource};
 use crate::selection::Selection;
 use crate::step::{Arrivals, Counts, Step, StepKind};
 
@@ -80,7 +81,7 @@ impl ModelDirectory {
     /// themselves or with their subject, are left out.
     pub fn add(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        let (rows, keys) = self.read_rows(source, NewRows::Add)?;
+        let (rows, keys) = self.read_rows(source, RowPurpose::Add)?;
         self.add_encoded(rows, keys, start)
     }
 
@@ -88,7 +89,7 @@ impl ModelDirectory {
     /// Rows that were removed before, by themselves or with their subject, are left out.
     pub fn add_table(&mut self, table: TableParts, row_weights: Option<Vec<f64>>) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        let (rows, keys) = self.encode_rows(table, row_weights, NewRows::Add)?;
+        let (rows, keys) = self.encode_rows(table, row_weights, RowPurpose::Add)?;
         self.add_encoded(rows, keys, start)
     }
 
@@ -126,7 +127,7 @@ impl ModelDirectory {
     /// Replaces rows by the rows of the same ids in a file: one removal and one addition in one step.
     pub fn correct(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        let (rows, keys) = self.read_rows(source, NewRows::Correct)?;
+        let (rows, keys) = self.read_rows(source, RowPurpose::Correct)?;
         self.correct_encoded(rows, keys, start)
     }
 
@@ -141,7 +142,7 @@ impl ModelDirectory {
         if table.ids.is_none() {
             return Err(EngineError::NoIdNamed { path: table.origin.file().into() });
         }
-        let (rows, keys) = self.encode_rows(table, row_weights, NewRows::Correct)?;
+        let (rows, keys) = self.encode_rows(table, row_weights, RowPurpose::Correct)?;
         self.correct_encoded(rows, keys, start)
     }
 
@@ -174,27 +175,19 @@ impl ModelDirectory {
 
     /// Refuses a removal that would leave no row, or none of a class, counting the rows that come in the same step.
     fn check_enough_remain(&self, batch: &MemoryRows, coming: Option<&EncodedRows>) -> Result<(), EngineError> {
-        let (n_removed, n_rows) = (batch.n_rows(), self.rows.n_rows());
-        if n_removed >= n_rows && coming.is_none() {
-            return Err(EngineError::LastRow { n_removed, n_rows });
-        }
-        let arriving: WeightSum = coming.map_or(WeightSum::ZERO, |rows| match rows.row_weights() {
-            None => WeightSum::of_rows(rows.n_rows()),
-            Some(weights) => weights.iter().map(|weight| WeightSum::of_row(*weight)).sum(),
-        });
-        if self.rows.weight_sum().without(batch.weight_sum()) + arriving == WeightSum::ZERO {
-            return Err(EngineError::LastWeight { n_removed });
-        }
         let classes = self.settings.codec.classes();
-        let leaving = batch.class_counts(classes.len());
-        for (index, class) in classes.iter().enumerate() {
-            let arriving =
-                coming.map_or(0, |rows| rows.labels().iter().filter(|label| **label == index as f64).count());
-            let (n_removed, n_rows) = (leaving[index], self.head.class_counts[index]);
-            if n_removed > 0 && n_removed >= n_rows + arriving {
-                return Err(EngineError::LastOfClass { class: class.clone(), n_removed, n_rows });
-            }
-        }
-        Ok(())
+        let (n_rows, weight_sum) = (self.rows.n_rows(), self.rows.weight_sum());
+        let before = RowTally { n_rows, weight_sum, class_counts: self.head.class_counts.clone() };
+        let (n_rows, weight_sum) = (batch.n_rows(), batch.weight_sum());
+        let leaving = RowTally { n_rows, weight_sum, class_counts: batch.class_counts(classes.len()) };
+        let coming = coming.map(|rows| RowTally {
+            n_rows: rows.n_rows(),
+            weight_sum: match rows.row_weights() {
+                None => WeightSum::of_rows(rows.n_rows()),
+                Some(weights) => weights.iter().map(|weight| WeightSum::of_row(*weight)).sum(),
+            },
+            class_counts: count_classes(rows.labels(), classes.len()),
+        });
+        check_enough_remain(classes, &before, &leaving, coming.as_ref())
     }
 }

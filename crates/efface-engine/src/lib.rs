@@ -42,6 +42,7 @@ mod planning;
 mod policy;
 mod published;
 mod releases;
+mod remaining;
 mod requests;
 mod revocation;
 mod row_sink;

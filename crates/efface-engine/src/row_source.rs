@@ -33,7 +33,7 @@ impl<'a> RowSource<'a> {
 
 /// What rows that come are for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NewRows {
+pub(crate) enum RowPurpose {
     /// They join the others.
     Add,
     /// They take the place of the rows of the same ids.
@@ -45,7 +45,7 @@ impl ModelDirectory {
     pub(crate) fn read_rows(
         &self,
         source: &RowSource<'_>,
-        role: NewRows,
+        role: RowPurpose,
     ) -> Result<(EncodedRows, Vec<RowKeys>), EngineError> {
         let settings = &self.settings;
         let own_labels = carries_labels(source.data);
@@ -58,10 +58,10 @@ impl ModelDirectory {
             return Err(EngineError::NoLabelNamed { path: path() });
         }
         let numbered = columns.id.is_none();
-        if numbered && (role == NewRows::Correct || settings.columns.id.is_some()) {
+        if numbered && (role == RowPurpose::Correct || settings.columns.id.is_some()) {
             return Err(EngineError::NoIdNamed { path: path() });
         }
-        if role == NewRows::Add && columns.subject.is_none() && settings.columns.subject.is_some() {
+        if role == RowPurpose::Add && columns.subject.is_none() && settings.columns.subject.is_some() {
             return Err(EngineError::NoSubjectNamed { path: path() });
         }
         let mut parts = read_table_with(source.data, &columns, settings.schema.as_ref())?.into_parts();
@@ -77,7 +77,7 @@ impl ModelDirectory {
         &self,
         mut parts: TableParts,
         row_weights: Option<Vec<f64>>,
-        role: NewRows,
+        role: RowPurpose,
     ) -> Result<(EncodedRows, Vec<RowKeys>), EngineError> {
         let settings = &self.settings;
         if parts.ids.is_none() {
@@ -88,8 +88,8 @@ impl ModelDirectory {
         let rows = encode_table(table, &settings.transform, Some(&settings.codec), order, settings.precision)?;
         let mut keys = row_keys(&settings.id_key, rows.ids(), rows.subjects());
         let replaced = match role {
-            NewRows::Add => None,
-            NewRows::Correct => Some(self.positions_of(rows.ids())?),
+            RowPurpose::Add => None,
+            RowPurpose::Correct => Some(self.positions_of(rows.ids())?),
         };
         if let Some(replaced) = replaced.as_ref().filter(|_| rows.subjects().is_none()) {
             // A corrected row stays with its subject unless another one is named.

@@ -21,6 +21,7 @@ use crate::change_report::ChangeReport;
 use crate::database::{PastRequest, RowKeys, now, timestamp};
 use crate::error::EngineError;
 use crate::past::AnsweredRequest;
+use crate::remaining::{RowTally, check_enough_remain, count_classes};
 use crate::requests::numbered_change;
 use crate::selection::Selection;
 use crate::step::{Counts, StepKind};
@@ -233,27 +234,20 @@ impl MemoryModel {
 
     /// Refuses a removal that would leave no row, or none of a class, counting the rows that come in the same step.
     fn check_enough_remain(&self, leaving: &Batch, coming: Option<&Arriving<'_>>) -> Result<(), EngineError> {
-        let (n_removed, n_rows) = (leaving.n_rows(), self.rows.n_present);
-        if n_removed >= n_rows && coming.is_none() {
-            return Err(EngineError::LastRow { n_removed, n_rows });
-        }
-        let arriving: WeightSum = coming.map_or(WeightSum::ZERO, |coming| match &coming.row_weights {
-            Some(weights) => weights.iter().map(|weight| WeightSum::of_row(*weight)).sum(),
-            // Corrected rows keep their weights.
-            None => leaving.weight_sum(),
+        let classes = self.settings.codec.classes();
+        let RowTable { n_present, weight_sum, class_counts, .. } = &self.rows;
+        let before = RowTally { n_rows: *n_present, weight_sum: *weight_sum, class_counts: class_counts.clone() };
+        let tally = |labels: &[f64], weight_sum| RowTally {
+            n_rows: labels.len(),
+            weight_sum,
+            class_counts: count_classes(labels, classes.len()),
+        };
+        let coming = coming.map(|coming| {
+            // Corrected rows without weights of their own keep those they had.
+            let of_rows = |weights: &Vec<f64>| weights.iter().map(|weight| WeightSum::of_row(*weight)).sum();
+            tally(coming.labels, coming.row_weights.as_ref().map_or_else(|| leaving.weight_sum(), of_rows))
         });
-        if self.rows.weight_sum.without(leaving.weight_sum()) + arriving == WeightSum::ZERO {
-            return Err(EngineError::LastWeight { n_removed });
-        }
-        let count = |labels: &[f64], index: usize| labels.iter().filter(|label| **label == index as f64).count();
-        for (index, class) in self.settings.codec.classes().iter().enumerate() {
-            let arriving = coming.map_or(0, |coming| count(coming.labels, index));
-            let (n_removed, n_rows) = (count(&leaving.labels, index), self.rows.class_counts[index]);
-            if n_removed > 0 && n_removed >= n_rows + arriving {
-                return Err(EngineError::LastOfClass { class: class.clone(), n_removed, n_rows });
-            }
-        }
-        Ok(())
+        check_enough_remain(classes, &before, &tally(&leaving.labels, leaving.weight_sum()), coming.as_ref())
     }
 
     /// Number of rows that come, with one of everything each.
