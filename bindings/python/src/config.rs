@@ -27,6 +27,9 @@ pub(crate) struct Config {
     /// The most that a row may weigh; without, every row counts once.
     #[serde(default)]
     max_row_weight: Option<f64>,
+    /// Whether the scale was read off the rows.
+    #[serde(default)]
+    row_norm_from_rows: bool,
 }
 
 fn release() -> String {
@@ -41,6 +44,11 @@ impl Config {
     /// How rows are scaled.
     pub(crate) fn transform(&self) -> RowTransform {
         RowTransform { scale: self.scale, intercept: self.intercept }
+    }
+
+    /// Whether the bound on the length of rows was read off the rows.
+    pub(crate) fn row_norm_from_rows(&self) -> bool {
+        self.row_norm_from_rows
     }
 
     /// The most that a row may weigh; `None`: every row counts once. Weights that come with no limit may be any.

@@ -77,7 +77,7 @@ impl Engine {
                     features: feature_names,
                     codec: codec(classes),
                     transform: config.transform(),
-                    row_norm_from_rows: false,
+                    row_norm_from_rows: config.row_norm_from_rows(),
                     config: training,
                 };
                 let mut noise = noise(seed)?;

@@ -205,5 +205,4 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         if not context.is_trial:
             for finding in context.findings:
                 warn(f"outside the guarantee of this model: {finding.text}", GuaranteeWarning)
-        tags = [finding.tag for finding in context.findings]
-        return [*tags, "row-norm-bound"] if self.scale == "raw" else tags
+        return [finding.tag for finding in context.findings]

@@ -37,6 +37,7 @@ def config(estimator: Any, *, loss: str, l2: float, scale: str) -> str:
             "scale": scale,
             "intercept": bool(estimator.fit_intercept),
             "max_row_weight": max_sample_weight(estimator),
+            "row_norm_from_rows": estimator.scale == "raw",
         }
     )
 
