@@ -182,7 +182,7 @@ impl ModelDirectory {
         let previous = self.previous_release()?;
         let known = previous.as_ref().and_then(|previous| previous.sequence).unwrap_or(0);
         let changes = self.database.changes_after(&self.head.ledger.log, known)?;
-        let ChangeTally { n_removed, n_corrected, n_added } =
+        let ChangeTally { removed: n_removed, corrected: n_corrected, added: n_added } =
             ChangeTally::of(changes.iter().map(|change| &change.entry.event));
         let mut requests = Vec::new();
         for LoggedEntry { position, entry } in changes {

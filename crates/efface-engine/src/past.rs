@@ -53,12 +53,12 @@ pub struct AnsweredRequest {
     pub answer: PastRequest,
 }
 
-/// Changes of the rows, by their kind.
+/// Rows that changes took out, corrected and brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChangeTally {
-    pub(crate) n_removed: usize,
-    pub(crate) n_corrected: usize,
-    pub(crate) n_added: usize,
+    pub(crate) removed: usize,
+    pub(crate) corrected: usize,
+    pub(crate) added: usize,
 }
 
 impl ChangeTally {
@@ -66,9 +66,9 @@ impl ChangeTally {
         let mut tally = Self::default();
         for event in events {
             match event {
-                Event::Removal(change) => tally.n_removed += change.n_rows,
-                Event::Correction(change) => tally.n_corrected += change.n_rows,
-                Event::Addition(change) => tally.n_added += change.n_rows,
+                Event::Removal(change) => tally.removed += change.n_rows,
+                Event::Correction(change) => tally.corrected += change.n_rows,
+                Event::Addition(change) => tally.added += change.n_rows,
                 _ => {}
             }
         }

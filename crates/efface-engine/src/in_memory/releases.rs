@@ -140,7 +140,7 @@ impl MemoryModel {
     }
 
     fn unsigned_certificate(&self, release: &Release, before: ReleaseAccount, time: u64) -> String {
-        let ChangeTally { n_removed, n_corrected, n_added } = self.since.tally();
+        let ChangeTally { removed: n_removed, corrected: n_corrected, added: n_added } = self.since.tally();
         let people = &self.since.people;
         let previous = release.claim.release.checked_sub(1).filter(|release| *release > 0);
         let history = History {

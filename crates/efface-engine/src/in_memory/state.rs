@@ -28,7 +28,7 @@ impl MemoryModel {
     /// The current values of the model.
     pub fn status(&self) -> Status {
         let status = Status::of(&self.settings, &self.model, &self.head());
-        let n_removed_since_release = if self.latest.is_some() { self.since.tally().n_removed } else { 0 };
+        let n_removed_since_release = if self.latest.is_some() { self.since.tally().removed } else { 0 };
         Status { n_removed_since_release, released: self.latest.as_ref().map(|latest| latest.time), ..status }
     }
 
