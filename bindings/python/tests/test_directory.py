@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from sklearn.utils import estimator_html_repr
 
 import efface
 from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier
@@ -133,6 +134,17 @@ def test_looking_at_a_directory_releases_nothing(rows, tmp_path):
         again.remove(ids=4)
     assert again.status_["stale"] is False
     assert again.certificate_["n_removed"] == 2
+
+
+def test_looking_at_a_model_without_a_release_makes_none(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    fitted.close()
+    with efface.open(tmp_path / "m") as again:
+        dir(again)
+        estimator_html_repr(again)
+        assert again.status_["n_releases"] == 1
+        assert again.coef_.shape == (1, 5)
+        assert again.status_["n_releases"] == 2
 
 
 def test_directories_that_are_none_in_use_or_taken(rows, tmp_path):

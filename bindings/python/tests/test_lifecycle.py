@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -341,6 +342,17 @@ def test_many_threads_release_once(fitted, rows):
         scores = list(pool.map(use, range(16)))
     assert fitted.status_["n_releases"] == 2
     assert all(np.array_equal(score, scores[0]) for score in scores)
+
+
+def test_whoever_uses_a_model_that_another_thread_looks_at_gets_a_fresh_release(fitted):
+    """While one thread showed the model, predictions of the others came from weights that knew the removed rows."""
+    fitted.remove(ids=range(50))
+    with ThreadPoolExecutor(1) as pool:
+        with fitted._only_looking():
+            using = pool.submit(lambda: fitted.certificate_["n_removed"])
+            time.sleep(0.1)
+            assert fitted.certificate_["n_removed"] == 0
+        assert using.result(timeout=20) == 50
 
 
 def test_looking_at_a_model_releases_nothing(rows):

@@ -42,10 +42,6 @@ class SingularError(EffaceError, ValueError):
 class NotExactError(EffaceError, ValueError):
     """Without noise a model must be exact up to rounding, and rounding alone takes this one further off."""
 
-    def __init__(self, message: str = "") -> None:
-        advice = "divide columns by public constants that bring them to similar sizes, raise l2, or set noise_std"
-        super().__init__(message if advice in message else f"{message}; {advice}".removeprefix("; "))
-
 
 class RowsChangedError(EffaceError, RuntimeError):
     """The array that was given to ``fit`` has been modified since; the model uses it without a copy."""

@@ -142,8 +142,6 @@ class Foundation(BaseEstimator):
         """The release to use: the latest one, or a new one if rows have changed since."""
         check_is_fitted(self)
         secret = _secret.find(self)
-        if secret is not None and secret.n_lookers > 0 and "_released" in self.__dict__:
-            return self._released
         if secret is None:
             if self._is_stale():
                 warn(f"{_CHANGED}, and this copy of the model cannot release anew", StaleReleaseWarning)
@@ -152,6 +150,11 @@ class Foundation(BaseEstimator):
             if _secret.find(self) is not secret:
                 # Another thread closed the model, or fitted it anew.
                 return self._current()
+            if secret.n_lookers > 0:
+                # Only whoever is looking has the lock; others, who use the model, wait for it.
+                if "_released" not in self.__dict__:
+                    raise AttributeError("nothing has been released yet")
+                return self._released
             if self.auto_release and secret.engine.is_stale:
                 return self._publish(secret)
             released = self._catch_up(secret)

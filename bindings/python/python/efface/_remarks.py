@@ -31,6 +31,7 @@ def one_column_rules(rows: Any, names: list[str], scale: str) -> None:
     if share > _RULING_SHARE:
         warn(
             f"column `{names[column]}` carries {100 * share:.1f} % of the size of the rows: scaled as a whole "
-            f'(scale="{scale}") they say little else; bring columns to similar sizes by public constants, or leave it out',
+            f'(scale="{scale}") they say little else; bring columns to similar sizes by public constants, or leave it '
+            "out",
             ScaleWarning,
         )

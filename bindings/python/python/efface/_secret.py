@@ -28,8 +28,8 @@ class Secret:
     is_changed : bool
         Whether rows were changed through this estimator.
     n_lookers : int
-        How many are only looking at the estimator (a notebook that shows it, completion of a name): no release is made for
-        them.
+        How many are only looking at the estimator (a notebook that shows it, completion of a name): no release is made
+        for them.
     lock : RLock
         Held while a release is looked for, made and taken over: of many threads that use a stale model, one releases.
     """
