@@ -32,7 +32,7 @@ pub(crate) fn decision<'py>(
     let scores = rows.with(py, |features| {
         let scores = || efface_engine::scores(features, n_features, &transform, &weights);
         if rows.n_rows() * n_features <= FEW_VALUES {
-            return work::run_here(py, n_threads, scores);
+            return work::run_here(py, n_threads, |pool| pool.install(scores));
         }
         work::run(py, n_threads, None, |worker| worker.install(scores))?.unless_stopped()
     })??;

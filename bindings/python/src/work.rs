@@ -116,10 +116,10 @@ pub(crate) fn run<T: Send>(
 pub(crate) fn run_here<T: Send>(
     py: Python<'_>,
     n_threads: Option<usize>,
-    job: impl FnOnce() -> T + Send,
+    job: impl FnOnce(&ThreadPool) -> T + Send,
 ) -> PyResult<T> {
     let pool = pool_of(py, n_threads)?;
-    Ok(py.detach(|| pool.install(job)))
+    Ok(py.detach(|| job(&pool)))
 }
 
 /// Lets handlers of signals run: after Ctrl-C this is an error.
