@@ -4,8 +4,8 @@
     estimators.py --memory [--gigabytes 2]   what a fit adds to the memory of a large array
 
 Everything is timed in one process, solver after solver in each round, so that whatever slows the machine down slows all of
-them. Each solver is asked for the gradient norm that Efface reaches, and timed at the tolerance that gives it. Gradients are
-those of
+them. Each solver is timed at the tolerance that makes it reach a gradient norm: a rough one, and one near that which Efface
+always reaches. Gradients are those of
 
     L(w) = sum of log(1 + exp(-y w.x)) + l2 * n / 2 * |w|^2,
 
@@ -18,9 +18,12 @@ import argparse
 import gzip
 import resource
 import statistics
+import sys
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -36,8 +39,8 @@ L2 = 1e-3
 # `liblinear`, `sag` and `saga` take minutes to the gradients asked for here, or never reach them.
 SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
 
-# Per row: what scikit-learn's own stopping rule means by a tolerance of 1e-6.
-GRADIENT_PER_ROW = 1e-6
+# What scikit-learn's own stopping rule means by a tolerance of 1e-6, and nearly what Efface reaches: 1e-9 in all.
+GRADIENTS_PER_ROW = {"rough": 1e-6, "alike": 1e-12}
 
 
 def mnist(folder: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -49,8 +52,13 @@ def mnist(folder: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True), (labels[chosen] == 8).astype(np.float64)
 
 
-def ours(x: NDArray[np.float64], y: NDArray[np.float64], tol: float) -> RemovableLogisticRegression:
-    return RemovableLogisticRegression(l2=L2, fit_intercept=False, tol=tol).fit(x, y)
+def ours(x: NDArray[np.float64], y: NDArray[np.float64]) -> RemovableLogisticRegression:
+    return RemovableLogisticRegression(l2=L2, fit_intercept=False).fit(x, y)
+
+
+def rest() -> None:
+    """Waits until the threads of whatever ran before have gone to sleep: they spin for a while when they have no work."""
+    time.sleep(0.3)
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -59,47 +67,77 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def row(name: str, seconds: list[float], note: str) -> str:
-    return f"| {name} | {1e3 * statistics.median(seconds):.3g} ms | {note} |"
+def line(name: str, seconds: float, note: str) -> str:
+    milliseconds = f"{1e3 * seconds:,.0f}" if seconds > 0.01 else f"{1e3 * seconds:.2f}"
+    return f"| {name} | {milliseconds} ms | {note} |"
 
 
-def speed(folder: Path, rounds: int) -> None:
+@dataclass(frozen=True)
+class Rival:
+    """A solver, at the tolerance that makes it reach a gradient norm; None: it cannot."""
+
+    solver: str
+    tol: float | None
+
+    @classmethod
+    def matching(cls, problem: Problem, solver: str, gradient_norm: float) -> Rival:
+        tol, found = matching_tolerance(problem, solver, gradient_norm)
+        return cls(solver, tol if problem.gradient_norm(found.coef) <= gradient_norm else None)
+
+
+def speed(folder: Path, rounds: int) -> bool:
+    """Prints the table; whether both targets are met."""
     x, y = mnist(folder / "mnist")
     problem = Problem(x, [y], L2)
-    wanted = GRADIENT_PER_ROW * len(x)
-    tolerances = {solver: matching_tolerance(problem, solver, wanted)[0] for solver in SOLVERS}
-
-    times: dict[str, list[float]] = {name: [] for name in (*SOLVERS, "fit", "fit-1e-9", "remove", "release", "refit")}
-    reached = {}
     left = problem.without(np.array([17]))
-    for _ in range(rounds):
-        times["fit"].append(timed(partial(ours, x, y, wanted)))
-        times["fit-1e-9"].append(timed(partial(ours, x, y, 1e-9)))
-        for solver in SOLVERS:
-            found = fit(problem, solver, tolerances[solver])
-            times[solver].append(found.seconds)
-            reached[solver] = problem.gradient_norm(found.coef)
-        model = ours(x, y, 1e-9)
-        # The first removal works on memory that no removal has touched yet.
-        model.remove(ids=[16])
-        times["remove"].append(timed(partial(model.remove, ids=[17])))
-        times["release"].append(timed(model.release))
-        times["refit"].append(min(fit(left, solver, tolerances[solver]).seconds for solver in SOLVERS))
+    norms = {name: norm * len(x) for name, norm in GRADIENTS_PER_ROW.items()}
+    rivals = {name: [Rival.matching(problem, solver, norm) for solver in SOLVERS] for name, norm in norms.items()}
 
-    median = {name: statistics.median(seconds) for name, seconds in times.items()}
-    fastest = min(SOLVERS, key=median.__getitem__)
+    ours_seconds, remove, release = [], [], []
+    theirs: dict[tuple[str, str], list[float]] = defaultdict(list)
+    refits: dict[str, list[float]] = defaultdict(list)
+    for _ in range(rounds):
+        rest()
+        ours_seconds.append(timed(partial(ours, x, y)))
+        model = ours(x, y)
+        # The first removal works on memory that no removal has touched yet.
+        model.remove(ids=[0])
+        remove += [timed(partial(model.remove, ids=[row])) for row in range(1, 21)]
+        release.append(timed(model.release))
+        for name in norms:
+            able = [rival for rival in rivals[name] if rival.tol is not None]
+            for rival in able:
+                rest()
+                theirs[name, rival.solver].append(fit(problem, rival.solver, rival.tol).seconds)
+            refits[name].append(min(fit(left, rival.solver, rival.tol).seconds for rival in able))
+
+    own, one = statistics.median(ours_seconds), statistics.median(remove)
     print(f"MNIST 3-vs-8: {len(x):,} rows, {x.shape[1]} features, l2 = {L2}; scikit-learn {sklearn.__version__}")
-    print(f"medians of {rounds} rounds; gradient norm asked for: {wanted:.3g}\n")
-    print("| | time | |\n|---|---|---|")
-    print(row("`RemovableLogisticRegression.fit`", times["fit"], "and settled further, released, certified"))
-    print(row("the same to a gradient of 1e-9", times["fit-1e-9"], "as it is by default"))
-    for solver in SOLVERS:
-        note = f"gradient {reached[solver]:.2g}, {median[solver] / median['fit']:.2f} times ours"
-        print(row(f"scikit-learn `{solver}`", times[solver], note))
-    print(row("`remove` one row", times["remove"], f"{median['refit'] / median['remove']:.0f} times as fast as refitting"))
-    print(row("`release` after it", times["release"], "settled, with fresh noise and a certificate"))
-    print(row("refitting without the row", times["refit"], "the fastest of scikit-learn's solvers in each round"))
-    print(f"\nfit is {median[fastest] / median['fit']:.2f} times as fast as the fastest solver, `{fastest}`.")
+    print(f"medians of {rounds} rounds\n\n| | time | |\n|---|---|---|")
+    print(line("`RemovableLogisticRegression.fit`", own, "to a gradient of 1e-9; released, certified"))
+    met = True
+    for name, norm in norms.items():
+        for rival in rivals[name]:
+            title = f"scikit-learn `{rival.solver}`, {name}"
+            if rival.tol is None:
+                print(f"| {title} | | does not reach {norm:.2g} |")
+                continue
+            seconds = statistics.median(theirs[name, rival.solver])
+            # The target is stated for the same gradient norm; the rough one is for information.
+            met &= seconds >= own or name == "rough"
+            print(line(title, seconds, f"gradient below {norm:.2g}; {seconds / own:.2f} times as long"))
+    print(line("`remove` one row", one, "of 20 one after another, all rounds"))
+    print(line("`release` after them", statistics.median(release), "settled, with fresh noise and a certificate"))
+    for name in norms:
+        seconds = statistics.median(refits[name])
+        met &= seconds >= 300 * one
+        print(line(f"refitting without one row, {name}", seconds, f"{seconds / one:.0f} times as long as `remove`"))
+    print(
+        "\nBoth targets are met."
+        if met
+        else "\nNot met: fit as fast as every solver alike, and remove 300 times as fast."
+    )
+    return met
 
 
 def peak() -> int:
@@ -137,8 +175,8 @@ def main() -> None:
         memory(arguments.gigabytes)
     elif arguments.data is None:
         parser.error("a folder with the data is needed")
-    else:
-        speed(arguments.data, arguments.rounds)
+    elif not speed(arguments.data, arguments.rounds):
+        sys.exit(1)
 
 
 if __name__ == "__main__":
