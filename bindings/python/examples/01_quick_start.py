@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from efface import RemovableLogisticRegression
 
 # %% [markdown]
-# Ten thousand rows of two thousand people, five rows each.
+# Ten thousand rows, a quarter of them kept for testing; the others are those of 1,500 people, five rows each.
 
 # %%
 X, y = make_classification(n_samples=10_000, n_features=50, n_informative=20, random_state=0)
