@@ -179,6 +179,19 @@ fn squared_loss_trained_loosely_is_not_published_as_exact() {
     }
 }
 
+/// A thousandth is for what rounding leaves, not for what training left.
+#[test]
+fn squared_loss_that_could_be_settled_further_is_not_published_as_exact() {
+    let mut world = small_world(7, ReferenceLoss::Squared, |config| {
+        (config.gradient_tolerance, config.max_matrix_dim) = (1e-6, 0);
+    });
+    let fit = &world.model.state().fits[0];
+    let relative = world.model.claim().distance_bound.get() / norm(&fit.weights).to_f64();
+    assert!((1e-7..1e-4).contains(&relative), "{relative:e}");
+    assert_eq!(world.model.claim().rung, Rung::Measured);
+    assert!(matches!(world.model.release(&mut fixed_noise()), ReleaseOutcome::NotExact { .. }));
+}
+
 fn refused_then_settled(world: &mut World) {
     let distance = |world: &World| {
         let fit = &world.model.state().fits[0];

@@ -2,13 +2,13 @@
 //! are weighted two times in five; here is what a weight means.
 
 use efface_core::loss::{Logistic, Loss, Squared};
-use efface_core::model::{Model, TrainError, TrainingConfig, TrainingPlan};
+use efface_core::model::{Mechanism, Model, TrainError, TrainingConfig, TrainingPlan};
 use efface_core::removal::Change;
 use efface_core::rows::{RowStore, WeightSum};
-use efface_testkit::{ReferenceLoss, Shape, random_problem};
+use efface_testkit::{DoubleDouble, ReferenceLoss, Shape, random_problem};
 
 use crate::store::TestStore;
-use crate::world::fixed_noise;
+use crate::world::{OBJECTIVE, fixed_noise, published};
 
 fn trained(loss: &'static dyn Loss, n_classes: Option<u32>, rows: &TestStore) -> Model {
     let config = TrainingConfig { gradient_tolerance: 1e-12, ..TrainingConfig::new(loss, 1e-2, n_classes) };
@@ -65,6 +65,29 @@ fn a_row_of_weight_three_is_three_rows_and_one_of_weight_zero_none() {
         other.settle(&repeated, None).expect("readable");
         assert_same(&model, &other);
         assert_same(&model, &trained(loss, n_classes, &weighted));
+    }
+}
+
+/// Residual and distance of a certificate are λn times each other, n being what the rows weigh: more than their number or less.
+#[test]
+fn a_release_of_weighted_rows_claims_over_what_they_weigh() {
+    for mechanism in [Mechanism::Release, OBJECTIVE] {
+        for factor in [1e-3, 1e3] {
+            let (mut rows, _) = weighted_and_repeated(ReferenceLoss::Logistic);
+            (0..rows.n_places()).for_each(|i| rows.weigh(i, factor * (1 + i % 4) as f64));
+            let config = TrainingConfig { mechanism, ..TrainingConfig::new(&Logistic, 1e-2, Some(2)) };
+            let plan = TrainingPlan::new(config).expect("valid");
+            let mut model = plan.train(&rows, &mut fixed_noise(), &mut |_| {}).expect("trainable").model;
+            model.settle_before_release(&rows).expect("readable");
+            let claim = published(&mut model, &mut fixed_noise()).claim;
+            let weight: DoubleDouble = (0..rows.n_places()).map(|i| DoubleDouble::from(rows.row_weight(i))).sum();
+            let from_distance = weight * 1e-2 * claim.distance_bound.get();
+            let residual = DoubleDouble::from(claim.gradient_residual.get());
+            // The one that is derived is rounded up: the residual under `release`, the distance under `objective`.
+            let (derived, given) =
+                if mechanism == Mechanism::Release { (residual, from_distance) } else { (from_distance, residual) };
+            assert!(derived >= given && derived <= given * (1.0 + 1e-12), "{mechanism:?}, {factor}: {derived:?}");
+        }
     }
 }
 
