@@ -35,9 +35,7 @@ fn class_of(error: &EngineError) -> &'static str {
         | EngineError::Lookup(LookupError::Repeated { .. }) => "RepeatedIdError",
         EngineError::Lookup(LookupError::AlreadyRemoved { .. }) => "AlreadyRemovedError",
         EngineError::Lookup(_) => "UnknownIdError",
-        EngineError::LastRow { .. } | EngineError::LastOfClass { .. } | EngineError::LastWeight { .. } => {
-            "LastRowError"
-        }
+        EngineError::LastRow { .. } | EngineError::ClassGone { .. } | EngineError::LastWeight { .. } => "LastRowError",
         EngineError::Train(TrainError::Singular { .. }) => "SingularError",
         EngineError::InMemory(_)
         | EngineError::Append(_)

@@ -70,7 +70,7 @@ impl Secret {
 
     /// The secret weights, one problem after the other.
     pub fn weights(&self) -> Vec<f64> {
-        self.model().state().fits.iter().flat_map(|fit| fit.weights.iter().copied()).collect()
+        self.model().weights().iter().flat_map(|weights| weights.to_vec()).collect()
     }
 
     /// The same without matrices, which a release does not need: light enough to be copied for every thread.
@@ -101,7 +101,9 @@ impl Secret {
         match outcome {
             ReleaseOutcome::Published(release) => Ok((release, account)),
             ReleaseOutcome::BudgetExhausted { .. } => Err(AuditError::Refused { outcome: "budget-exhausted" }),
-            ReleaseOutcome::NotExact { .. } => Err(AuditError::Refused { outcome: "not-exact" }),
+            ReleaseOutcome::OutOfReach { .. } => Err(AuditError::Refused { outcome: "out-of-reach" }),
+            ReleaseOutcome::OneClass => Err(AuditError::Refused { outcome: "one-class" }),
+            ReleaseOutcome::Singular { .. } => Err(AuditError::Refused { outcome: "singular" }),
             ReleaseOutcome::RetrainRequired { .. } => Err(AuditError::Refused { outcome: "retrain-required" }),
             ReleaseOutcome::OffLattice { .. } => Err(AuditError::Refused { outcome: "off-lattice" }),
         }

@@ -196,12 +196,12 @@ impl Sample {
 
     /// The loss of each row under the secret weights, all problems together.
     fn losses(&self, trained: &Model) -> Result<Vec<f64>, AuditError> {
-        let loss = trained.plan().loss();
+        let (loss, problems, weights) = (trained.plan().loss(), trained.plan().problems(), trained.weights());
         let one = |i: usize| {
             let row = self.rows.subset([i]);
             let mut sum = 0.0;
-            for fit in &trained.state().fits {
-                sum += row.gradients(loss, &[Point { problem: &fit.problem, weights: &fit.weights }])?[0].value;
+            for (problem, weights) in problems.iter().zip(&weights) {
+                sum += row.gradients(loss, &[Point { problem, weights }])?[0].value;
             }
             Ok(sum)
         };

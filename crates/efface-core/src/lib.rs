@@ -5,6 +5,7 @@
 //! promised in [`accounting`], and the model that ties them together in [`model`].
 
 pub mod accounting;
+pub mod exact;
 pub mod linalg;
 pub mod loss;
 pub mod model;

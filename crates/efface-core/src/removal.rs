@@ -108,7 +108,9 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
         }
         Rung::StepNorm => residual::step_norm(&context.change, fit.count.weight_sum, step),
         Rung::DataDependent => residual::data_dependent(&context.change, &norms),
-        Rung::Stale | Rung::Measured | Rung::NoStep => residual::stale(&context.change, &norms, anchor_distance),
+        Rung::Stale | Rung::Measured | Rung::NoStep | Rung::Exact => {
+            residual::stale(&context.change, &norms, anchor_distance)
+        }
         Rung::PerRow => {
             let powers = context.rows.step_powers(&Point { problem: &fit.problem, weights: &solution.step })?;
             residual::per_row(&context.change, design, &powers, margin_error(context.rows, &solution.step))

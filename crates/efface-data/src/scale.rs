@@ -16,7 +16,7 @@ use crate::error::{ParseScaleError, ScaleError};
 /// How much longer than its scale says a row may be, relative to it: covers rounding to single precision.
 pub const NORM_TOLERANCE: f64 = 1e-6;
 
-/// How the norm of a row is bounded. Written `unit`, `clip:R`, `within:R`, `none`.
+/// How the norm of a row is bounded. Written `unit`, `clip:R`, `within:R`, `none`, `raw`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Scale {
@@ -34,6 +34,8 @@ pub enum Scale {
     },
     /// Taken as it is; a row longer than 1 is an error. The same as `within:1`.
     None,
+    /// Taken as it is, of any length. For exact models only: what is claimed of any other one rests on a bound.
+    Raw,
 }
 
 impl Scale {
@@ -65,13 +67,14 @@ impl Scale {
         match self {
             Self::Within { radius } => radius * (1.0 + NORM_TOLERANCE),
             Self::Unit | Self::Clip { .. } | Self::None => 1.0 + NORM_TOLERANCE,
+            Self::Raw => f64::INFINITY,
         }
     }
 
     /// What a row of finite numbers is divided by.
     pub(crate) fn divisor<T: RowValue>(self, row: &[T]) -> RowDivisor {
         match self {
-            Self::Within { .. } | Self::None => RowDivisor::ONE,
+            Self::Within { .. } | Self::None | Self::Raw => RowDivisor::ONE,
             Self::Unit => match Length::of(row) {
                 Length::Zero => RowDivisor::ONE,
                 Length::Plain(norm) => RowDivisor::plain(norm),
@@ -97,6 +100,7 @@ impl fmt::Display for Scale {
             Self::Clip { radius } => write!(f, "clip:{radius}"),
             Self::Within { radius } => write!(f, "within:{radius}"),
             Self::None => f.write_str("none"),
+            Self::Raw => f.write_str("raw"),
         }
     }
 }
@@ -108,6 +112,7 @@ impl FromStr for Scale {
         let scale = match text.split_once(':') {
             None if text == "unit" => Some(Self::Unit),
             None if text == "none" => Some(Self::None),
+            None if text == "raw" => Some(Self::Raw),
             Some(("clip", radius)) => radius.parse().ok().and_then(|radius| Self::clip(radius).ok()),
             Some(("within", radius)) => radius.parse().ok().and_then(|radius| Self::within(radius).ok()),
             _ => None,
@@ -150,7 +155,7 @@ impl RowTransform {
     #[must_use]
     pub fn for_prediction(&self) -> Self {
         let scale = match self.scale {
-            Scale::None | Scale::Within { .. } => Scale::Within { radius: f64::MAX },
+            Scale::None | Scale::Within { .. } | Scale::Raw => Scale::Raw,
             scale @ (Scale::Unit | Scale::Clip { .. }) => scale,
         };
         Self { scale, ..*self }

@@ -1,7 +1,7 @@
 //! The certificate that comes with a release, put together from the model, its claim and its history.
 
 use efface_core::accounting::{Guarantee, gaussian};
-use efface_core::model::{BudgetRule, Fit, Mechanism, Model, ReleaseAccount, ReleaseClaim};
+use efface_core::model::{BudgetRule, Mechanism, Model, ReleaseAccount, ReleaseClaim};
 use efface_core::noise::NoiseLaw;
 use efface_core::residual::Constants;
 use efface_core::rounding::UpperBound;
@@ -49,7 +49,7 @@ pub(crate) fn certificate(
     history: History,
 ) -> ReleaseCertificate {
     let (plan, state, config) = (model.plan(), model.state(), &settings.config);
-    let objective = plan.is_objective();
+    let (objective, n_problems) = (plan.is_objective(), plan.problems().len());
     let before = history.before;
     let not_public = settings.not_public();
     ReleaseCertificate {
@@ -72,12 +72,12 @@ pub(crate) fn certificate(
         scale: settings.transform.scale.to_string(),
         intercept: settings.transform.intercept,
         row_norm_bound: state.row_norm.get(),
-        n_rows: state.fits.iter().map(|fit| fit.count.n_rows).collect(),
-        weight_sum: history.weighted.then(|| weight_sums(&state.fits)),
+        n_rows: vec![state.count.n_rows; n_problems],
+        weight_sum: history.weighted.then(|| vec![state.count.weight_sum.lower().get(); n_problems]),
         negatives: config.negatives,
-        n_problems: state.fits.len(),
+        n_problems,
         dim: model.dim(),
-        rung: state.rung.tag().into(),
+        rung: model.claim().rung.tag().into(),
         gamma: match config.constants {
             Constants::Tight => "tight",
             Constants::Paper => "paper",
@@ -210,11 +210,6 @@ impl ModelDirectory {
         let id = named.unwrap_or_else(|| format!("change-{}", change.change));
         Ok(CoveredRequest { id, time, change: change.change, n_rows: change.n_rows, rows: change.rows, salt, position })
     }
-}
-
-/// What the rows of each problem weigh, rounded down.
-fn weight_sums(fits: &[Fit]) -> Vec<f64> {
-    fits.iter().map(|fit| fit.count.weight_sum.lower().get()).collect()
 }
 
 /// A few points of δ(ε) at μ, around the promised ε.

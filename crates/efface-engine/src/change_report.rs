@@ -38,6 +38,9 @@ pub struct ChangeReport {
     /// Rows left out, because they had been removed before (`add`).
     #[serde(default)]
     pub n_suppressed: usize,
+    /// Classes that left with their last row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes_gone: Vec<String>,
     /// Whether this is the answer to an earlier request of the same id, and nothing was done now.
     pub repeated: bool,
 }
@@ -79,6 +82,7 @@ impl ChangeReport {
             step_seconds,
             seconds: step_seconds,
             n_suppressed: 0,
+            classes_gone: Vec::new(),
             repeated: false,
         }
     }
@@ -91,6 +95,6 @@ impl ModelDirectory {
         let counts = Counts { changed: report.n_changed, missing: report.n_missing };
         let now = ChangeReport::of(&self.model, counts, report.step_seconds);
         let ChangeReport { seconds, n_suppressed, repeated, .. } = *report;
-        ChangeReport { seconds, n_suppressed, repeated, ..now }
+        ChangeReport { seconds, n_suppressed, repeated, classes_gone: report.classes_gone.clone(), ..now }
     }
 }

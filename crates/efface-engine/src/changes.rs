@@ -10,7 +10,7 @@ use crate::checkpoint::CHANGES_PER_CHECKPOINT;
 use crate::database::RowKeys;
 use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
-use crate::remaining::{RowTally, check_enough_remain, count_classes};
+use crate::remaining::{RowTally, check_classes, check_enough_remain, count_classes};
 use crate::requests::numbered_change;
 use crate::row_source::{RowPurpose, RowSource};
 use crate::selection::Selection;
@@ -113,6 +113,9 @@ impl ModelDirectory {
         let n_suppressed = rows.retain(&kept);
         let mut kept = kept.into_iter();
         keys.retain(|_| kept.next().unwrap_or(true));
+        let n_classes = self.settings.n_classes();
+        let coming = count_classes(rows.labels(), n_classes);
+        check_classes(self.settings.codec.classes(), &self.head.class_counts, &coming)?;
         let report = self.transaction(|this| {
             this.head.n_suppressed += n_suppressed;
             let n_added = rows.n_rows();
@@ -173,7 +176,7 @@ impl ModelDirectory {
         if self.n_intents < CHANGES_PER_CHECKPOINT { Ok(()) } else { self.checkpoint() }
     }
 
-    /// Refuses a removal that would leave no row, or none of a class, counting the rows that come in the same step.
+    /// Refuses a removal that would leave no row, counting the rows that come in the same step.
     fn check_enough_remain(&self, batch: &MemoryRows, coming: Option<&EncodedRows>) -> Result<(), EngineError> {
         let classes = self.settings.codec.classes();
         let (n_rows, weight_sum) = (self.rows.n_rows(), self.rows.weight_sum());

@@ -196,15 +196,11 @@ pub enum EngineError {
         /// Its weight.
         value: f64,
     },
-    /// A removal would leave a class without rows.
-    #[error("removing {} would leave none of class `{class}`: it has {n_rows}", rows(*n_removed))]
-    LastOfClass {
+    /// Rows of a class that left the model with its last row.
+    #[error("class `{class}` left this model with its last row")]
+    ClassGone {
         /// The class.
         class: String,
-        /// Rows of it to remove.
-        n_removed: usize,
-        /// Rows of it there are.
-        n_rows: usize,
     },
     /// A published model cannot be read.
     #[error("{}: {reason}", path.display())]
@@ -399,7 +395,7 @@ impl EngineError {
             Self::NoSubjectNamed { .. } => Some("--subject NAME names the column (or the array) of subjects"),
             Self::NoIdNamed { .. } => Some("--id NAME names the column (or the array) of ids"),
             Self::NoRelease { .. } => Some("publish one with `efface release DIR`"),
-            Self::LastOfClass { .. } => Some("train a new model without that class"),
+            Self::ClassGone { .. } => Some("train a new model to bring the class back"),
             Self::LastRow { .. } | Self::LastWeight { .. } => Some("delete the whole model directory instead"),
             Self::Encode(EncodeError::Scale { .. }) => Some(
                 "train with --scale unit (every row to norm 1), clip:R (divide by R, shorten longer rows) or within:R (a larger \

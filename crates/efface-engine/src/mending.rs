@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use efface_core::model::{Model, ReleaseAccount, TrainingPlan};
+use efface_core::model::{Model, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::RowStore;
@@ -30,6 +30,7 @@ use crate::files;
 use crate::found_releases::{self, FoundRelease};
 use crate::ledger::{NewLog, restart};
 use crate::model_directory::{ModelDirectory, Parts, check_is_bounded};
+use crate::remaining::absent_classes;
 use crate::settings::Settings;
 use crate::state_file::StateFile;
 
@@ -154,7 +155,8 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
     head.class_counts = rows.count_classes(head.class_counts.len())?;
     let releases_lost = other.account.n_releases > head.account.n_releases;
     head.account = most_spent(head.account, other.account);
-    let plan = TrainingPlan::new(settings.config.clone())?;
+    let absent_classes = absent_classes(&head.class_counts).collect();
+    let plan = TrainingPlan::new(TrainingConfig { absent_classes, ..settings.config.clone() })?;
     let trained = plan.train(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?;
     check_is_bounded(&trained.model)?;
     let model = trained.model.with_account(head.account);

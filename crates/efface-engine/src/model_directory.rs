@@ -225,6 +225,8 @@ impl ModelDirectory {
             };
             self.model.change(&change, &self.rows)?;
         }
+        // A class that has gone does not come back, so it is enough to look at what is left.
+        self.settings.drop_classes(&mut self.model, &self.head.class_counts);
         Ok(())
     }
 

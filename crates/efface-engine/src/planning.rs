@@ -132,7 +132,7 @@ pub fn plan_from_rows(
     let n_rows = rows.n_rows();
 
     let model = plan.train(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?.model;
-    let weights: Vec<Vec<f64>> = model.state().fits.iter().map(|fit| fit.weights.to_vec()).collect();
+    let weights: Vec<Vec<f64>> = model.weights().iter().map(|weights| weights.to_vec()).collect();
     let plain = score(&test, &weights, &codec)?;
     let distances = removal_distances(model, &mut rows)?;
     let levels = levels(&request, |std| {
@@ -156,7 +156,7 @@ fn is_held_out(i: usize) -> bool {
 
 /// What fits at one noise level, given the distance bound after 1, 2, … removals.
 fn plan_row(plan: &TrainingPlan, n_rows: usize, distances: &[f64]) -> PlanRow {
-    let limit = plan.verified_limit();
+    let limit = plan.verified_limit().get();
     let fitting = distances.iter().take_while(|distance| **distance <= limit).count();
     PlanRow {
         noise_std: plan.noise_std(),
@@ -172,7 +172,7 @@ fn plan_row(plan: &TrainingPlan, n_rows: usize, distances: &[f64]) -> PlanRow {
 
 /// The noise at which so many removals just fit. `unit` is a plan with noise 1: what may be left grows with the noise.
 fn needed(unit: &TrainingPlan, n_rows: usize, distances: &[f64]) -> Vec<NeededNoise> {
-    let per_noise = unit.verified_limit();
+    let per_noise = unit.verified_limit().get();
     let fitting = REMOVAL_COUNTS.into_iter().filter(|k| *k <= distances.len());
     fitting
         .map(|k| NeededNoise {

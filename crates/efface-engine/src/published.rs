@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use efface_core::loss::{self, Logistic, Loss};
-use efface_core::model::Release;
+use efface_core::model::{Release, TrainingPlan};
 use efface_core::predict;
 use efface_core::rows::RowStore;
 use efface_data::{
@@ -81,7 +81,8 @@ pub struct Evaluation {
 const FORMAT: &str = "efface-model-1";
 
 impl PublishedModel {
-    pub(crate) fn new(settings: &Settings, release: &Release) -> Self {
+    pub(crate) fn new(settings: &Settings, plan: &TrainingPlan, release: &Release) -> Self {
+        let classes = plan.classes().into_iter().map(|class| settings.codec.classes()[class as usize].clone());
         let has_intercept = settings.transform.intercept;
         let n_features = settings.features.len();
         let split = |weights: &Vec<f64>| {
@@ -95,7 +96,7 @@ impl PublishedModel {
             release: release.claim.release,
             certified: release.claim.certified,
             loss: settings.config.loss.tag().into(),
-            classes: settings.codec.classes().to_vec(),
+            classes: classes.collect(),
             features: settings.features.clone(),
             schema: settings.schema.clone(),
             scale: settings.transform.scale,

@@ -31,10 +31,10 @@ pub enum ReleaseAnswer {
     HeldBack(HeldBack),
     /// The promise does not allow it.
     Refused {
-        /// `retrain-required`, `budget-exhausted`, `not-exact` or `off-lattice`.
+        /// `retrain-required`, `budget-exhausted`, `out-of-reach`, `one-class`, `singular` or `off-lattice`.
         outcome: &'static str,
-        /// What is spent: a residual (mechanism `objective`), a distance (`not-exact`), a weight that is too large
-        /// (`off-lattice`), or μ.
+        /// What is spent: a residual (mechanism `objective`), a distance (`out-of-reach`), classes (`one-class`), l2 (`singular`), a weight that is
+        /// too large (`off-lattice`), or μ.
         spent: f64,
         /// What the promise allows.
         budget: f64,
@@ -45,7 +45,9 @@ impl ReleaseAnswer {
     pub(crate) fn refused(outcome: &ReleaseOutcome) -> Self {
         let (outcome, spent, budget) = match outcome {
             ReleaseOutcome::RetrainRequired { spent, budget } => ("retrain-required", spent.get(), budget.get()),
-            ReleaseOutcome::NotExact { distance, limit } => ("not-exact", distance.get(), limit.get()),
+            ReleaseOutcome::OutOfReach { distance, limit } => ("out-of-reach", distance.get(), limit.get()),
+            ReleaseOutcome::OneClass => ("one-class", 1.0, 2.0),
+            ReleaseOutcome::Singular { l2_per_row } => ("singular", *l2_per_row, 0.0),
             ReleaseOutcome::BudgetExhausted { mu_total, mu_limit } => {
                 ("budget-exhausted", mu_total.get(), mu_limit.get())
             }
@@ -163,7 +165,7 @@ impl ModelDirectory {
         key: &SigningKey,
         copies: Option<&Copies>,
     ) -> Result<Publication, EngineError> {
-        let model = PublishedModel::new(&self.settings, release).to_json().into_bytes();
+        let model = PublishedModel::new(&self.settings, self.model.plan(), release).to_json().into_bytes();
         let (start, time) = (Instant::now(), now());
         let certificate = self.release_certificate(&release.claim, &timestamp(time))?;
         let subject = vec![Subject::new(MODEL_FILE, sha256(&model))];

@@ -1,4 +1,4 @@
-//! What must remain: a removal that would leave no row, nothing that counts, or none of a class is refused.
+//! What must remain: a removal that would leave no row, or nothing that counts, is refused. A class goes with its last row.
 
 use efface_core::rows::WeightSum;
 
@@ -22,7 +22,13 @@ pub(crate) fn count_classes(labels: &[f64], n_classes: usize) -> Vec<usize> {
     counts
 }
 
-/// Refuses to let rows leave that must stay, counting those that come in the same step.
+/// Classes that have no rows.
+pub(crate) fn absent_classes(class_counts: &[usize]) -> impl Iterator<Item = u32> + '_ {
+    (0..).zip(class_counts).filter(|(_, count)| **count == 0).map(|(class, _)| class)
+}
+
+/// Refuses to let the last rows leave, counting those that come in the same step, and rows of a class that went with its
+/// last row.
 pub(crate) fn check_enough_remain(
     classes: &[String],
     before: &RowTally,
@@ -37,14 +43,13 @@ pub(crate) fn check_enough_remain(
     if before.weight_sum.without(leaving.weight_sum) + arriving == WeightSum::ZERO {
         return Err(EngineError::LastWeight { n_removed });
     }
-    for (index, class) in classes.iter().enumerate() {
-        let arriving = coming.map_or(0, |coming| coming.class_counts[index]);
-        let (n_removed, n_rows) = (leaving.class_counts[index], before.class_counts[index]);
-        if n_removed > 0 && n_removed >= n_rows + arriving {
-            return Err(EngineError::LastOfClass { class: class.clone(), n_removed, n_rows });
-        }
-    }
-    Ok(())
+    coming.map_or(Ok(()), |coming| check_classes(classes, &before.class_counts, &coming.class_counts))
+}
+
+/// Refuses rows of a class that went with its last row.
+pub(crate) fn check_classes(classes: &[String], before: &[usize], coming: &[usize]) -> Result<(), EngineError> {
+    let back = before.iter().zip(coming).position(|(before, coming)| *before == 0 && *coming > 0);
+    back.map_or(Ok(()), |class| Err(EngineError::ClassGone { class: classes[class].clone() }))
 }
 
 #[cfg(test)]
@@ -65,10 +70,18 @@ mod tests {
         assert!(check(tally([2, 1], 3.0), None).is_ok());
         assert!(matches!(check(tally([3, 2], 5.0), None), Err(EngineError::LastRow { n_removed: 5, n_rows: 5 })));
         assert!(matches!(check(tally([2, 1], 5.0), None), Err(EngineError::LastWeight { n_removed: 3 })));
-        assert!(matches!(check(tally([0, 2], 2.0), None), Err(EngineError::LastOfClass { n_removed: 2, .. })));
+        assert!(check(tally([0, 2], 2.0), None).is_ok(), "a class goes with its last row");
         // What comes in the same step counts.
         assert!(check(tally([3, 2], 5.0), Some(tally([2, 3], 5.0))).is_ok());
-        assert!(check(tally([0, 2], 2.0), Some(tally([2, 0], 2.0))).is_err());
+    }
+
+    #[test]
+    fn a_class_that_went_does_not_come_back() {
+        let classes = ["a".to_owned(), "b".to_owned()];
+        assert_eq!(absent_classes(&[3, 0]).collect::<Vec<_>>(), [1]);
+        assert!(check_classes(&classes, &[3, 0], &[2, 0]).is_ok());
+        let back = check_classes(&classes, &[3, 0], &[2, 1]);
+        assert!(matches!(back, Err(EngineError::ClassGone { class }) if class == "b"));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! What was decided at training and does not change afterwards.
 
-use efface_core::model::TrainingConfig;
+use efface_core::model::{Model, TrainingConfig};
 use efface_data::{Columns, IdKey, LabelCodec, Precision, RowTransform, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
+use crate::remaining::absent_classes;
 
 /// The fixed part of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,6 +41,14 @@ impl Settings {
     /// Number of classes; 0 for regression.
     pub fn n_classes(&self) -> usize {
         self.codec.classes().len()
+    }
+
+    /// Lets the classes go that have no rows any more; the names of those that were there before.
+    pub(crate) fn drop_classes(&self, model: &mut Model, class_counts: &[usize]) -> Vec<String> {
+        let gone = absent_classes(class_counts).filter(|class| model.plan().classes().contains(class));
+        let gone: Vec<u32> = gone.collect();
+        model.drop_classes(gone.iter().copied());
+        gone.iter().map(|class| self.codec.classes()[*class as usize].clone()).collect()
     }
 
     /// Whether a row may weigh this much: 1 where every row counts once.

@@ -98,15 +98,16 @@ impl ModelDirectory {
             added: (!positions.is_empty()).then_some(&arriving as &dyn RowStore),
         };
         self.model.change(&change, &self.rows)?;
-        let mut report = ChangeReport::of(&self.model, counts, stepping.elapsed().as_secs_f64());
-        report.seconds = start.elapsed().as_secs_f64();
-
         let mut head = self.head.clone();
+        count_classes(&mut head.class_counts, &leaving, &arriving);
+        let classes_gone = self.settings.drop_classes(&mut self.model, &head.class_counts);
+        let report = ChangeReport::of(&self.model, counts, stepping.elapsed().as_secs_f64());
+        let report = ChangeReport { seconds: start.elapsed().as_secs_f64(), classes_gone, ..report };
+
         head.sequence += 1;
         let intent = Intent { sequence: head.sequence, removed, added: positions };
         head.chain = head.chain.after(&intent, &removed_keys, &added_keys);
         head.n_positions = self.rows.len();
-        count_classes(&mut head.class_counts, &leaving, &arriving);
         if kind == StepKind::Removal {
             head.n_removed += intent.removed.len();
         }

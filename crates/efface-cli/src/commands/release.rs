@@ -75,9 +75,11 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
             output.show(&answer, &sentence, &lines)?;
             let next = match *outcome {
                 "retrain-required" => over_budget(&args.model),
-                "not-exact" => {
-                    "without noise only exact weights may leave: train again with --noise-std, or a larger --l2".into()
+                "out-of-reach" => {
+                    "rounding hides more than a release claims: train again with a larger --noise-std or --l2".into()
                 }
+                "one-class" => "rows of a single class are left: delete the model, or train a new one".into(),
+                "singular" => "the sums of the rows cannot be solved: train again with a larger --l2".into(),
                 "off-lattice" => {
                     "a weight is too large beside the noise: train again with a larger --l2, or a larger --noise-std"
                         .into()

@@ -20,17 +20,29 @@ pub struct Cholesky {
 impl Cholesky {
     /// Factor of `A + ridge · I`, or `None` when that is not positive definite (or not finite).
     pub fn of(matrix: &TrackedMatrix, ridge: f64) -> Option<Self> {
+        Self::with_ridge(matrix, ridge, parallelism(matrix.dim()))
+    }
+
+    /// The same by one thread, so that the factor of a matrix is always the same to the last bit.
+    pub(crate) fn on_one_thread(matrix: &TrackedMatrix, ridge: f64) -> Option<Self> {
+        Self::with_ridge(matrix, ridge, Par::Seq)
+    }
+
+    fn with_ridge(matrix: &TrackedMatrix, ridge: f64, parallel: Par) -> Option<Self> {
         let dim = matrix.dim();
         let mut lower = matrix.lower().to_vec();
         for entry in lower.iter_mut().step_by(dim + 1) {
             *entry += ridge;
         }
-        Self::of_lower(dim, lower)
+        Self::factorize(dim, lower, parallel)
     }
 
     /// Factor of the matrix whose lower triangle is given, column-major.
-    pub(crate) fn of_lower(dim: usize, mut lower: Vec<f64>) -> Option<Self> {
-        let parallel = if dim < 256 { Par::Seq } else { Par::rayon(0) };
+    pub(crate) fn of_lower(dim: usize, lower: Vec<f64>) -> Option<Self> {
+        Self::factorize(dim, lower, parallelism(dim))
+    }
+
+    fn factorize(dim: usize, mut lower: Vec<f64>, parallel: Par) -> Option<Self> {
         let params: Spec<LltParams, f64> = Spec::default();
         let mut memory = faer::dyn_stack::MemBuffer::new(cholesky_in_place_scratch::<f64>(dim, parallel, params));
         let stack = faer::dyn_stack::MemStack::new(&mut memory);
@@ -59,6 +71,11 @@ impl Cholesky {
     fn diagonal(&self) -> impl Iterator<Item = f64> + '_ {
         self.lower.iter().step_by(self.dim + 1).copied()
     }
+}
+
+/// Small factors are made by one thread.
+fn parallelism(dim: usize) -> Par {
+    if dim < 256 { Par::Seq } else { Par::rayon(0) }
 }
 
 /// Shape only.

@@ -23,7 +23,7 @@ impl Model {
         };
         let change = Change::remove(batch);
         let mut sum = 0.0;
-        for fit in &self.state.fits {
+        for fit in &*self.fits() {
             sum += removal::step_size(fit, &change, &context)?.powi(2);
         }
         Ok(sum.sqrt())
@@ -37,7 +37,7 @@ impl Model {
     ///
     /// The rows of a block share one solve, which reads the factor once instead of once per row.
     pub fn influences(&self, rows: &dyn RowStore) -> Result<Vec<f64>, StoreError> {
-        let objective = self.plan.objective();
+        let (objective, fits) = (self.plan.objective(), self.fits());
         let blocks: Result<Vec<Vec<f64>>, StoreError> = (0..rows.n_blocks())
             .into_par_iter()
             .map_init(
@@ -46,7 +46,7 @@ impl Model {
                     let mut squares = Vec::new();
                     rows.visit_block(index, &mut |block| {
                         squares.resize(block.labels.len(), 0.0);
-                        for fit in &self.state.fits {
+                        for fit in &*fits {
                             match block.features {
                                 Features::F32(values) => steps.add(fit, &objective, block, values, &mut squares),
                                 Features::F64(values) => steps.add(fit, &objective, block, values, &mut squares),

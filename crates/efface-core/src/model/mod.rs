@@ -14,21 +14,27 @@ pub use release::{Release, ReleaseAccount, ReleaseClaim, ReleaseOutcome};
 pub use settle::{Measured, Settled};
 pub use training::{Phase, TrainError, Trained};
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
+use crate::exact::ExactSums;
 use crate::linalg::{TrackedMatrix, largest_eigenvalue};
 use crate::removal::{self, Change, StepContext};
 use crate::residual::Rung;
 use crate::rounding::{LowerBound, UpperBound};
 use crate::rows::{RowCount, RowStore, StoreError};
+use crate::secret::SecretVector;
 
 /// The secret state of a model: everything that must be kept to remove rows later. Never published.
 #[derive(Clone, Debug)]
 pub struct ModelState {
     /// Rows present, and what they weigh.
     pub count: RowCount,
-    /// One fit per problem.
+    /// One fit per problem; none where removal is exact.
     pub fits: Vec<Fit>,
+    /// Where removal is exact: all that is kept of the rows, and what weights are computed from.
+    pub sums: Option<ExactSums>,
     /// `Σ s_i x_i x_iᵀ` over all rows present; `None` when there are too many features for a matrix.
     pub gram: Option<TrackedMatrix>,
     /// Upper bound of ‖X‖₂², each row of X times √s_i.
@@ -83,8 +89,13 @@ impl Model {
     /// A model from a plan and a state that was kept; `None` when they do not fit each other.
     pub fn from_state(plan: TrainingPlan, state: ModelState) -> Option<Self> {
         let problems = plan.problems();
+        if let Some(sums) = &state.sums {
+            let fits = plan.is_exact() && sums.problems() == problems && state.fits.is_empty() && state.gram.is_none();
+            return fits.then_some(Self { plan, state });
+        }
         let dim = state.fits.first()?.weights.len();
-        let fits = state.fits.len() == problems.len()
+        let fits = !plan.is_exact()
+            && state.fits.len() == problems.len()
             && state.gram.as_ref().is_none_or(|gram| gram.dim() == dim)
             && state.fits.iter().zip(&problems).all(|(fit, problem)| {
                 let curvature = fit.curvature.as_ref();
@@ -116,11 +127,48 @@ impl Model {
 
     /// d.
     pub fn dim(&self) -> usize {
-        self.state.fits.first().map_or(0, |fit| fit.weights.len())
+        match &self.state.sums {
+            Some(sums) => sums.dim(),
+            None => self.state.fits.first().map_or(0, |fit| fit.weights.len()),
+        }
     }
 
-    /// What is claimed now, jointly: K problems are one Gaussian in R^{dK}, so squares add up.
+    /// The secret weights, one vector per problem; none while exact sums wait for a pass over the rows.
+    pub fn weights(&self) -> Vec<SecretVector> {
+        match &self.state.sums {
+            Some(sums) => sums.weights(self.exact_ridge()).unwrap_or_default(),
+            None => self.state.fits.iter().map(|fit| fit.weights.clone()).collect(),
+        }
+    }
+
+    /// λ·n.
+    fn exact_ridge(&self) -> f64 {
+        self.plan.objective().ridge(self.state.count.weight_sum)
+    }
+
+    /// One fit per problem, made from the sums where removal is exact: for estimates, not for claims.
+    fn fits(&self) -> Cow<'_, [Fit]> {
+        let Some(sums) = &self.state.sums else { return Cow::Borrowed(&self.state.fits) };
+        let (weights, hessian) = (self.weights(), sums.hessian());
+        let fit = |(problem, weights): (_, SecretVector)| Fit {
+            problem,
+            count: self.state.count,
+            perturbation: None,
+            gradient: SecretVector::zeros(weights.len()),
+            gradient_error: UpperBound::ZERO,
+            curvature: hessian.clone().and_then(|h| Curvature::new(weights.clone(), h, self.exact_ridge())),
+            weights,
+        };
+        self.plan.problems().into_iter().zip(weights).map(fit).collect()
+    }
+
+    /// What is claimed now, jointly: K problems are one Gaussian in R^{dK}, so squares add up. Where removal is exact,
+    /// nothing is left of rows that were removed.
     pub fn claim(&self) -> Claim {
+        if self.state.sums.is_some() {
+            let nothing = UpperBound::ZERO;
+            return Claim { gradient_residual: nothing, distance_bound: nothing, rung: Rung::Exact };
+        }
         let objective = self.plan.objective();
         let joint = |part: &dyn Fn(&Fit) -> UpperBound| {
             let squares: UpperBound = self.state.fits.iter().map(|fit| part(fit).squared()).sum();
@@ -150,6 +198,9 @@ impl Model {
     /// error the state is not to be used: load the one that was kept.
     pub fn change(&mut self, change: &Change<'_>, rows: &dyn RowStore) -> Result<ChangeReport, StoreError> {
         let state = &mut self.state;
+        if let Some(sums) = &mut state.sums {
+            sums.change(change)?;
+        }
         if let Some(gram) = state.gram.as_mut() {
             for (sign, rows) in change.parts() {
                 rows.add_gram(sign, gram)?;
@@ -184,6 +235,23 @@ impl Model {
             state.rung = rungs.find(|rung| *rung != Rung::NoStep).unwrap_or(first);
         }
         Ok(ChangeReport { claim: self.claim(), outcome: self.outcome() })
+    }
+
+    /// Lets classes go whose last row has left. The problem of another class does not change when a class has no rows:
+    /// its rows are negatives there, and there are none of them.
+    pub fn drop_classes(&mut self, absent: impl IntoIterator<Item = u32>) {
+        let mut gone = self.plan.config().absent_classes.clone();
+        let new = absent.into_iter().filter(|class| !gone.contains(class)).collect::<Vec<_>>();
+        if new.is_empty() {
+            return;
+        }
+        gone.extend(new);
+        self.plan = self.plan.without_classes(gone);
+        let problems = self.plan.problems();
+        self.state.fits.retain(|fit| problems.contains(&fit.problem));
+        if let Some(sums) = &mut self.state.sums {
+            sums.retain_problems(&problems);
+        }
     }
 
     /// Bounds ‖X‖₂ again from the Gram matrix as it is now.

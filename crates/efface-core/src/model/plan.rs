@@ -21,6 +21,9 @@ pub struct TrainingConfig {
     pub l2_per_row: f64,
     /// Number of classes; `None` for regression, which only a loss of numbers can do.
     pub n_classes: Option<u32>,
+    /// Classes whose last row has left, in that order: there is no problem for them any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent_classes: Vec<u32>,
     /// How models are protected when they leave.
     pub mechanism: Mechanism,
     /// Law of the noise.
@@ -35,6 +38,8 @@ pub struct TrainingConfig {
     pub bound: Option<Rung>,
     /// Constants of the bounds.
     pub constants: Constants,
+    /// N: the promise is shared out evenly among so many releases under mechanism `release`.
+    pub max_releases: u64,
     /// What a private feature extractor has spent already.
     pub extractor: Option<Guarantee>,
     /// Fraction of the negatives that each one-vs-rest problem keeps; `None`: all.
@@ -85,6 +90,7 @@ impl TrainingConfig {
             loss,
             l2_per_row,
             n_classes,
+            absent_classes: Vec::new(),
             mechanism: Mechanism::Release,
             law: NoiseLaw::Gaussian,
             noise_std: None,
@@ -92,6 +98,7 @@ impl TrainingConfig {
             delta: 1e-4,
             bound: None,
             constants: Constants::Tight,
+            max_releases: DEFAULT_RELEASES,
             extractor: None,
             negatives: None,
             gradient_tolerance: 1e-9,
@@ -111,6 +118,12 @@ pub struct TrainingPlan {
 /// Noise of mechanism `release` when none is given: a margin moves by a thousandth, which no accuracy notices, and a
 /// settled model is a million times closer than that to the retrained one.
 const DEFAULT_RELEASE_STD: f64 = 1e-3;
+
+/// Releases that the promise is shared among when their number is not given: a release every hour for seven years.
+const DEFAULT_RELEASES: u64 = 65_536;
+
+/// More releases than this are not counted exactly by a double.
+const MOST_RELEASES: u64 = 1 << 52;
 
 /// Perturbation of mechanism `objective` when none is given.
 const DEFAULT_PERTURBATION_STD: f64 = 1.0;
@@ -148,6 +161,9 @@ impl TrainingPlan {
             (false, None) => {}
             (_, n) => return Err(PlanError::Classes { loss: config.loss.tag(), found: n.unwrap_or(0) }),
         }
+        if !(1..=MOST_RELEASES).contains(&config.max_releases) {
+            return Err(PlanError::Releases { value: config.max_releases });
+        }
         let linear = config.loss.curvature_lipschitz() == 0.0;
         let noise_std = config.noise_std.unwrap_or(match config.mechanism {
             _ if linear => 0.0,
@@ -161,8 +177,13 @@ impl TrainingPlan {
             return Err(PlanError::Noise { value: noise_std });
         }
         let unbounded = config.loss.slope_bound().is_none() && !linear;
-        if config.bound == Some(Rung::WorstCase) && unbounded || config.bound == Some(Rung::NoStep) {
+        if config.bound == Some(Rung::WorstCase) && unbounded
+            || config.bound.is_some_and(|bound| !Rung::LADDER.contains(&bound))
+        {
             return Err(PlanError::Bound { bound: config.bound.map_or("", Rung::tag) });
+        }
+        if noise_std == 0.0 && config.negatives.is_some() {
+            return Err(PlanError::NegativesWithoutNoise);
         }
         let mu_limit = gaussian::mu_limit(config.epsilon, config.delta);
         let plan = Self { config, noise_std, mu_limit };
@@ -252,14 +273,31 @@ impl TrainingPlan {
         })
     }
 
-    /// One problem for regression and for two classes, one per class beyond.
+    /// Classes that have rows.
+    pub fn classes(&self) -> Vec<u32> {
+        let absent = &self.config.absent_classes;
+        (0..self.config.n_classes.unwrap_or(0)).filter(|class| !absent.contains(class)).collect()
+    }
+
+    /// One problem for regression and for two classes, one per class beyond. Where a single class is left nothing can be
+    /// released, and the problem of the last two stays.
     pub fn problems(&self) -> Vec<Problem> {
         let negatives = self.config.negatives.map(|fraction| NegativeSampling { fraction });
-        match self.config.n_classes {
-            None => vec![Problem::regression()],
-            Some(2) => vec![Problem::one_vs_rest(1, None)],
-            Some(n) => (0..n).map(|class| Problem::one_vs_rest(class, negatives)).collect(),
+        let mut classes = self.classes();
+        if let ([_], Some(last)) = (&classes[..], self.config.absent_classes.last()) {
+            classes.push(*last);
+            classes.sort_unstable();
         }
+        match (self.config.n_classes, &classes[..]) {
+            (None, _) => vec![Problem::regression()],
+            (Some(_), [_, second]) => vec![Problem::one_vs_rest(*second, negatives)],
+            (Some(_), classes) => classes.iter().map(|class| Problem::one_vs_rest(*class, negatives)).collect(),
+        }
+    }
+
+    /// The plan without some classes, in the order in which they left.
+    pub(super) fn without_classes(&self, absent_classes: Vec<u32>) -> Self {
+        Self { config: TrainingConfig { absent_classes, ..self.config.clone() }, ..self.clone() }
     }
 
     pub(crate) fn objective(&self) -> Objective<'static> {
@@ -317,6 +355,15 @@ pub enum PlanError {
         /// δ.
         delta: f64,
     },
+    /// There must be at least one release, and not more than can be counted.
+    #[error("max-releases must be at least 1 and at most 2^52, got `{value}`")]
+    Releases {
+        /// Its value.
+        value: u64,
+    },
+    /// Exact sums are shared by all classes, so that every row counts for every class.
+    #[error("negatives cannot be left out without noise; give a noise-std")]
+    NegativesWithoutNoise,
     /// The fraction of negatives is outside (0, 1].
     #[error("negatives must be above 0 and at most 1, got `{value}`")]
     Negatives {

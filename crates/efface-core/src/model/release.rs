@@ -1,19 +1,18 @@
 //! Releasing: the only way weights leave. Fresh noise under mechanism `release`; the perturbed weights themselves under
 //! mechanism `objective`.
 //!
-//! A verified distance is a function of the rows, removed ones included, and its digits carry no noise. So what a
-//! release claims, and what is accounted, is the next step of a coarse scale that does not depend on the rows: for a
-//! settled model always the same number. Certificates show that number only.
+//! A verified distance is a function of the rows, removed ones included, and its digits carry no noise. So what a release
+//! claims, and what is accounted, is a number that the plan alone decides: a model whose verified distance is above it is
+//! settled first, or not released. Certificates show that number only.
 
 use serde::{Deserialize, Serialize};
 
-use super::scale::coarse;
 use super::{Fit, Model, Outcome};
 use crate::accounting::{Guarantee, gaussian};
 use crate::noise::lattice::{Lattice, OffLattice};
 use crate::noise::{NoiseArithmetic, NoiseLaw, NoiseSource};
 use crate::residual::Rung;
-use crate::rounding::{LowerBound, UpperBound, norm};
+use crate::rounding::{LowerBound, UpperBound};
 use crate::rows::{RowStore, StoreError};
 use crate::secret::SecretVector;
 
@@ -89,13 +88,20 @@ pub enum ReleaseOutcome {
         /// What the promise allows.
         mu_limit: LowerBound,
     },
-    /// No noise was asked for because removal is exact, and yet the weights are further from the exact ones than
-    /// rounding explains.
-    NotExact {
+    /// Mechanism `release`: even settled, the weights cannot be shown to be as near to the exact ones as every release of the
+    /// model claims.
+    OutOfReach {
         /// Their distance, at most.
         distance: UpperBound,
-        /// What still counts as rounding.
+        /// The most that a release may have.
         limit: LowerBound,
+    },
+    /// Rows of a single class are left: nothing could be learnt from them alone.
+    OneClass,
+    /// Exact sums: the matrix is not positive definite in floating point.
+    Singular {
+        /// λ.
+        l2_per_row: f64,
     },
     /// A weight is too large for the lattice that the noise lives on, or there is no such lattice.
     OffLattice {
@@ -113,31 +119,42 @@ pub enum ReleaseOutcome {
     },
 }
 
+/// Rounding must stay so many times below what a release claims: rows that leave later make the rounding of what remains a
+/// little coarser, and must never put a release out of reach.
+const MARGIN: f64 = 4.0;
+
 /// Under mechanism `objective` claims are this fraction of the budget, or a power of two times it.
 const SHARE_OF_BUDGET: f64 = 1.0 / 1024.0;
-
-/// A model without noise counts as exact within this distance, relative to its weights (or to 1/R, if they are smaller) …
-const EXACT_DISTANCE: f64 = 1e-8;
-
-/// … or within this one, where long rows and a small λ let no more be shown in double precision. Beyond, nobody should
-/// call it exact.
-const ROUNDED_DISTANCE: f64 = 1e-3;
 
 impl Model {
     /// Whether the current claim is so loose that a release should be settled first. Looks at the secret weights' claim
     /// only, never at a released model.
     pub fn should_settle_before_release(&self) -> bool {
-        if self.plan.is_objective() && !self.plan.is_exact() {
+        if let Some(sums) = &self.state.sums {
+            return sums.needs_pass();
+        }
+        if self.plan.is_objective() {
             return false;
         }
         // A certificate names the rung. Whether a bound happens to be small enough is a bit about rows that left, which no
         // noise hides: so every release rests on a measurement.
-        if self.state.rung != Rung::Measured {
-            return true;
-        }
-        let r = self.claimed_distance();
-        let (spent, limit) = self.spent_by(&self.account_with(r));
-        r.get() > self.plan.settle_above() || spent.get() > limit.get()
+        self.state.rung != Rung::Measured || self.out_of_reach().is_some()
+    }
+
+    /// The verified distance and the most that it may be, where the one exceeds the other under mechanism `release`.
+    fn out_of_reach(&self) -> Option<(UpperBound, LowerBound)> {
+        let (distance, limit) = (self.claim().distance_bound, self.plan.verified_limit());
+        (!self.plan.is_objective() && distance.get() > limit.get()).then_some((distance, limit))
+    }
+
+    /// The distance that rounding alone may hide from whoever measures it, and the most that it may be for releases ever to
+    /// be made, where the one exceeds the other. Settling does not help against it.
+    pub(super) fn unreachable(&self) -> Option<(UpperBound, LowerBound)> {
+        let objective = self.plan.objective();
+        let rounding = |fit: &Fit| fit.gradient_error.over(objective.strong_convexity(fit.count.weight_sum));
+        let squares: UpperBound = self.state.fits.iter().map(|fit| rounding(fit).squared()).sum();
+        let (distance, limit) = (squares.sqrt(), self.plan.verified_limit().over(UpperBound::new(MARGIN)));
+        (!self.plan.is_objective() && distance.get() > limit.get()).then_some((distance, limit))
     }
 
     /// Settles if a release should be settled first; passes over the rows that it took.
@@ -148,15 +165,12 @@ impl Model {
         Ok(self.settle(rows, Some(self.release_tolerance()))?.passes)
     }
 
-    /// The gradient norm that a release is settled to: the plan's tolerance, or less where the promise asks for it. Without
-    /// noise there is no promise that could hide anything, so the model is settled as far as rounding allows.
+    /// The gradient norm that a release is settled to: the plan's tolerance, or less where the claim asks for it.
     fn release_tolerance(&self) -> f64 {
-        if self.plan.is_exact() {
-            return f64::MIN_POSITIVE;
-        }
-        // A residual of λn times the distance proves the distance; half of it leaves room for rounding.
+        // A residual of λn times the distance proves the distance; an eighth of it leaves room for rounding.
         let n_least = self.state.fits.iter().map(|fit| fit.count.weight_sum).min().unwrap_or_default();
-        let allowed = 0.5 * self.plan.verified_limit() * self.plan.objective().strong_convexity(n_least).get();
+        let strong_convexity = self.plan.objective().strong_convexity(n_least).get();
+        let allowed = 0.125 * self.plan.verified_limit().get() * strong_convexity;
         self.plan.config().gradient_tolerance.min(allowed).max(f64::MIN_POSITIVE)
     }
 
@@ -167,27 +181,25 @@ impl Model {
     /// this release is r/s-Gaussian-DP indistinguishable from one by retraining, and k of them `√(Σ r_j²)/s`. Under the
     /// gamma law there is no lattice, and ε = Σ r_j / scale.
     pub fn release(&mut self, noise: &mut NoiseSource) -> ReleaseOutcome {
-        if let Some((distance, limit)) = self.inexact() {
-            return ReleaseOutcome::NotExact { distance, limit };
+        if self.plan.classes().len() == 1 {
+            return ReleaseOutcome::OneClass;
+        }
+        if self.state.sums.is_some() {
+            return self.release_exact();
         }
         if self.plan.is_objective() { self.release_perturbed() } else { self.release_with_noise(noise) }
     }
 
-    /// Without noise: the distance from the exact weights and its limit, where the one exceeds the other.
-    fn inexact(&self) -> Option<(UpperBound, LowerBound)> {
-        let size: UpperBound = self.state.fits.iter().map(|fit| norm(&fit.weights).squared()).sum();
-        let relative = if self.is_at_rounding() { ROUNDED_DISTANCE } else { EXACT_DISTANCE };
-        // A margin of a row of norm R is then off by that fraction of its size, or of 1.
-        let limit = LowerBound::new(relative * size.sqrt().get().max(1.0 / self.state.row_norm.get().max(1.0)));
-        let distance = self.claim().distance_bound;
-        (self.plan.is_exact() && distance.get() > limit.get()).then_some((distance, limit))
-    }
-
-    /// Whether the gradient was measured and found no larger than the rounding error of measuring it: retraining could not
-    /// be shown to end nearer.
-    fn is_at_rounding(&self) -> bool {
-        let at_rounding = |fit: &Fit| norm(&fit.gradient).get() <= fit.gradient_error.get();
-        self.state.rung == Rung::Measured && self.state.fits.iter().all(at_rounding)
+    /// The weights that the sums give: bit for bit those of the same sums over rows that were never with removed ones.
+    fn release_exact(&mut self) -> ReleaseOutcome {
+        let weights = self.weights();
+        if weights.is_empty() {
+            return ReleaseOutcome::Singular { l2_per_row: self.plan.config().l2_per_row };
+        }
+        self.state.account = self.account_with(UpperBound::ZERO);
+        let (nothing, limit) = (UpperBound::ZERO, LowerBound::new(0.0));
+        let weights = weights.iter().map(|weights| weights.to_vec()).collect();
+        ReleaseOutcome::Published(self.published(weights, (nothing, nothing), (nothing, nothing, limit)))
     }
 
     /// What all releases together have spent, and the most that the promise allows: μ under the Gaussian law, ε under
@@ -211,12 +223,6 @@ impl Model {
         }
     }
 
-    /// r as it is claimed under mechanism `release`: what rounding to the lattice costs is charged before the claim is
-    /// made coarse.
-    fn claimed_distance(&self) -> UpperBound {
-        coarse(self.claim().distance_bound + self.rounding_charge(), self.plan.settle_above())
-    }
-
     /// Weights over all problems: they are published jointly.
     fn n_weights(&self) -> usize {
         self.dim() * self.state.fits.len()
@@ -230,15 +236,10 @@ impl Model {
         self.lattice().map_or(UpperBound::ZERO, |lattice| lattice.rounding_charge(self.n_weights()))
     }
 
-    /// β as it is claimed under mechanism `objective`. Where β is within the budget, so is the claim.
-    fn claimed_residual(&self) -> UpperBound {
+    /// β as it is claimed under mechanism `objective`, where it is within the budget: so is the claim.
+    fn claimed_residual(&self, budget: LowerBound) -> UpperBound {
         let residual = self.claim().gradient_residual;
-        match self.removal_budget() {
-            Some(budget) if residual.get() <= budget.get() => {
-                coarse(residual, SHARE_OF_BUDGET * budget.get()).min(UpperBound::new(budget.get()))
-            }
-            _ => coarse(residual, 0.0),
-        }
+        coarse(residual, SHARE_OF_BUDGET * budget.get()).min(UpperBound::new(budget.get()))
     }
 
     /// The account after one more release at distance r.
@@ -253,24 +254,25 @@ impl Model {
     }
 
     fn release_with_noise(&mut self, noise: &mut NoiseSource) -> ReleaseOutcome {
-        let r = self.claimed_distance();
-        let exact = self.plan.is_exact();
+        if let Some((distance, limit)) = self.out_of_reach() {
+            return ReleaseOutcome::OutOfReach { distance, limit };
+        }
+        let r = UpperBound::new(self.plan.claimed_distance());
         let mut account = self.account_with(r);
-        account.certified &= exact || noise.is_certified();
+        account.certified &= noise.is_certified();
         let (mu_total, mu_limit) = self.spent_by(&account);
         if mu_total.get() > mu_limit.get() {
             return ReleaseOutcome::BudgetExhausted { mu_total, mu_limit };
         }
         let std = self.plan.noise_std();
-        let mu = if exact { UpperBound::ZERO } else { r.over(LowerBound::new(std)) };
+        let mu = r.over(LowerBound::new(std));
         let weights = match self.noisy_weights(noise) {
             Ok(weights) => weights,
             Err(OffLattice { value, limit, .. }) => return ReleaseOutcome::OffLattice { value, limit },
         };
         self.state.account = account;
-        // √(Σ_k (λ n_k r_k)²) ≤ λ · max n_k · r.
-        let n_most = self.state.fits.iter().map(|fit| fit.count.weight_sum).max().unwrap_or_default();
-        let residual = r * UpperBound::new(self.plan.config().l2_per_row) * n_most.upper();
+        // √(Σ_k (λ n_k r_k)²) ≤ λ · n · r: how many rows of each class there are is nobody's business.
+        let residual = r * UpperBound::new(self.plan.config().l2_per_row) * self.state.count.weight_sum.upper();
         ReleaseOutcome::Published(self.published(weights, (r, residual), (mu, mu_total, mu_limit)))
     }
 
@@ -296,13 +298,14 @@ impl Model {
     }
 
     fn release_perturbed(&mut self) -> ReleaseOutcome {
-        if let (Outcome::RetrainRequired, Some(budget)) = (self.outcome(), self.removal_budget()) {
+        let budget = self.removal_budget().unwrap_or(LowerBound::new(0.0));
+        if self.outcome() == Outcome::RetrainRequired {
             return ReleaseOutcome::RetrainRequired { spent: self.claim().gradient_residual, budget };
         }
-        let residual = self.claimed_residual();
+        let residual = self.claimed_residual(budget);
         let (_, mu_limit) = self.spent_and_limit();
         let scale = LowerBound::new(self.plan.noise_std());
-        let mu = if self.plan.is_exact() { UpperBound::ZERO } else { residual.over(scale) };
+        let mu = residual.over(scale);
         let n_least = self.state.fits.iter().map(|fit| fit.count.weight_sum).min().unwrap_or_default();
         let r = residual.over(self.plan.objective().strong_convexity(n_least));
         let weights = self.state.fits.iter().map(|fit| fit.weights.to_vec()).collect();
@@ -341,5 +344,28 @@ impl Model {
             certified: self.state.certified && self.state.account.certified,
         };
         Release { weights, claim }
+    }
+}
+
+/// The least `unit · 2^k` that is at least `value`, k ≥ 0 and `unit` positive.
+fn coarse(value: UpperBound, unit: f64) -> UpperBound {
+    let mut step = unit;
+    while step < value.get() {
+        step *= 2.0;
+    }
+    UpperBound::new(step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_is_the_next_step_of_its_scale_and_never_below_the_value() {
+        assert_eq!(coarse(UpperBound::new(1e-9), 1e-6).get(), 1e-6);
+        assert_eq!(coarse(UpperBound::new(1e-6), 1e-6).get(), 1e-6);
+        assert_eq!(coarse(UpperBound::new(1.1e-6), 1e-6).get(), 2e-6);
+        assert_eq!(coarse(UpperBound::ZERO, 1e-6).get(), 1e-6);
+        assert_eq!(coarse(UpperBound::INFINITE, 1e-6), UpperBound::INFINITE);
     }
 }

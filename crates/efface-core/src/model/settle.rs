@@ -1,10 +1,11 @@
 //! Settling: a few passes over the rows turn a bound into a measurement, and the model into the retrained one.
 
 use super::{Claim, Fit, Model};
+use crate::exact::ExactSums;
 use crate::objective::Objective;
 use crate::residual::Rung;
 use crate::rounding::{LowerBound, UpperBound, norm, operations};
-use crate::rows::{RowStore, StoreError};
+use crate::rows::{RowCount, RowStore, StoreError};
 use crate::train::{Descent, polish};
 
 /// What settling did.
@@ -43,6 +44,9 @@ impl Model {
     ///
     /// The exact residual lies between the two ends of the measured one: a claim below the lower end is wrong.
     pub fn measure(&self, rows: &dyn RowStore) -> Result<Measured, StoreError> {
+        if let Some(sums) = &self.state.sums {
+            return self.measure_sums(sums, rows);
+        }
         let objective = self.plan.objective();
         let (mut least, mut residuals, mut distances) = (0.0, UpperBound::ZERO, UpperBound::ZERO);
         for fit in &self.state.fits {
@@ -67,6 +71,10 @@ impl Model {
     ///
     /// Every decision uses the secret weights and the rows only, never a released model.
     pub fn settle(&mut self, rows: &dyn RowStore, tolerance: Option<f64>) -> Result<Settled, StoreError> {
+        if let Some(sums) = &mut self.state.sums {
+            let passes = sums.refresh(rows)?;
+            return Ok(Settled { passes, hessians: 0, claim: self.claim() });
+        }
         let objective = self.plan.objective();
         let tolerance = tolerance.unwrap_or(self.plan.config().gradient_tolerance);
         // Each of K problems may leave its share: √(Σ tolerance²/K) = tolerance.
@@ -86,6 +94,18 @@ impl Model {
         }
         self.state.rung = Rung::Measured;
         Ok(Settled { passes, hessians, claim: self.claim() })
+    }
+
+    /// Exact sums are those of the rows, or nothing holds: there is no small difference.
+    fn measure_sums(&self, sums: &ExactSums, rows: &dyn RowStore) -> Result<Measured, StoreError> {
+        let count = RowCount { n_rows: rows.n_rows(), weight_sum: rows.weight_sum() };
+        let same = count == self.state.count && sums.agrees_with(&ExactSums::over(rows, self.plan.problems())?);
+        let (least, claim) = (LowerBound::new(if same { 0.0 } else { f64::INFINITY }), self.claim());
+        let distance = if same { UpperBound::ZERO } else { UpperBound::INFINITE };
+        Ok(Measured {
+            residual_at_least: least,
+            claim: Claim { gradient_residual: distance, distance_bound: distance, ..claim },
+        })
     }
 }
 

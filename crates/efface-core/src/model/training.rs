@@ -1,11 +1,12 @@
 //! Training a plan on rows.
 
 use super::{Curvature, Fit, Model, ModelState, ReleaseAccount, TrainingPlan};
+use crate::exact::ExactSums;
 use crate::linalg::{Cholesky, TrackedMatrix, largest_eigenvalue};
 use crate::noise::NoiseSource;
 use crate::objective::Objective;
 use crate::residual::Rung;
-use crate::rounding::UpperBound;
+use crate::rounding::{LowerBound, UpperBound};
 use crate::rows::{Problem, RowCount, RowStore, Sign, StoreError, WeightSum};
 use crate::secret::SecretVector;
 use crate::train::{Descent, polish};
@@ -42,12 +43,55 @@ pub enum TrainError {
     /// A problem has no rows at all, or none that counts.
     #[error("there are no rows to train on")]
     NoRows,
+    /// No release could ever be made: double precision cannot show the weights to be as near to the exact ones as a release
+    /// claims.
+    #[error(
+        "weights can be shown to be within {distance:.1e} of the exact ones, and a release claims {limit:.1e}: \
+         nothing could ever be released; raise noise-std to {noise_std:.1e} or l2 to {l2_per_row:.1e}, or promise fewer \
+         releases"
+    )]
+    OutOfReach {
+        /// Their distance, at most.
+        distance: f64,
+        /// What a release claims, with room for rounding to grow.
+        limit: f64,
+        /// s that would do.
+        noise_std: f64,
+        /// λ that would do.
+        l2_per_row: f64,
+    },
+    /// What is claimed rests on a bound of the rows' lengths, unless removal is exact.
+    #[error(
+        "rows of any length can only be removed from the squared loss without noise; scale them, or bound their length"
+    )]
+    UnboundedRows,
+    /// Exact sums take a matrix, and there are too many features for one.
+    #[error(
+        "without noise the squared loss takes a square matrix of sums: {dim} features are more than {limit}; \
+         give a noise-std, for example 0.001"
+    )]
+    TooWide {
+        /// d.
+        dim: usize,
+        /// The most features that a matrix is made of.
+        limit: usize,
+    },
     /// The Hessian is not positive definite in floating point.
     #[error("the Hessian could not be factorized: l2 `{l2_per_row}` is too small for these rows; raise it")]
     Singular {
         /// λ.
         l2_per_row: f64,
     },
+}
+
+impl TrainError {
+    /// The settings that would work, to one digit more than is needed.
+    fn out_of_reach(plan: &TrainingPlan, distance: UpperBound, limit: LowerBound) -> Self {
+        let (distance, limit, l2_per_row) = (distance.get(), limit.get(), plan.config().l2_per_row);
+        // A tenth more than is needed, and a tenth for the digits that are not shown.
+        let factor = 1.2 * distance / limit;
+        Self::OutOfReach { distance, limit, noise_std: factor * plan.noise_std(), l2_per_row: factor * l2_per_row }
+    }
 }
 
 /// L-BFGS hands over to Newton when the gradient has shrunk to this fraction of its start: the Hessian is then close
@@ -59,6 +103,9 @@ const ROUGH_PASSES: usize = 60;
 
 /// Passes that L-BFGS may take alone.
 const MAX_PASSES: usize = 20_000;
+
+/// Exact sums take one pass for the sizes of the columns and one for the sums.
+const EXACT_PASSES: usize = 2;
 
 /// Hessians that may be formed for one problem.
 const MAX_HESSIANS: usize = 30;
@@ -75,6 +122,9 @@ impl TrainingPlan {
         if rows.n_rows() == 0 || dim == 0 {
             return Err(TrainError::NoRows);
         }
+        if self.is_exact() {
+            return self.train_exactly(rows);
+        }
         let gram = if dim <= self.config().max_matrix_dim {
             let mut gram = TrackedMatrix::zeros(dim);
             rows.add_gram(Sign::Add, &mut gram)?;
@@ -83,6 +133,9 @@ impl TrainingPlan {
             None
         };
         let row_norm = rows.row_norm_bound();
+        if !row_norm.is_finite() {
+            return Err(TrainError::UnboundedRows);
+        }
         let trace = rows.weight_sum().upper() * row_norm.squared();
         let design_norm_squared = gram.as_ref().map_or(trace, |gram| largest_eigenvalue(gram).min(trace));
 
@@ -108,6 +161,7 @@ impl TrainingPlan {
         let state = ModelState {
             count: RowCount { n_rows: rows.n_rows(), weight_sum: rows.weight_sum() },
             fits,
+            sums: None,
             gram,
             design_norm_squared,
             row_norm,
@@ -115,7 +169,40 @@ impl TrainingPlan {
             certified: !self.is_objective() || self.is_exact() || noise.is_certified(),
             account: ReleaseAccount::default(),
         };
-        Ok(Trained { model: Model { plan: self.clone(), state }, iterations })
+        let model = Model { plan: self.clone(), state };
+        match model.unreachable() {
+            None => Ok(Trained { model, iterations }),
+            Some((distance, limit)) => Err(TrainError::out_of_reach(self, distance, limit)),
+        }
+    }
+
+    /// The sums of the rows, from which weights follow.
+    fn train_exactly(&self, rows: &dyn RowStore) -> Result<Trained, TrainError> {
+        let (dim, limit) = (rows.dim(), self.config().max_matrix_dim);
+        if dim > limit {
+            return Err(TrainError::TooWide { dim, limit });
+        }
+        if rows.weight_sum() == WeightSum::ZERO {
+            return Err(TrainError::NoRows);
+        }
+        let sums = ExactSums::over(rows, self.problems())?;
+        let row_norm = rows.row_norm_bound();
+        let state = ModelState {
+            count: RowCount { n_rows: rows.n_rows(), weight_sum: rows.weight_sum() },
+            fits: Vec::new(),
+            sums: Some(sums),
+            gram: None,
+            design_norm_squared: UpperBound::ZERO,
+            row_norm,
+            rung: Rung::Exact,
+            certified: true,
+            account: ReleaseAccount::default(),
+        };
+        let model = Model { plan: self.clone(), state };
+        if model.weights().is_empty() {
+            return Err(TrainError::Singular { l2_per_row: self.config().l2_per_row });
+        }
+        Ok(Trained { model, iterations: EXACT_PASSES })
     }
 }
 

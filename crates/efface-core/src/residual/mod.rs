@@ -49,6 +49,8 @@ pub enum Rung {
     Measured,
     /// No step was taken: the gradient is known without a bound on any curvature.
     NoStep,
+    /// Nothing is left: the weights are a fixed function of sums that are retracted without rounding.
+    Exact,
 }
 
 impl Rung {
@@ -66,6 +68,7 @@ impl Rung {
             Self::PerRow => "per-row",
             Self::Measured => "measured",
             Self::NoStep => "no-step",
+            Self::Exact => "exact",
         }
     }
 

@@ -328,7 +328,7 @@ impl RowBlock<'_> {
 }
 
 /// One accumulator per run of blocks, in order.
-fn fold<S: RowStore + ?Sized, A: Send>(
+pub(crate) fn fold<S: RowStore + ?Sized, A: Send>(
     store: &S,
     n_runs: usize,
     empty: impl Fn() -> A + Sync,

@@ -140,7 +140,7 @@ fn released_weights_are_multiples_of_the_step_that_is_claimed() {
         let charge = release.claim.rounding_charge.get();
         let exact = (n_weights as f64).sqrt() * step;
         assert!(charge >= exact && charge <= exact * (1.0 + 1e-15), "{charge:e} for {exact:e}");
-        assert!(charge <= 1e-12 * world.model.plan().settle_above());
+        assert!(charge <= 1e-12 * world.model.plan().claimed_distance());
         assert!(release.claim.distance_bound.get() >= release.claim.verified_distance.get() + charge);
     }
 }
@@ -163,21 +163,25 @@ fn the_step_does_not_depend_on_the_rows() {
     assert_eq!(step(1, 0), step(2, 5));
 }
 
-/// A verified distance just below the step of the claim, with rounding just above it: the next step is claimed.
+/// A verified distance just below the claim, with rounding just above it, is not released.
 #[test]
-fn what_rounding_costs_is_charged_before_the_claim_is_made_coarse() {
+fn what_rounding_costs_is_part_of_the_claim() {
     let world = small_world(3, ReferenceLoss::Logistic, |_| {});
     let verified = world.model.claim().distance_bound.get();
-    // The charge is between a half and the whole of 2⁻⁴⁰ ≈ 9.1e-13 of the least claim.
-    for (slack, steps) in [(1e-13, 2.0), (1.5e-12, 1.0)] {
-        let per_noise = world.model.plan().settle_above() / world.model.plan().noise_std();
+    // The charge is between a half and the whole of 2⁻⁴⁰ ≈ 9.1e-13 of the claim, and twice that is taken off.
+    for (slack, fits) in [(1e-13, false), (2.5e-12, true)] {
+        let per_noise = world.model.plan().claimed_distance() / world.model.plan().noise_std();
         let model = &mut with_noise(&world, verified * (1.0 + slack) / per_noise);
-        assert!(model.plan().settle_above() > verified);
-        assert_eq!(model.should_settle_before_release(), steps > 1.0);
-        let claim = published(model, &mut fixed_noise()).claim;
-        assert_eq!(claim.distance_bound.get(), steps * model.plan().settle_above(), "slack {slack:e}");
-        assert_eq!(claim.verified_distance.get(), verified);
-        assert_eq!(verified <= model.plan().verified_limit(), slack > 2e-12, "nothing is promised in between");
+        assert!(model.plan().claimed_distance() > verified);
+        assert_eq!(model.should_settle_before_release(), !fits);
+        match model.release(&mut fixed_noise()) {
+            ReleaseOutcome::Published(release) => {
+                let claim = release.claim;
+                assert_eq!(claim.distance_bound.get(), model.plan().claimed_distance(), "slack {slack:e}");
+                assert!(claim.verified_distance.get() + claim.rounding_charge.get() <= claim.distance_bound.get());
+            }
+            refused => assert!(!fits && matches!(refused, ReleaseOutcome::OutOfReach { .. }), "{refused:?}"),
+        }
     }
 }
 

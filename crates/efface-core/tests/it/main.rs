@@ -5,6 +5,7 @@
 mod accounting;
 mod bounds;
 mod claim;
+mod exact;
 mod exact_noise;
 mod ladder;
 mod matrices;

@@ -3,12 +3,13 @@
 use efface_core::accounting::Guarantee;
 use efface_core::accounting::gaussian::{epsilon_at, gaussian_tail_factor, mu_limit};
 use efface_core::loss::{Logistic, Squared};
-use efface_core::model::{BudgetRule, Mechanism, Model, Outcome, ReleaseOutcome, TrainingConfig, TrainingPlan};
+use efface_core::model::{
+    BudgetRule, Mechanism, Model, Outcome, ReleaseOutcome, TrainError, TrainingConfig, TrainingPlan,
+};
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::removal::Change;
 use efface_core::residual::Rung;
 use efface_core::rows::RowStore;
-use efface_testkit::dense::norm;
 use efface_testkit::{DoubleDouble, ReferenceLoss, Shape};
 
 use crate::store::{Precision, TestStore};
@@ -25,13 +26,12 @@ fn releases_are_accounted_by_the_squares_of_their_distances() {
         for release in 1..=6 {
             let removed = world.some_rows(1);
             world.change(&removed, 0);
+            world.model.settle_before_release(&world.store).expect("readable");
             let verified = world.model.claim().distance_bound;
             let claim = published(&mut world.model, &mut fixed_noise()).claim;
             let r = claim.distance_bound.get();
-            // What is claimed is a step of a scale that the rows have no say in.
-            let steps = (r / world.model.plan().settle_above()).log2();
-            assert!(r >= verified.get() && steps >= 0.0 && steps.fract() == 0.0, "{r:e}");
-            assert!(r <= (2.0 * verified.get()).max(world.model.plan().settle_above()));
+            // What is claimed is a number that the rows have no say in.
+            assert!(r >= verified.get() && r == world.model.plan().claimed_distance(), "{r:e}");
             assert_eq!(claim.verified_distance, verified);
             squares += DoubleDouble::from_product(r, r);
             sum += r;
@@ -59,19 +59,58 @@ fn releases_are_accounted_by_the_squares_of_their_distances() {
 
 #[test]
 fn too_little_noise_is_refused_until_the_model_is_settled() {
-    let mut world = small_world(2, ReferenceLoss::Logistic, |config| config.noise_std = Some(1e-9));
+    let mut world = small_world(2, ReferenceLoss::Logistic, |config| config.noise_std = Some(1e-7));
     let removed = world.some_rows(3);
     world.change(&removed, 0);
     assert!(world.model.should_settle_before_release());
     let before = world.model.state().account;
-    let ReleaseOutcome::BudgetExhausted { mu_total, mu_limit } = world.model.release(&mut fixed_noise()) else {
-        panic!("published with noise of 1e-9");
+    let ReleaseOutcome::OutOfReach { distance, limit } = world.model.release(&mut fixed_noise()) else {
+        panic!("published with noise of 1e-7");
     };
-    assert!(mu_total.get() > mu_limit.get());
+    assert!(distance.get() > limit.get());
     assert_eq!(world.model.state().account, before, "a refusal costs nothing");
     world.model.settle(&world.store, Some(1e-13)).expect("readable");
     let claim = published(&mut world.model, &mut fixed_noise()).claim;
-    assert!(claim.mu_total.get() < mu_limit.get() && claim.release == 1);
+    assert!(claim.mu_total.get() < claim.mu_limit.get() && claim.release == 1);
+}
+
+/// The promise is shared out evenly: so many releases fit as were asked for, and not one more.
+#[test]
+fn as_many_releases_are_made_as_were_asked_for() {
+    for law in [NoiseLaw::Gaussian, NoiseLaw::Gamma] {
+        for max_releases in [1, 2, 9] {
+            let mut world = small_world(2, ReferenceLoss::Logistic, |config| {
+                (config.law, config.max_releases) = (law, max_releases);
+            });
+            world.model.settle_before_release(&world.store).expect("readable");
+            for _ in 0..max_releases {
+                published(&mut world.model, &mut fixed_noise());
+            }
+            let refused = world.model.release(&mut fixed_noise());
+            assert!(matches!(refused, ReleaseOutcome::BudgetExhausted { .. }), "{law:?}, {max_releases}");
+        }
+    }
+}
+
+/// What double precision cannot show is said at training, with settings that work.
+#[test]
+fn training_refuses_what_could_never_be_released_and_says_what_would_work() {
+    for (l2_per_row, noise_std) in [(1e-2, 1e-12), (1e-12, 1e-3), (1e-10, 1e-6)] {
+        let train = |l2_per_row: f64, noise_std: f64| {
+            let draw = Draw::plain(8, ReferenceLoss::Logistic, 60, 4, Shape::Isotropic);
+            let config = TrainingConfig { l2_per_row, noise_std: Some(noise_std), ..draw.config() };
+            let world = World::train(draw, |_| {});
+            TrainingPlan::new(config).expect("valid").train(&world.store, &mut fixed_noise(), &mut |_| {})
+        };
+        let Err(TrainError::OutOfReach { distance, limit, noise_std: enough, l2_per_row: larger }) =
+            train(l2_per_row, noise_std)
+        else {
+            panic!("trained with l2 {l2_per_row:e} and noise {noise_std:e}");
+        };
+        assert!(distance > limit && enough > noise_std && larger > l2_per_row);
+        assert!(train(l2_per_row, enough).is_ok(), "l2 {l2_per_row:e}, noise {enough:e}");
+        assert!(train(larger, noise_std).is_ok(), "l2 {larger:e}, noise {noise_std:e}");
+    }
 }
 
 /// A tolerance that was meant for training quickly must not stand in the way of a release.
@@ -85,7 +124,7 @@ fn a_roughly_trained_model_is_settled_as_far_as_the_promise_asks() {
         assert!(world.model.settle_before_release(&world.store).expect("readable") > 0);
         assert!(!world.model.should_settle_before_release());
         let claim = published(&mut world.model, &mut fixed_noise()).claim;
-        assert_eq!(claim.distance_bound.get(), world.model.plan().settle_above());
+        assert_eq!(claim.distance_bound.get(), world.model.plan().claimed_distance());
         world.check_distance();
     }
 }
@@ -114,100 +153,11 @@ fn a_private_extractor_is_added_to_every_claim() {
         assert!(claim.guarantee.delta >= alone.delta + 2e-5 && claim.guarantee.delta < alone.delta + 2e-5 + 1e-19);
         assert!(claim.epsilon_spent >= 0.3 && claim.epsilon_spent <= claim.guarantee.epsilon);
     }
-    let mut exact = small_world(4, ReferenceLoss::Squared, |config| config.extractor = Some(extractor));
+    let mut exact = small_world(4, ReferenceLoss::Squared, |config| {
+        (config.extractor, config.noise_std) = (Some(extractor), None);
+    });
     let claim = published(&mut exact.model, &mut fixed_noise()).claim;
     assert_eq!((claim.guarantee, claim.epsilon_spent), (extractor, 0.3));
-}
-
-#[test]
-fn squared_loss_is_published_exactly() {
-    let mut world = small_world(5, ReferenceLoss::Squared, |_| {});
-    for _ in 0..5 {
-        let removed = world.some_rows(4);
-        world.change(&removed, 0);
-        let release = published(&mut world.model, &mut fixed_noise());
-        assert_eq!(release.claim.guarantee, Guarantee { epsilon: 0.0, delta: 0.0 });
-        assert_eq!((release.claim.epsilon_spent, release.claim.mu_total.get()), (0.0, 0.0));
-        assert!(release.claim.certified, "no randomness is behind it");
-        let fit = &world.model.state().fits[0];
-        assert_eq!(release.weights[0], *fit.weights);
-        assert!(world.truth(fit).distance(&fit.weights) < 1e-11);
-    }
-}
-
-/// ε = 0 rests on the step being exact. Where no step was taken, weights that still know the removed rows are not to be
-/// published as exact until they are settled.
-#[test]
-fn squared_loss_without_a_step_is_not_published_as_exact() {
-    let mut world = small_world(6, ReferenceLoss::Squared, |config| config.max_matrix_dim = 4);
-    let removed = world.some_rows(20);
-    assert_eq!(world.change(&removed, 0).claim.rung, Rung::NoStep);
-    refused_then_settled(&mut world);
-}
-
-/// The same for training that stopped early: the claim knows the distance and the guarantee must not ignore it.
-/// Long rows and a small λ: the bound on the distance is far above 1e-8, because no more can be shown in double precision.
-/// What is published is as near as its certificate says, and where that is nothing to speak of, it is refused.
-#[test]
-fn squared_loss_of_long_rows_is_published_with_the_distance_that_rounding_leaves() {
-    let trained = |row_norm: f64| {
-        let mut draw = Draw::plain(9, ReferenceLoss::Squared, 60, 5, Shape::Isotropic);
-        draw.row_norm = row_norm;
-        World::train(draw, |config| config.l2_per_row = 1e-3)
-    };
-    let mut world = trained(1e3);
-    let gone = world.some_rows(3);
-    world.change(&gone, 0);
-    world.model.settle_before_release(&world.store).expect("readable");
-    let claim = published(&mut world.model, &mut fixed_noise()).claim;
-    let size = norm(&world.model.state().fits[0].weights).to_f64();
-    assert!(claim.verified_distance.get() > 1e-8 * size, "{:e} of {size:e}", claim.verified_distance.get());
-    world.check_distance();
-
-    let mut hopeless = trained(1e7);
-    hopeless.model.settle_before_release(&hopeless.store).expect("readable");
-    assert!(matches!(hopeless.model.release(&mut fixed_noise()), ReleaseOutcome::NotExact { .. }));
-}
-
-#[test]
-fn squared_loss_trained_loosely_is_not_published_as_exact() {
-    for mechanism in [Mechanism::Release, OBJECTIVE] {
-        let mut world = small_world(7, ReferenceLoss::Squared, |config| {
-            (config.mechanism, config.gradient_tolerance) = (mechanism, 100.0);
-        });
-        refused_then_settled(&mut world);
-    }
-}
-
-/// A thousandth is for what rounding leaves, not for what training left.
-#[test]
-fn squared_loss_that_could_be_settled_further_is_not_published_as_exact() {
-    let mut world = small_world(7, ReferenceLoss::Squared, |config| {
-        (config.gradient_tolerance, config.max_matrix_dim) = (1e-6, 0);
-    });
-    let fit = &world.model.state().fits[0];
-    let relative = world.model.claim().distance_bound.get() / norm(&fit.weights).to_f64();
-    assert!((1e-7..1e-4).contains(&relative), "{relative:e}");
-    assert_eq!(world.model.claim().rung, Rung::Measured);
-    assert!(matches!(world.model.release(&mut fixed_noise()), ReleaseOutcome::NotExact { .. }));
-}
-
-fn refused_then_settled(world: &mut World) {
-    let distance = |world: &World| {
-        let fit = &world.model.state().fits[0];
-        world.truth(fit).distance(&fit.weights)
-    };
-    let (before, account) = (distance(world), world.model.state().account);
-    assert!(before > 1e-3, "the weights are good enough by themselves: {before:e}");
-    let ReleaseOutcome::NotExact { distance: claimed, limit } = world.model.release(&mut fixed_noise()) else {
-        panic!("published at ε = 0, {before:e} from the retrained model");
-    };
-    assert!(claimed.get() >= before && claimed.get() > limit.get());
-    assert_eq!(world.model.state().account, account, "a refusal is no release");
-    assert!(world.model.should_settle_before_release());
-    assert!(world.model.settle_before_release(&world.store).expect("readable") > 0);
-    published(&mut world.model, &mut fixed_noise());
-    assert!(distance(world) < 1e-8);
 }
 
 #[test]

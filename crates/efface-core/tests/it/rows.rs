@@ -209,7 +209,7 @@ fn sampled_negatives_are_the_ones_that_are_summed() {
 fn measured_at(store: &TestStore, loss: &'static dyn Loss, l2_per_row: f64, weights: &[f64]) -> Fit {
     let n_classes = loss.is_classification().then_some(2);
     let mut config = TrainingConfig::new(loss, l2_per_row, n_classes);
-    (config.max_matrix_dim, config.gradient_tolerance) = (0, 1e300);
+    (config.max_matrix_dim, config.gradient_tolerance, config.noise_std) = (0, 1e300, Some(1.0));
     let plan = TrainingPlan::new(config).expect("valid");
     let trained = plan.train(store, &mut NoiseSource::danger_fixed_seed(0), &mut |_| {}).expect("trainable");
     let mut state = trained.model.state().clone();

@@ -17,9 +17,9 @@ fn trained(loss: &'static dyn Loss, n_classes: Option<u32>, rows: &TestStore) ->
 }
 
 fn assert_same(model: &Model, other: &Model) {
-    for (fit, other) in model.state().fits.iter().zip(&other.state().fits) {
-        assert_eq!(fit.count.weight_sum, other.count.weight_sum);
-        assert!(fit.weights.iter().zip(&*other.weights).all(|(a, b)| (a - b).abs() < 1e-9));
+    assert_eq!(model.state().count.weight_sum, other.state().count.weight_sum);
+    for (weights, other) in model.weights().iter().zip(&other.weights()) {
+        assert!(weights.iter().zip(&**other).all(|(a, b)| (a - b).abs() < 1e-9));
     }
     let allowed = 3.0 * other.claim().distance_bound.get() + 1e-12;
     assert!(model.claim().distance_bound.get() <= allowed, "{:?} and {:?}", model.claim(), other.claim());
@@ -106,12 +106,12 @@ fn squared_loss_takes_classes_as_signs() {
     let problem = random_problem(12, ReferenceLoss::Squared, 80, 4, Shape::Isotropic);
     let labels: Vec<f64> = (0..80).map(|i| f64::from(i % 3)).collect();
     let model = trained(&Squared, Some(3), &TestStore::of(&problem.rows, &labels));
-    assert_eq!(model.state().fits.len(), 3);
-    for (class, fit) in model.state().fits.iter().enumerate() {
+    assert_eq!(model.weights().len(), 3);
+    for (class, weights) in model.weights().iter().enumerate() {
         let signs: Vec<f64> = labels.iter().map(|label| if *label == class as f64 { 1.0 } else { -1.0 }).collect();
         let alone = trained(&Squared, None, &TestStore::of(&problem.rows, &signs));
-        assert!(fit.weights.iter().zip(&*alone.state().fits[0].weights).all(|(a, b)| (a - b).abs() < 1e-12));
+        assert!(weights.iter().zip(&*alone.weights()[0]).all(|(a, b)| (a - b).abs() < 1e-12));
     }
     let two: Vec<f64> = (0..80).map(|i| f64::from(i % 2)).collect();
-    assert_eq!(trained(&Squared, Some(2), &TestStore::of(&problem.rows, &two)).state().fits.len(), 1);
+    assert_eq!(trained(&Squared, Some(2), &TestStore::of(&problem.rows, &two)).weights().len(), 1);
 }

@@ -62,14 +62,16 @@ impl Draw {
         Self { seed, loss, n_rows, dim, shape, precision, constant_column, row_norm, layout, n_classes, weighted }
     }
 
-    /// The default configuration for these rows.
+    /// The default configuration for these rows, with noise also for the squared loss: without it there are exact sums
+    /// instead of fits, which have tests of their own.
     pub(crate) fn config(&self) -> TrainingConfig {
         let loss: &'static dyn Loss = match self.loss {
             ReferenceLoss::Logistic => &Logistic,
             ReferenceLoss::Squared => &Squared,
         };
         let n_classes = loss.is_classification().then_some(self.n_classes);
-        TrainingConfig::new(loss, self.l2_per_row(), n_classes)
+        let noise_std = (self.loss == ReferenceLoss::Squared).then_some(1e-3);
+        TrainingConfig { noise_std, ..TrainingConfig::new(loss, self.l2_per_row(), n_classes) }
     }
 
     /// λ, from 1e-4 to 1.

@@ -21,7 +21,7 @@ use crate::change_report::ChangeReport;
 use crate::database::{PastRequest, RowKeys, now, timestamp};
 use crate::error::EngineError;
 use crate::past::AnsweredRequest;
-use crate::remaining::{RowTally, check_enough_remain, count_classes};
+use crate::remaining::{RowTally, check_classes, check_enough_remain, count_classes};
 use crate::requests::numbered_change;
 use crate::selection::Selection;
 use crate::step::{Counts, StepKind};
@@ -80,7 +80,7 @@ impl MemoryModel {
             return Err(error);
         }
         let counts = Counts { changed: positions.len(), missing: n_missing };
-        let mut report = ChangeReport::of(&self.model, counts, stepping.elapsed().as_secs_f64());
+        let mut report = self.report(counts, stepping);
         self.note_change(StepKind::Removal, positions.len(), &positions, request_id);
         self.index.remove(&positions);
         self.rows.forget(&positions);
@@ -139,6 +139,8 @@ impl MemoryModel {
             retain(weights, &kept);
         }
         let arriving = self.rows.arriving(features, labels, selectors, row_weights, lent.cancel)?;
+        let coming = count_classes(labels, self.settings.n_classes());
+        check_classes(self.settings.codec.classes(), &self.rows.class_counts, &coming)?;
 
         let stepping = Instant::now();
         let positions = self.rows.append(&arriving);
@@ -213,13 +215,19 @@ impl MemoryModel {
             return Err(error);
         }
         let counts = Counts { changed: positions.len(), missing: 0 };
-        let report = ChangeReport::of(&self.model, counts, stepping.elapsed().as_secs_f64());
+        let report = self.report(counts, stepping);
         self.rows.erase(&before);
         self.note_change(StepKind::Correction, positions.len(), &positions, None);
         if let Some(subjects) = subjects {
             self.index.hand_over(&positions, &subjects);
         }
         Ok(ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report })
+    }
+
+    /// Lets classes go that have no rows any more, and tells what the step led to.
+    fn report(&mut self, counts: Counts, stepping: Instant) -> ChangeReport {
+        let classes_gone = self.settings.drop_classes(&mut self.model, &self.rows.class_counts);
+        ChangeReport { classes_gone, ..ChangeReport::of(&self.model, counts, stepping.elapsed().as_secs_f64()) }
     }
 
     /// Notes a change of `n_rows` rows as a log has it. Those that left or were replaced must still be in the index.
@@ -232,7 +240,7 @@ impl MemoryModel {
         self.since.people.extend(left.iter().map(RowKeys::person));
     }
 
-    /// Refuses a removal that would leave no row, or none of a class, counting the rows that come in the same step.
+    /// Refuses a removal that would leave no row, counting the rows that come in the same step.
     fn check_enough_remain(&self, leaving: &Batch, coming: Option<&Arriving<'_>>) -> Result<(), EngineError> {
         let classes = self.settings.codec.classes();
         let RowTable { n_present, weight_sum, class_counts, .. } = &self.rows;

@@ -110,7 +110,7 @@ impl MemoryModel {
         };
         let time = now();
         let certificate = self.unsigned_certificate(&release, before, time);
-        let model = PublishedModel::new(&self.settings, &release).to_json();
+        let model = PublishedModel::new(&self.settings, self.model.plan(), &release).to_json();
         let previous = AdoptedRelease {
             release: release.claim.release,
             time,

@@ -278,8 +278,6 @@ fn what_cannot_be_removed_is_refused_and_changes_nothing() {
     assert!(matches!(refused(&Selection::Subjects(vec![RowId::parse("ada")])), EngineError::NoSubjects));
     let all_but_3 = ids((0..700).filter(|row| *row != 3));
     assert!(matches!(refused(&all_but_3), EngineError::LastRow { n_removed: 699, n_rows: 699 }));
-    let class_1 = (0_i64..).zip(&sample.labels).filter(|(row, label)| *row != 3 && **label == 1.0).map(|(row, _)| row);
-    assert!(matches!(refused(&ids(class_1)), EngineError::LastOfClass { .. }));
     assert_eq!((weights(&model.model), model.n_rows()), (before, 699));
 
     let again = model.remove(&sample.lent(), &ids([3]), Some("ticket"), false).expect("the same request");

@@ -5,8 +5,9 @@ pub(crate) mod version_1;
 
 use std::path::Path;
 
+use efface_core::exact::{ColumnRanges, ExactSums};
 use efface_core::linalg::TrackedMatrix;
-use efface_core::model::{Curvature, Fit, Model, ModelState, ReleaseAccount, TrainingPlan};
+use efface_core::model::{Curvature, Fit, Model, ModelState, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::residual::Rung;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{Problem, RowCount, WeightSum};
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use self::numbers::{Numbers, array, put, put_lower};
+use self::numbers::{Numbers, array, put, put_integers, put_lower};
 use crate::database::Chain;
 use crate::error::EngineError;
 use crate::settings::Settings;
@@ -66,7 +67,13 @@ struct ModelHeader {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     weight_sum: Option<Units>,
     dim: usize,
+    /// Classes whose last row has left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    absent_classes: Vec<u32>,
     fits: Vec<FitHeader>,
+    /// Exact sums, where there are no fits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sums: Option<SumsHeader>,
     /// Error and trace bound of the Gram matrix, where there is one.
     gram: Option<(UpperBound, UpperBound)>,
     design_norm_squared: UpperBound,
@@ -87,6 +94,16 @@ struct FitHeader {
     perturbed: bool,
     /// Error and trace bound of the Hessian, where there is one.
     hessian: Option<(UpperBound, UpperBound)>,
+}
+
+/// What is kept of exact sums beside their integers.
+#[derive(Serialize, Deserialize)]
+struct SumsHeader {
+    problems: Vec<Problem>,
+    /// Per column: exponent field of each power of two that has values, and how many.
+    ranges: Vec<Vec<(u16, u64)>>,
+    /// Whether the integers follow; else a pass over the rows has to make them.
+    made: bool,
 }
 
 /// The bytes of a state, and their SHA-256.
@@ -184,8 +201,10 @@ fn numbers_of(state: &ModelState) -> Zeroizing<Vec<u8>> {
     // Room for all of it: what grows leaves copies behind.
     let dim = state.fits.first().map_or(0, |fit| fit.weights.len());
     let matrices = state.fits.len() + usize::from(state.gram.is_some());
-    let mut numbers =
-        Zeroizing::new(Vec::with_capacity(8 * (4 * dim * state.fits.len() + matrices * dim * (dim + 1) / 2)));
+    let integers = state.sums.as_ref().and_then(|sums| sums.parts().1).unwrap_or_default();
+    let len = 8 * (4 * dim * state.fits.len() + matrices * dim * (dim + 1) / 2) + 16 * integers.len();
+    let mut numbers = Zeroizing::new(Vec::with_capacity(len));
+    put_integers(&mut numbers, integers);
     for fit in &state.fits {
         put(&mut numbers, &fit.weights);
         put(&mut numbers, &fit.gradient);
@@ -210,7 +229,9 @@ impl ModelHeader {
             n_rows: state.count.n_rows,
             weight_sum: Units::of(state.count),
             dim: model.dim(),
+            absent_classes: model.plan().config().absent_classes.clone(),
             fits: state.fits.iter().map(FitHeader::of).collect(),
+            sums: state.sums.as_ref().map(SumsHeader::of),
             gram: state.gram.as_ref().map(|gram| (gram.error(), gram.trace())),
             design_norm_squared: state.design_norm_squared,
             row_norm: state.row_norm,
@@ -221,7 +242,8 @@ impl ModelHeader {
     }
 
     fn restore(self, path: &Path, settings: &Settings, numbers: &[u8]) -> Result<Model, EngineError> {
-        let plan = TrainingPlan::new(settings.config.clone())?;
+        let absent_classes = self.absent_classes.clone();
+        let plan = TrainingPlan::new(TrainingConfig { absent_classes, ..settings.config.clone() })?;
         let state = self.state(settings.config.l2_per_row, &mut Numbers::new(numbers));
         let model = state.and_then(|state| Model::from_state(plan, state));
         model.ok_or_else(|| damaged(path, "its parts do not fit each other"))
@@ -229,6 +251,10 @@ impl ModelHeader {
 
     fn state(self, l2_per_row: f64, numbers: &mut Numbers<'_>) -> Option<ModelState> {
         let dim = self.dim;
+        let sums = match self.sums {
+            None => None,
+            Some(sums) => Some(sums.restore(dim, numbers)?),
+        };
         let fits = self.fits.into_iter().map(|fit| fit.restore(dim, l2_per_row, numbers)).collect::<Option<_>>()?;
         let gram = match self.gram {
             None => None,
@@ -237,6 +263,7 @@ impl ModelHeader {
         let state = ModelState {
             count: Units::count(self.weight_sum, self.n_rows),
             fits,
+            sums,
             gram,
             design_norm_squared: self.design_norm_squared,
             row_norm: self.row_norm,
@@ -245,6 +272,19 @@ impl ModelHeader {
             account: self.account,
         };
         numbers.is_empty().then_some(state)
+    }
+}
+
+impl SumsHeader {
+    fn of(sums: &ExactSums) -> Self {
+        let (ranges, integers) = sums.parts();
+        Self { problems: sums.problems().to_vec(), ranges: ranges.counts().to_vec(), made: integers.is_some() }
+    }
+
+    fn restore(self, dim: usize, numbers: &mut Numbers<'_>) -> Option<ExactSums> {
+        let n_columns = dim.checked_add(self.problems.len())?;
+        let integers = if self.made { Some(numbers.take_integers(n_columns)?) } else { None };
+        ExactSums::from_parts(dim, self.problems, ColumnRanges::from_counts(self.ranges)?, integers)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Arrays of doubles as bytes, little-endian.
+//! Arrays of doubles and of integers as bytes, little-endian.
 
 use efface_core::linalg::TrackedMatrix;
 use zeroize::Zeroizing;
@@ -20,6 +20,14 @@ pub(super) fn put_lower(bytes: &mut Vec<u8>, matrix: &TrackedMatrix) {
     }
 }
 
+/// Appends integers of 128 bits.
+pub(super) fn put_integers(bytes: &mut Vec<u8>, integers: &[i128]) {
+    bytes.reserve(integers.len() * 16);
+    for integer in integers {
+        bytes.extend(integer.to_le_bytes());
+    }
+}
+
 /// Numbers still to be read. Sizes are checked against what is there before anything is allocated.
 pub(super) struct Numbers<'a> {
     bytes: &'a [u8],
@@ -38,6 +46,14 @@ impl<'a> Numbers<'a> {
         let (taken, rest) = self.bytes.split_at_checked(n.checked_mul(8)?)?;
         self.bytes = rest;
         Some(taken.chunks_exact(8).map(|bytes| f64::from_le_bytes(array(bytes))).collect())
+    }
+
+    /// The lower triangle of a square of integers.
+    pub(super) fn take_integers(&mut self, n_columns: usize) -> Option<Vec<i128>> {
+        let n = n_columns.checked_mul(n_columns.checked_add(1)?)? / 2;
+        let (taken, rest) = self.bytes.split_at_checked(n.checked_mul(16)?)?;
+        self.bytes = rest;
+        Some(taken.chunks_exact(16).map(|bytes| i128::from_le_bytes(array(bytes))).collect())
     }
 
     pub(super) fn take_lower(&mut self, dim: usize) -> Option<Vec<f64>> {
