@@ -3,7 +3,8 @@
 use efface_core::loss;
 use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::rows::MOST_ROW_WEIGHT;
-use efface_data::{LabelCodec, RowTransform, Scale};
+use efface_data::{Columns, LabelCodec, RowTransform, Scale};
+use efface_engine::RowNames;
 use pyo3::prelude::*;
 use serde::Deserialize;
 
@@ -78,6 +79,22 @@ impl Config {
             gradient_tolerance: self.tolerance,
             ..TrainingConfig::new(loss, self.l2, None)
         })
+    }
+}
+
+/// What columns and rows are called.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Naming {
+    /// The roles of the user's columns; `features` where they had names.
+    pub(crate) columns: Columns,
+    pub(crate) row_names: RowNames,
+}
+
+impl Naming {
+    pub(crate) fn parse(py: Python<'_>, text: Option<&str>) -> PyResult<Self> {
+        let parsed = text.map_or_else(|| Ok(Self::default()), serde_json::from_str);
+        parsed.map_err(|error| bad_parameter(py, &error.to_string()))
     }
 }
 

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Serialize;
 
-use crate::config::{Config, codec};
+use crate::config::{Config, Naming, codec};
 use crate::directory::OpenDirectory;
 use crate::errors::{bad_parameter, named, raised};
 use crate::ids;
@@ -39,14 +39,15 @@ pub(crate) struct Engine {
 impl Engine {
     /// Trains a model on rows that stay where they are.
     #[staticmethod]
-    #[pyo3(signature = (rows, labels, *, config, feature_names, classes = None, row_weights = None, ids = None,
-                        subjects = None, copy = false, seed = None, n_threads = None, progress = None))]
+    #[pyo3(signature = (rows, labels, *, config, feature_names, naming = None, classes = None, row_weights = None,
+                        ids = None, subjects = None, copy = false, seed = None, n_threads = None, progress = None))]
     fn fit(
         py: Python<'_>,
         rows: &Bound<'_, PyAny>,
         labels: &Bound<'_, PyAny>,
         config: &str,
         feature_names: Vec<String>,
+        naming: Option<&str>,
         classes: Option<Vec<String>>,
         row_weights: Option<&Bound<'_, PyAny>>,
         ids: Option<&Bound<'_, PyAny>>,
@@ -58,6 +59,7 @@ impl Engine {
     ) -> PyResult<Self> {
         let config = Config::parse(py, config)?;
         let training = config.training(py)?;
+        let Naming { columns, row_names } = Naming::parse(py, naming)?;
         let rows = Matrix::hold(rows, copy)?;
         let labels = numbers(labels)?;
         let (ids, subjects) = (ids::read_option(ids)?, ids::read_option(subjects)?);
@@ -76,6 +78,8 @@ impl Engine {
                     ids: ids.as_deref(),
                     subjects: subjects.as_deref(),
                     features: feature_names,
+                    columns,
+                    row_names,
                     codec: codec(classes),
                     transform: config.transform(),
                     row_norm_from_rows: config.row_norm_from_rows(),

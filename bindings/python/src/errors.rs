@@ -8,8 +8,17 @@ use pyo3::prelude::*;
 
 /// The exception of an error.
 pub(crate) fn raised(py: Python<'_>, error: &EngineError) -> PyErr {
-    named(py, class_of(error), &error.to_string())
+    let message = match error {
+        EngineError::NoRowIds => NO_ROW_IDS.into(),
+        other => other.to_string(),
+    };
+    named(py, class_of(error), &message)
 }
+
+/// Why no id names a row, as a user of frames knows it, and what to do.
+const NO_ROW_IDS: &str = "the rows of this model have no ids: the index of the frame it was fitted on has labels that repeat \
+                          or are neither integers nor text, or y has an index and X has not. Remove by subjects=, or fit \
+                          again with ids=, or with X.reset_index(drop=True) to number the rows";
 
 /// An exception of `efface._exceptions` by its name.
 pub(crate) fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {
@@ -42,6 +51,7 @@ fn class_of(error: &EngineError) -> &'static str {
         | EngineError::Read(_)
         | EngineError::RowWeight { .. }
         | EngineError::Unweighted { .. }
+        | EngineError::NoRowIds
         | EngineError::Label(_)
         | EngineError::Encode(_)
         | EngineError::Schema(_)

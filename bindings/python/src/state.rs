@@ -8,7 +8,7 @@ use efface_core::rows::Features;
 use efface_data::RowId;
 use efface_engine::{
     ChangeReport, EngineError, KeepOptions, LentRows, MemoryModel, ModelDirectory, NewRows, ReleaseMade, RetrainReport,
-    Selection, Settings, SettleReport, Status,
+    RowNames, Selection, Settings, SettleReport, Status,
 };
 use serde::Serialize;
 use zeroize::Zeroizing;
@@ -34,6 +34,11 @@ pub(crate) struct Description {
     loss: &'static str,
     classes: Vec<String>,
     feature_names: Vec<String>,
+    /// Whether it is known that the features had these names where they came from.
+    features_had_names: bool,
+    id_column: Option<String>,
+    subject_column: Option<String>,
+    row_names: RowNames,
     scale: String,
     intercept: bool,
     l2: f64,
@@ -249,11 +254,15 @@ impl Given {
 
 impl Description {
     fn of(settings: &Settings, noise_std: f64, n_rows: usize, n_iter: Option<usize>) -> Self {
-        let config = &settings.config;
+        let Settings { config, columns, .. } = settings;
         Self {
             loss: config.loss.tag(),
             classes: settings.codec.classes().to_vec(),
             feature_names: settings.features.clone(),
+            features_had_names: columns.features.is_some(),
+            id_column: columns.id.clone(),
+            subject_column: columns.subject.clone(),
+            row_names: settings.row_names,
             scale: settings.transform.scale.to_string(),
             intercept: settings.transform.intercept,
             l2: config.l2_per_row,

@@ -20,7 +20,7 @@ use crate::model_directory::{ModelDirectory, OpenOptions, check_is_bounded, in_w
 use crate::new_directory::{Beginning, NewDirectory};
 use crate::past::AdoptedPast;
 use crate::row_sink::RowSink;
-use crate::settings::Settings;
+use crate::settings::{RowNames, Settings};
 
 /// A model in memory, and where its directory is made.
 pub struct AdoptRequest<'a> {
@@ -34,6 +34,8 @@ pub struct AdoptRequest<'a> {
     pub features: Vec<String>,
     /// The roles of columns in files of rows to come.
     pub columns: Columns,
+    /// What rows can be called by.
+    pub row_names: RowNames,
     /// How rows are scaled.
     pub transform: RowTransform,
     /// How labels become numbers.
@@ -137,6 +139,7 @@ impl AdoptRequest<'_> {
             max_row_weight: self.max_row_weight,
             row_norm_from_rows: self.row_norm_from_rows,
             id_key: self.id_key,
+            row_names: self.row_names,
         };
         let dim = settings.transform.model_dim(settings.features.len());
         let layout = match settings.max_row_weight {

@@ -124,6 +124,9 @@ pub enum EngineError {
     /// The model knows nobody by subject.
     #[error("this model knows no subjects: it was trained without")]
     NoSubjects,
+    /// No id names a row of the model.
+    #[error("the rows of this model have no ids: remove by subject, or train again with an id for each row")]
+    NoRowIds,
     /// A witness is that of another model.
     #[error("the witness {} is that of another model", path.display())]
     ForeignWitness {
@@ -441,6 +444,7 @@ impl EngineError {
                 Some("keep it on another disk or machine, where it is not backed up together with the model")
             }
             Self::NoSubjects => Some("name rows with --id"),
+            Self::NoRowIds => Some("name people with --subject"),
             Self::BadState { path, .. } if path.parent().is_some_and(|folder| folder.ends_with(STATES)) => {
                 Some("bring it back from a backup, or delete it: the model is then trained again on its rows")
             }

@@ -81,7 +81,7 @@ pub use requests::RequestReport;
 pub use revocation::RevocationReport;
 pub use row_source::RowSource;
 pub use selection::Selection;
-pub use settings::Settings;
+pub use settings::{RowNames, Settings};
 pub use settling::{RetrainReport, SettleReport};
 pub use signing::{Passphrase, make_key, public_key_of, public_key_path};
 pub use status::Status;

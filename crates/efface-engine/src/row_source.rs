@@ -80,8 +80,9 @@ impl ModelDirectory {
         role: RowPurpose,
     ) -> Result<(EncodedRows, Vec<RowKeys>), EngineError> {
         let settings = &self.settings;
-        if parts.ids.is_none() {
-            self.number_on(&mut parts);
+        match parts.ids {
+            Some(_) => settings.check_has_ids()?,
+            None => self.number_on(&mut parts),
         }
         let table = Table::new(parts)?;
         let order = FeatureOrder::Named(&settings.features);

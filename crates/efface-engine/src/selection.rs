@@ -23,6 +23,7 @@ pub enum Selection {
 impl ModelDirectory {
     /// The position of each row, in the order of `ids`.
     pub(crate) fn positions_of(&self, ids: &[RowId]) -> Result<Vec<usize>, EngineError> {
+        self.settings.check_has_ids()?;
         refuse_repeated(IdKind::Row, ids)?;
         let mut positions = Vec::with_capacity(ids.len());
         for id in ids {
@@ -57,7 +58,10 @@ impl ModelDirectory {
     /// Those of a selection that are there, each once, and how many are not.
     pub(crate) fn present(&self, selection: &Selection) -> Result<(Selection, usize), EngineError> {
         let (kind, ids) = match selection {
-            Selection::Ids(ids) => (IdKind::Row, ids),
+            Selection::Ids(ids) => {
+                self.settings.check_has_ids()?;
+                (IdKind::Row, ids)
+            }
             Selection::Subjects(subjects) => (IdKind::Subject, subjects),
         };
         let distinct: BTreeSet<&RowId> = ids.iter().collect();

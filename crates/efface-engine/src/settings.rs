@@ -35,6 +35,29 @@ pub struct Settings {
     pub row_norm_from_rows: bool,
     /// Key of the hashes under which ids are kept. Random, kept with the secrets.
     pub id_key: IdKey,
+    /// What rows can be called by.
+    #[serde(default, skip_serializing_if = "RowNames::is_ids")]
+    pub row_names: RowNames,
+}
+
+/// What the rows of a model can be called by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowNames {
+    /// Ids that were given, or numbers in the order in which rows came.
+    #[default]
+    Ids,
+    /// Labels of the index of a data frame.
+    Index,
+    /// Nothing: rows can be found by subject only.
+    Nothing,
+}
+
+impl RowNames {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    fn is_ids(&self) -> bool {
+        *self == Self::Ids
+    }
 }
 
 impl Settings {
@@ -49,6 +72,14 @@ impl Settings {
         let gone: Vec<u32> = gone.collect();
         model.drop_classes(gone.iter().copied());
         gone.iter().map(|class| self.codec.classes()[*class as usize].clone()).collect()
+    }
+
+    /// Refuses to look for rows by id where no id names one.
+    pub(crate) fn check_has_ids(&self) -> Result<(), EngineError> {
+        match self.row_names {
+            RowNames::Ids | RowNames::Index => Ok(()),
+            RowNames::Nothing => Err(EngineError::NoRowIds),
+        }
     }
 
     /// Whether a row may weigh this much: 1 where every row counts once.

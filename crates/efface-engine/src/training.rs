@@ -16,7 +16,7 @@ use crate::memory;
 use crate::model_directory::{ModelDirectory, check_is_bounded};
 use crate::new_directory::{Beginning, NewDirectory};
 use crate::past::AdoptedPast;
-use crate::settings::Settings;
+use crate::settings::{RowNames, Settings};
 use crate::witness::Memory;
 
 /// What to train, on what.
@@ -143,6 +143,7 @@ fn make(
         max_row_weight: None,
         row_norm_from_rows: false,
         id_key,
+        row_names: RowNames::Ids,
     };
     let training = Instant::now();
     rows.hold()?;

@@ -60,6 +60,9 @@ impl MemoryModel {
         {
             return past.answer.clone().repeated(request_id, &fingerprint);
         }
+        if matches!(selection, Selection::Ids(_)) {
+            self.settings.check_has_ids()?;
+        }
         let present = &self.rows.present;
         let (sifted, n_missing) =
             if skip_missing { self.index.present(selection, present) } else { (selection.clone(), 0) };
@@ -106,6 +109,7 @@ impl MemoryModel {
         let first = self.rows.len();
         let (id_digests, mut selectors) = match ids {
             Some(ids) => {
+                self.settings.check_has_ids()?;
                 crate::selection::refuse_repeated(IdKind::Row, ids)?;
                 (self.index.digests(IdKind::Row, ids), selectors(ids, &self.settings.salt))
             }
@@ -174,6 +178,7 @@ impl MemoryModel {
         rows: NewRows<'_>,
     ) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
+        self.settings.check_has_ids()?;
         if let Some(subjects) = rows.subjects {
             if !self.index.has_subjects() {
                 return Err(EngineError::NoSubjects);

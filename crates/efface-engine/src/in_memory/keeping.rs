@@ -36,10 +36,10 @@ impl MemoryModel {
         let settings = &self.settings;
         let max_rows = (CHUNK_BYTES / (8 * self.rows.dim().max(1))).clamp(256, 65_536);
         let columns = Columns {
-            label: Some("label".into()),
-            id: (!self.index.is_numbered()).then(|| "id".into()),
-            subject: self.index.has_subjects().then(|| "subject".into()),
-            ..Columns::default()
+            label: Some(named(settings.columns.label.as_ref(), "label")),
+            id: (!self.index.is_numbered()).then(|| named(settings.columns.id.as_ref(), "id")),
+            subject: self.index.has_subjects().then(|| named(settings.columns.subject.as_ref(), "subject")),
+            ..settings.columns.clone()
         };
         ModelDirectory::adopt(AdoptRequest {
             model: self.model.clone(),
@@ -47,6 +47,7 @@ impl MemoryModel {
             n_positions: self.rows.len(),
             features: settings.features.clone(),
             columns,
+            row_names: settings.row_names,
             transform: settings.transform,
             codec: settings.codec.clone(),
             precision: settings.precision,
@@ -106,4 +107,9 @@ impl MemoryModel {
         let found_by = Some(FoundBy { ids, subjects: subjects.into_iter().collect(), selectors });
         Ok(AdoptedRows { rows, positions, found_by })
     }
+}
+
+/// The name that a column had, or the usual one.
+fn named(column: Option<&String>, usual: &str) -> String {
+    column.map_or(usual, String::as_str).into()
 }

@@ -36,6 +36,7 @@ impl MemoryModel {
     /// positions, 0 for those that left. An estimate.
     pub fn influence(&self, lent: &LentRows<'_>, ids: Option<&[RowId]>) -> Result<Vec<f64>, EngineError> {
         let Some(ids) = ids else { return self.rows.read(lent, |rows| Ok(self.model.influences(rows)?)) };
+        self.settings.check_has_ids()?;
         let positions = self.index.positions_of(ids, &self.rows.present)?;
         Ok(self.model.influences(&self.rows.unchanged_batch(lent, &positions)?)?)
     }

@@ -8,8 +8,8 @@ use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
 use efface_core::rows::{Features, RowStore, StoreError};
 use efface_data::{
-    FeatureOrder, FeatureValues, LabelCodec, Labels, LookupError, MemoryRows, Origin, RawLabels, RowId, RowTransform,
-    Scale, Table, TableParts, encode_table,
+    Columns, FeatureOrder, FeatureValues, LabelCodec, Labels, LookupError, MemoryRows, Origin, RawLabels, RowId,
+    RowTransform, Scale, Table, TableParts, encode_table,
 };
 
 use super::*;
@@ -20,6 +20,7 @@ use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
 use crate::releases::ReleaseAnswer;
 use crate::selection::Selection;
+use crate::settings::RowNames;
 
 mod altered;
 mod keeping;
@@ -72,6 +73,8 @@ impl Sample {
             ids: None,
             subjects: None,
             features: (0..N_FEATURES).map(|i| format!("x{i}")).collect(),
+            columns: Columns::default(),
+            row_names: RowNames::Ids,
             codec: self.codec(),
             transform: self.transform,
             row_norm_from_rows: false,

@@ -14,7 +14,7 @@ use super::rows::{LentRows, RowTable, precision_of};
 use super::{MemoryModel, RowsError, SinceRelease};
 use crate::error::EngineError;
 use crate::model_directory::check_is_bounded;
-use crate::settings::Settings;
+use crate::settings::{RowNames, Settings};
 
 /// What to train, on what.
 pub struct MemoryRequest<'a> {
@@ -32,6 +32,10 @@ pub struct MemoryRequest<'a> {
     pub subjects: Option<&'a [RowId]>,
     /// Names of the features.
     pub features: Vec<String>,
+    /// The roles of the columns that all this came from, where it had names: `features` are those of the user's own.
+    pub columns: Columns,
+    /// What rows can be called by.
+    pub row_names: RowNames,
     /// Names of the classes, or numbers.
     pub codec: LabelCodec,
     /// How rows are scaled.
@@ -50,7 +54,7 @@ impl MemoryModel {
         report: &mut dyn FnMut(Phase),
     ) -> Result<Self, EngineError> {
         let MemoryRequest { rows: lent, labels, row_weights, max_row_weight, ids, subjects, .. } = request;
-        let MemoryRequest { features, codec, transform, row_norm_from_rows, config, .. } = request;
+        let MemoryRequest { features, columns, row_names, codec, transform, row_norm_from_rows, config, .. } = request;
         let n_classes = codec.classes().len();
         let config = TrainingConfig { n_classes: (n_classes > 0).then_some(n_classes as u32), ..config };
         let plan = TrainingPlan::new(config.clone())?;
@@ -77,7 +81,6 @@ impl MemoryModel {
         rows.check_unchanged(&lent)?;
         check_is_bounded(&trained.model)?;
         let precision = precision_of(lent.features);
-        let columns = Columns::default();
         Ok(Self {
             settings: Settings {
                 config,
@@ -91,6 +94,7 @@ impl MemoryModel {
                 max_row_weight,
                 row_norm_from_rows,
                 id_key,
+                row_names,
             },
             model: trained.model,
             rows,

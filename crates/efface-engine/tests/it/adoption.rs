@@ -13,8 +13,8 @@ use efface_data::{
     Precision, RawLabels, RowId, RowTransform, Scale, Table, TableParts, encode_table,
 };
 use efface_engine::{
-    AdoptRequest, AdoptedPast, AdoptedRelease, AdoptedRows, EngineError, ModelDirectory, ReleasePolicy, RowSource,
-    Selection, Status,
+    AdoptRequest, AdoptedPast, AdoptedRelease, AdoptedRows, EngineError, ModelDirectory, ReleasePolicy, RowNames,
+    RowSource, Selection, Status,
 };
 use efface_ledger::entry::{Change, Entry, Event};
 use efface_ledger::verify::{CheckOutcome, Verdict};
@@ -125,6 +125,7 @@ impl Life {
                 subject: Some("who".into()),
                 ..Columns::default()
             },
+            row_names: RowNames::Ids,
             transform: TRANSFORM,
             codec: codec(),
             precision: Precision::F64,

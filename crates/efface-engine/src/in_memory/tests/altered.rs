@@ -29,6 +29,8 @@ fn small_model() -> Vec<u8> {
         ids: Some(&(0..n_rows).map(numbered).collect::<Vec<_>>()),
         subjects: Some(&people),
         features: vec!["a".into(), "b".into()],
+        columns: Columns::default(),
+        row_names: RowNames::Ids,
         codec: LabelCodec::Classes(["x", "y", "z"].map(String::from).to_vec()),
         transform: RowTransform { scale: Scale::Within { radius: 1.0 }, intercept: true },
         row_norm_from_rows: true,

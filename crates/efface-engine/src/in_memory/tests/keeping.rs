@@ -89,6 +89,55 @@ fn one_person_who_left_before_the_move_is_one_person_after_it() {
     }
 }
 
+#[test]
+fn rows_that_no_id_names_are_found_by_subject_only_before_the_move_and_after_it() {
+    let sample = Sample::new(Scale::Unit, true, 2);
+    let lent = sample.lent();
+    let people: Vec<RowId> = (0..N_ROWS).map(|i| RowId::parse(&format!("person-{}", i / 4))).collect();
+    let request = MemoryRequest { subjects: Some(&people), row_names: RowNames::Nothing, ..sample.request() };
+    let mut model = trained(request);
+    let new = NewRows {
+        features: Features::F64(&sample.values[..N_FEATURES]),
+        labels: &sample.labels[..1],
+        row_weights: None,
+        subjects: Some(&people[..1]),
+    };
+    let (named, person) = ([RowId::Integer(7)], |i: usize| Selection::Subjects(vec![people[i].clone()]));
+    let is_refused = |answer: Result<ChangeReport, EngineError>| matches!(answer, Err(EngineError::NoRowIds));
+    assert!(is_refused(model.remove(&lent, &ids([7]), None, false)));
+    assert!(is_refused(model.remove(&lent, &ids([7]), None, true)));
+    assert!(is_refused(model.correct(&lent, &named, new)));
+    assert!(is_refused(model.add(&lent, new, Some(&named))));
+    assert!(matches!(model.influence(&lent, Some(&named)), Err(EngineError::NoRowIds)));
+    assert_eq!(model.add(&lent, new, None).expect("nobody is named").n_changed, 1);
+    assert_eq!(model.remove(&lent, &person(0), None, false).expect("there").n_changed, 5);
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let options = KeepOptions { out: folder.path().join("model"), ..KeepOptions::default() };
+    drop(model.keep(&lent, options.clone()).expect("writable"));
+    let mut directory = ModelDirectory::open(&options.out).expect("free");
+    assert!(is_refused(directory.remove(&ids([7]), None)));
+    assert!(is_refused(directory.remove_present(&ids([7]), None)));
+    assert!(matches!(directory.influences(Some(&named)), Err(EngineError::NoRowIds)));
+    assert_eq!(directory.remove(&person(8), None).expect("there").n_changed, 4);
+}
+
+#[test]
+fn columns_keep_their_names_in_a_directory() {
+    let sample = Sample::new(Scale::Unit, true, 2);
+    let names: Vec<RowId> = (0..N_ROWS).map(|i| RowId::parse(&format!("row-{i}"))).collect();
+    let own = Columns { id: Some("order".into()), features: Some(sample.request().features), ..Columns::default() };
+    for columns in [Columns::default(), own.clone()] {
+        let request = MemoryRequest { ids: Some(&names), columns: columns.clone(), ..sample.request() };
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let options = KeepOptions { out: folder.path().join("model"), ..KeepOptions::default() };
+        let directory = trained(request).keep(&sample.lent(), options).expect("writable");
+        let kept = &directory.settings().columns;
+        assert_eq!(kept.id.as_deref(), Some(if columns == own { "order" } else { "id" }));
+        assert_eq!((kept.features.as_ref(), kept.label.as_deref()), (columns.features.as_ref(), Some("label")));
+    }
+}
+
 /// What is certified of a release that is made now.
 fn released(directory: &mut ModelDirectory) -> serde_json::Value {
     let noise = &mut NoiseSource::from_system().expect("randomness");
