@@ -47,7 +47,7 @@ class Secret:
         if self.seed is None:
             return None
         self.n_drawn += 1
-        return int(np.random.SeedSequence((self.seed, self.n_drawn)).generate_state(1, np.uint64)[0] >> 1)
+        return int(np.random.SeedSequence((self.seed, self.n_drawn)).generate_state(1, np.uint64)[0]) >> 1
 
 
 _SECRETS: WeakKeyDictionary[object, Secret] = WeakKeyDictionary()
