@@ -198,6 +198,7 @@ def test_status_says_what_the_model_is(fitted):
     assert status["path"] is None
     assert status["outside_scope"] == []
     assert status["mechanism"] == "release"
+    assert status["n_iter"] > 0
 
 
 def test_mechanism_objective_retrains_when_its_budget_is_spent(rows):

@@ -95,12 +95,15 @@ class RemovableLinearModel(Changes, Persistent, Exports):
     def status_(self) -> Report:
         """What the model is and what it claims now, as a dict: for whoever operates it, not for publishing.
 
-        There are no weights and no rows in it, but all digits of the residual and of the distance, which depend on rows
-        that have left and are not covered by the guarantee.
+        There are no weights and no rows in it, but all digits of the residual and of the distance, and under ``n_iter``
+        the passes over the rows that the training made (None: trained elsewhere). These depend on rows that have left
+        and are not covered by the guarantee.
         """
         check_is_fitted(self)
         secret = _secret.find(self)
         status: Report = {} if secret is None else json.loads(secret.engine.status())
+        if secret is not None:
+            status["n_iter"] = json.loads(secret.engine.description())["n_iter"]
         status["secret_state"] = secret is not None
         status["stale"] = self._is_stale()
         status["path"] = self._path()
@@ -111,14 +114,6 @@ class RemovableLinearModel(Changes, Persistent, Exports):
     def certificate_(self) -> Report:
         """The fields of the certificate that the released weights came with, as a dict."""
         return self._certificate(self._current())
-
-    @property
-    def n_iter_(self) -> NDArray[np.int64]:
-        """Passes over the rows that the training made: shape (1,)."""
-        check_is_fitted(self)
-        if self._n_iter is None:
-            raise AttributeError("n_iter_ is not known: the model was trained elsewhere")
-        return np.atleast_1d(np.asarray(self._n_iter, dtype=np.int64))
 
     def _fit(self, X: Any, y: Any, classes: Any, ids: Any, subjects: Any, sample_weight: Any) -> Self:
         before = dict(self.__dict__)
@@ -162,7 +157,6 @@ class RemovableLinearModel(Changes, Persistent, Exports):
                 n_threads=_parameters.n_threads(self.n_jobs),
                 progress=progress.callback,
             )
-        self._n_iter = json.loads(engine.description())["n_iter"]
         self._outside_scope = self._notice_context()
         return _secret.Secret(engine, seed)
 

@@ -117,7 +117,6 @@ def _describe(estimator: Estimator, description: dict[str, Any], classes: Any) -
     estimator.n_features_in_ = len(features)
     if not all(re.fullmatch(r"x\d+", name) for name in features):
         estimator.feature_names_in_ = np.asarray(features, dtype=object)
-    estimator._n_iter = description["n_iter"]
     estimator._outside_scope = []
     names = description["classes"]
     if isinstance(estimator, RemovableRidge):

@@ -43,7 +43,6 @@ class Foundation(BaseEstimator):
     _numeric_labels: bool
     _released: Released
     _outside_scope: list[str]
-    _n_iter: int | None
     # Of a copy without the secret state: where that is, and whether rows had changed since the release.
     _closed_path: str | None
     _stale: bool

@@ -70,8 +70,6 @@ class RemovableRidgeClassifier(RemovableClassifier):
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if the rows of ``fit`` had names that are all text.
-    n_iter_ : ndarray of shape (1,)
-        Passes over the rows that the training made.
 
     See Also
     --------
