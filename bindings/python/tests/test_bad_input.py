@@ -100,6 +100,8 @@ def test_ids(rows):
         fit([0, 1, 2, None, *range(4, 200)])
     with pytest.raises(ValueError, match=r"got `0.5` at position 0"):
         fit(np.arange(200) + 0.5)
+    with pytest.raises(ValueError, match="integers or text, got an array of datetime64"):
+        fit(np.arange(200).astype("datetime64[ns]"))
     with pytest.raises(ValueError, match="integers or text, got `True`"):
         fit([True] * 200)
     with pytest.raises(ValueError, match="one-dimensional"):

@@ -1,7 +1,9 @@
 """Model directories: saved here, opened here and by the command line."""
 
 import json
+import pickle
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
@@ -88,6 +90,45 @@ def test_feature_names_come_back(rows, tmp_path):
         assert not hasattr(plain, "feature_names_in_")
         named.predict(frame)
         plain.predict(rows[0])
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_columns_named_like_features_without_names_are_not_forgotten(rows, tmp_path, first):
+    """Columns x0, x1, … were taken for made-up names: the opened model predicted on shuffled ones, and said nothing."""
+    pandas = pytest.importorskip("pandas")
+    X, y = rows
+    frame = pandas.DataFrame(X, columns=[f"x{i}" for i in range(first, first + 5)])
+    shuffled = frame[frame.columns[::-1]]
+    model = RemovableLogisticRegression().fit(frame, y)
+    twin = pickle.loads(pickle.dumps(model))
+    model.save(tmp_path / "m")
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(shuffled)
+    model.close()
+    with efface.open(tmp_path / "m") as again:
+        assert again.feature_names_in_.tolist() == frame.columns.tolist()
+        for use in (twin.predict, again.predict, lambda X: again.partial_fit(X, y)):
+            with pytest.raises(ValueError, match="feature names should match"):
+                use(shuffled)
+        assert np.array_equal(again.predict(frame), twin.predict(frame))
+
+
+def test_features_without_names_stay_without(rows, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y = rows
+    RemovableLogisticRegression().fit(X, y).save(tmp_path / "m")
+    with efface.open(tmp_path / "m") as again:
+        assert not hasattr(again, "feature_names_in_")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            expected = again.predict(X)
+        with pytest.warns(UserWarning, match="was fitted without feature names"):
+            again.predict(pandas.DataFrame(X, columns=list("abcde")))
+        written = pandas.DataFrame(X, columns=[f"x{i}" for i in range(5)])
+        with pytest.raises(ValueError, match=r"The feature names should match .*, x0 to x4 in this order: got x4, x3"):
+            again.predict(written[written.columns[::-1]])
+        with pytest.warns(UserWarning, match="was fitted without feature names"):
+            assert np.array_equal(again.predict(written), expected)
 
 
 def test_parameters_come_from_the_directory(rows, tmp_path):
@@ -203,6 +244,25 @@ def test_a_model_of_the_command_line_opens_here(rows, tmp_path, command):
         model.remove(ids=3)
         assert model.status_["n_rows"] == 199
         assert np.mean(model.predict(_frame(X)) == y) > 0.9
+
+
+def test_columns_that_a_model_of_the_command_line_was_trained_on_are_not_mixed_up(rows, tmp_path, command):
+    pandas = pytest.importorskip("pandas")
+    X, y = rows
+    frame = pandas.DataFrame(X, columns=[f"x{i}" for i in range(5)])
+    frame.assign(label=y).to_csv(tmp_path / "rows.csv", index=False)
+    run(command, "train", tmp_path / "rows.csv", "--label", "label", "--intercept", "--out", tmp_path / "m")
+    with efface.open(tmp_path / "m") as model, pytest.raises(ValueError, match="x0 to x4 in this order: got x4, x3"):
+        model.predict(frame[frame.columns[::-1]])
+
+
+def test_the_command_line_names_no_row_that_an_index_does_not(rows, tmp_path, command):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(rows[0], columns=list("abcde"), index=[0] * 200)
+    RemovableLogisticRegression().fit(frame, rows[1], subjects=np.arange(200) // 10).save(tmp_path / "m")
+    run(command, "remove", tmp_path / "m", "--id", "7", code=2)
+    run(command, "remove", tmp_path / "m", "--subject", "7")
+    assert json.loads(run(command, "status", tmp_path / "m", "--json"))["n_rows"] == 190
 
 
 def _frame(X):

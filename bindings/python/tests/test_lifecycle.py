@@ -120,7 +120,7 @@ def test_additions_have_weights_and_subjects(rows):
     X, y = rows
     weights = np.linspace(0.5, 2.0, 200)
     subjects = np.array([f"s{i % 20}" for i in range(200)])
-    model = RemovableLogisticRegression(**QUIET).fit(X[:150], y[:150], None, subjects[:150], weights[:150])
+    model = RemovableLogisticRegression(**QUIET).fit(X[:150], y[:150], weights[:150], subjects=subjects[:150])
     model.partial_fit(X[150:], y[150:], subjects=subjects[150:], sample_weight=weights[150:])
     assert model.remove(subjects="s3")["n_changed"] == 10
     kept = subjects != "s3"

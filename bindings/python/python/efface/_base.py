@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from efface import _context, _efface, _ids, _input, _parameters, _remarks, _secret
+from efface import _context, _efface, _input, _naming, _parameters, _remarks, _secret
 from efface._changes import Changes
 from efface._exceptions import GuaranteeWarning, PlanError, UncertifiedWarning
 from efface._export import Exports
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class RemovableLinearModel(Changes, Persistent, Exports):
     """A linear model that can forget; the base of the public estimators."""
 
-    def fit(self, X: Any, y: Any, ids: Any = None, subjects: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, ids: Any = None, subjects: Any = None) -> Self:
         """Train on rows, and release.
 
         Parameters
@@ -43,19 +43,22 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             batches, pandas and polars frames are taken as well.
         y : array-like of shape (n_samples,)
             Labels.
-        ids : array-like of shape (n_samples,), optional
-            What ``remove`` will call the rows: integers or text, each once. Default: 0, 1, 2, …
-        subjects : array-like of shape (n_samples,), optional
-            Whose row each one is: integers or text. All rows of a subject can be removed at once.
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight s counts as s rows; from 0 to ``max_sample_weight``.
+        ids : array-like of shape (n_samples,) or str, optional
+            What ``remove`` will call the rows: integers or text, each once, in the order of the rows; or the name of
+            the column of X that holds them, which is then no feature. Default: the labels of X's index, where X is a
+            pandas frame, and 0, 1, 2, … otherwise.
+        subjects : array-like of shape (n_samples,) or str, optional
+            Whose row each one is: integers or text, or the name of a column. All rows of a subject can be removed at
+            once.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        return self._fit(X, y, None, ids, subjects, sample_weight)
+        return self._fit(X, y, None, sample_weight, ids=ids, subjects=subjects)
 
     def plan(self, X: Any = None, y: Any = None, *, n_rows: int | None = None, n_features: int | None = None) -> Report:
         """What a promise of ``epsilon`` and ``delta`` costs at several levels of noise, before training.
@@ -74,6 +77,8 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         """
         trial = clone(self)
         if X is not None:
+            if self.__sklearn_is_fitted__():
+                X = _input.features(self, X)
             rows, labels = _input.training_rows(trial, X, y, numeric=self._numeric_labels)
             encoded, classes = trial._encode_first(labels, None, None)
             config = trial._config(rows.data, float(rows.n_rows))
@@ -115,10 +120,10 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         """The fields of the certificate that the released weights came with, as a dict."""
         return self._certificate(self._current())
 
-    def _fit(self, X: Any, y: Any, classes: Any, ids: Any, subjects: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, ids: Any, subjects: Any) -> Self:
         before = dict(self.__dict__)
         try:
-            secret = self._train(X, y, classes, ids, subjects, sample_weight)
+            secret = self._train(_naming.first(X, y, ids=ids, subjects=subjects), y, classes, sample_weight)
             released = secret.engine.release(secret.next_seed())
         except BaseException:
             # What was fitted before goes on to stand.
@@ -134,11 +139,13 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             previous.engine.close()
         return self
 
-    def _train(self, X: Any, y: Any, classes: Any, ids: Any, subjects: Any, sample_weight: Any) -> _secret.Secret:
-        rows, labels = _input.training_rows(self, X, y, numeric=self._numeric_labels)
+    def _train(self, named: _naming.Named, y: Any, classes: Any, sample_weight: Any) -> _secret.Secret:
+        rows, labels = _input.training_rows(self, named.X, y, numeric=self._numeric_labels)
         weights = _input.sample_weights(sample_weight, rows, _parameters.max_sample_weight(self))
         encoded, names = self._encode_first(labels, classes, weights)
         config = self._config(rows.data, float(rows.n_rows if weights is None else weights.sum()))
+        self._named_columns = dict(named.columns)
+        self.__dict__.pop("_made_up_names", None)
         _remarks.one_column_rules(rows.data, _input.feature_names(self), self.scale)
         seed = self._seed()
         title = f"fit {type(self).__name__}"
@@ -148,10 +155,11 @@ class RemovableLinearModel(Changes, Persistent, Exports):
                 encoded,
                 config=config,
                 feature_names=_input.feature_names(self),
+                naming=named.description(_input.given_names(self)),
                 classes=names,
                 row_weights=weights,
-                ids=_ids.column(ids, rows.n_rows, what="ids"),
-                subjects=_ids.column(subjects, rows.n_rows, what="subjects"),
+                ids=named.column("ids", rows.n_rows),
+                subjects=named.column("subjects", rows.n_rows),
                 copy=bool(self.copy_X),
                 seed=seed,
                 n_threads=_parameters.n_threads(self.n_jobs),

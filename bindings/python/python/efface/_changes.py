@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from efface import _ids, _input, _parameters
+from efface import _ids, _input, _naming, _parameters
 from efface._foundation import Foundation, Report
 
 
@@ -17,6 +17,7 @@ class Changes(Foundation):
 
     def remove(
         self,
+        *,
         ids: Any = None,
         subjects: Any = None,
         request_id: str | None = None,
@@ -30,7 +31,8 @@ class Changes(Foundation):
         Parameters
         ----------
         ids : int, str or array-like of them, optional
-            Rows, by the ids given to ``fit``.
+            Rows, by the ids given to ``fit``, the labels of its frame's index, or their numbers. In any order: a set
+            will do.
         subjects : int, str or array-like of them, optional
             Subjects: all their rows are removed.
         request_id : str, optional
@@ -57,18 +59,18 @@ class Changes(Foundation):
             )
         )
 
-    def correct(self, ids: Any, X: Any, y: Any, subjects: Any = None, sample_weight: Any = None) -> Report:
+    def correct(self, ids: Any, X: Any, y: Any, *, subjects: Any = None, sample_weight: Any = None) -> Report:
         """Replace rows by corrected ones: a removal and an addition in one step.
 
         Parameters
         ----------
-        ids : array-like of shape (n_rows,)
-            Which rows.
+        ids : array-like of shape (n_rows,) or str
+            Which rows, or the column of X that says so.
         X : array-like of shape (n_rows, n_features)
             What they should have been.
         y : array-like of shape (n_rows,)
             Their labels.
-        subjects : array-like of shape (n_rows,), optional
+        subjects : array-like of shape (n_rows,) or str, optional
             Whose they are. Default: as before.
         sample_weight : array-like of shape (n_rows,), optional
             Their weights. Default: as before.
@@ -79,8 +81,9 @@ class Changes(Foundation):
             What was done.
         """
         engine = self._engine_to_change()
-        rows, labels = _input.more_rows(self, X, y, numeric=self._numeric_labels)
-        names = _ids.column(ids, rows.n_rows, what="ids")
+        named = _naming.given(X, ids=ids, subjects=subjects)
+        rows, labels = _input.more_rows(self, named.X, y, numeric=self._numeric_labels)
+        names = named.column("ids", rows.n_rows)
         if names is None:
             raise ValueError("correct needs the ids of the rows, got `None`")
         return _parsed(
@@ -88,19 +91,21 @@ class Changes(Foundation):
                 names,
                 rows.data,
                 self._encode(labels),
-                subjects=_ids.column(subjects, rows.n_rows, what="subjects"),
+                subjects=named.column("subjects", rows.n_rows),
                 row_weights=_input.sample_weights(sample_weight, rows, _parameters.max_sample_weight(self)),
             )
         )
 
-    def _add(self, X: Any, y: Any, ids: Any, subjects: Any, sample_weight: Any) -> None:
+    def _add(self, X: Any, y: Any, sample_weight: Any, *, ids: Any, subjects: Any) -> None:
         engine = self._engine_to_change()
-        rows, labels = _input.more_rows(self, X, y, numeric=self._numeric_labels)
+        row_names = json.loads(engine.description())["row_names"]
+        named = _naming.further(X, y, ids=ids, subjects=subjects, columns=self._named_columns, row_names=row_names)
+        rows, labels = _input.more_rows(self, named.X, y, numeric=self._numeric_labels)
         engine.add(
             rows.data,
             self._encode(labels),
-            ids=_ids.column(ids, rows.n_rows, what="ids"),
-            subjects=_ids.column(subjects, rows.n_rows, what="subjects"),
+            ids=named.column("ids", rows.n_rows),
+            subjects=named.column("subjects", rows.n_rows),
             row_weights=_input.sample_weights(sample_weight, rows, _parameters.max_sample_weight(self)),
         )
 
@@ -159,7 +164,7 @@ class Changes(Foundation):
             Euclidean norm of the removal update.
         """
         engine = self._engine()
-        return np.asarray(engine.influence(None if ids is None else _ids.listed(ids, what="ids")))
+        return np.asarray(engine.influence(None if ids is None else _ids.ordered(ids, what="ids")))
 
 
 def _parsed(report: str) -> Report:

@@ -26,9 +26,10 @@ class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
         X: Any,
         y: Any,
         classes: Any = None,
+        sample_weight: Any = None,
+        *,
         ids: Any = None,
         subjects: Any = None,
-        sample_weight: Any = None,
     ) -> Self:
         """Add rows: train on them if there is no model yet, join them to the rows it has otherwise.
 
@@ -40,8 +41,11 @@ class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
             Labels. Every class must be among those of the first call.
         classes : array-like of shape (n_classes,), optional
             All classes, as other classifiers of scikit-learn ask for; here the first rows must have some of each.
-        ids, subjects, sample_weight : array-like of shape (n_samples,), optional
-            As for ``fit``. Default for ids: numbers that go on from those before.
+        sample_weight : array-like of shape (n_samples,), optional
+            As for ``fit``.
+        ids, subjects : array-like of shape (n_samples,) or str, optional
+            As for ``fit``. Default: the columns that ``fit`` took them from, the labels of X's index if the rows of
+            ``fit`` were called so, or numbers that go on from those before.
 
         Returns
         -------
@@ -49,10 +53,10 @@ class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
             The estimator.
         """
         if not self.__sklearn_is_fitted__():
-            return self._fit(X, y, classes, ids, subjects, sample_weight)
+            return self._fit(X, y, classes, sample_weight, ids=ids, subjects=subjects)
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes must be those of the first call, {self.classes_!r}, got {classes!r}")
-        self._add(X, y, ids, subjects, sample_weight)
+        self._add(X, y, sample_weight, ids=ids, subjects=subjects)
         return self
 
     @property

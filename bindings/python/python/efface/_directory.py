@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from typing import Any
 
 import numpy as np
@@ -115,8 +114,12 @@ def _estimator(description: dict[str, Any], **parameters: Any) -> Estimator:
 def _describe(estimator: Estimator, description: dict[str, Any], classes: Any) -> None:
     features = description["feature_names"]
     estimator.n_features_in_ = len(features)
-    if not all(re.fullmatch(r"x\d+", name) for name in features):
+    if description["features_had_names"] or not _may_be_made_up(features):
         estimator.feature_names_in_ = np.asarray(features, dtype=object)
+    else:
+        estimator._made_up_names = features
+    columns = {"ids": description["id_column"], "subjects": description["subject_column"]}
+    estimator._named_columns = {what: name for what, name in columns.items() if name is not None}
     estimator._outside_scope = []
     names = description["classes"]
     if isinstance(estimator, RemovableRidge):
@@ -128,3 +131,8 @@ def _describe(estimator: Estimator, description: dict[str, Any], classes: Any) -
     if _labels.names(given) != names:
         raise ValueError(f"classes must be those of the model, {names}, got {_labels.names(given)}")
     estimator.classes_ = given
+
+
+def _may_be_made_up(features: list[str]) -> bool:
+    """Whether features may have got these names because they had none: x0, x1, … of arrays, x1, x2, … of libsvm."""
+    return any(features == [f"x{index}" for index in range(first, first + len(features))] for first in (0, 1))

@@ -27,6 +27,7 @@ class Engine:
         *,
         config: str,
         feature_names: list[str],
+        naming: str | None = None,
         classes: list[str] | None = None,
         row_weights: NDArray[np.float64] | None = None,
         ids: Ids | None = None,

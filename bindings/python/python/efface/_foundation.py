@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,10 @@ class Foundation(BaseEstimator):
     _numeric_labels: bool
     _released: Released
     _outside_scope: list[str]
+    # Columns of the frame given to fit that are no features, by the argument that named them: "ids", "subjects".
+    _named_columns: Mapping[str, str] = MappingProxyType({})
+    # What features without names are called in files, where it is not x0, x1, …
+    _made_up_names: list[str] | None = None
     # Of a copy without the secret state: where that is, and whether rows had changed since the release.
     _closed_path: str | None
     _stale: bool

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
 
+from efface import _frame
 from efface._exceptions import RowError
 from efface._warn import warn
 
@@ -33,22 +34,44 @@ def training_rows(estimator: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Row
 
 def more_rows(estimator: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Rows, NDArray[Any]]:
     """Checks rows and labels that join a fitted model."""
-    return _labelled(estimator, X, y, numeric=numeric, reset=False)
+    return _labelled(estimator, features(estimator, X), y, numeric=numeric, reset=False)
 
 
 def plain_rows(estimator: Any, X: Any) -> Rows:
     """Checks rows to predict for."""
-    table = _arrow(X)
-    if table is not None:
-        return _arrow_rows(estimator, table, reset=False)
+    X = features(estimator, X)
+    if _frame.is_arrow(X):
+        return _arrow_rows(estimator, X, reset=False)
     array = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32], order="C")
     return Rows(array, array.shape[0])
 
 
+def features(estimator: Any, X: Any) -> Any:
+    """X without the columns that named rows or subjects at ``fit``, where it still has them."""
+    X = _frame.opened(X)
+    there = _frame.column_names(X) or []
+    known = given_names(estimator)
+    beside = [name for name in estimator._named_columns.values() if name in there and name not in (known or [])]
+    rest = [name for name in there if name not in beside]
+    made_up = feature_names(estimator)
+    if known is None and rest != made_up and not set(made_up).isdisjoint(rest):
+        raise ValueError(
+            "The feature names should match those that a model without names of its own is saved with, "
+            f"{made_up[0]} to {made_up[-1]} in this order: got {', '.join(map(str, rest))}"
+        )
+    return _frame.without(X, beside)
+
+
+def given_names(estimator: Any) -> list[str] | None:
+    """Names of the features, where the rows of ``fit`` had any."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else list(map(str, names))
+
+
 def feature_names(estimator: Any) -> list[str]:
     """Names of the features, made up where the rows had none."""
-    names = getattr(estimator, "feature_names_in_", None)
-    return [f"x{index}" for index in range(estimator.n_features_in_)] if names is None else list(map(str, names))
+    made_up = estimator._made_up_names or [f"x{index}" for index in range(estimator.n_features_in_)]
+    return given_names(estimator) or made_up
 
 
 def sample_weights(weights: Any, rows: Rows, limit: float) -> NDArray[np.float64] | None:
@@ -70,9 +93,8 @@ def sample_weights(weights: Any, rows: Rows, limit: float) -> NDArray[np.float64
 
 
 def _labelled(estimator: Any, X: Any, y: Any, *, numeric: bool, reset: bool) -> tuple[Rows, NDArray[Any]]:
-    table = _arrow(X)
     y = _column(y)
-    if table is None:
+    if not _frame.is_arrow(X):
         array, labels = validate_data(
             estimator,
             X,
@@ -88,7 +110,7 @@ def _labelled(estimator: Any, X: Any, y: Any, *, numeric: bool, reset: bool) -> 
             raise ValueError(
                 f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
             )
-        rows = _arrow_rows(estimator, table, reset=reset)
+        rows = _arrow_rows(estimator, X, reset=reset)
         labels = _check_y(y, y_numeric=numeric, estimator=estimator)
         if len(labels) != rows.n_rows:
             raise ValueError(
@@ -108,24 +130,6 @@ def _column(y: Any) -> Any:
     return y.to_numpy() if module == "polars" else y
 
 
-def _arrow(X: Any) -> Any:
-    """The table that X is, if it speaks Arrow; frames of pandas are arrays underneath and do better as such."""
-    module = type(X).__module__.partition(".")[0]
-    if module in ("pandas", "numpy"):
-        return None
-    if module == "pyarrow":
-        import pyarrow
-
-        if isinstance(X, pyarrow.RecordBatch):
-            return pyarrow.Table.from_batches([X])
-        if isinstance(X, pyarrow.RecordBatchReader):
-            return X.read_all()
-        return X if isinstance(X, pyarrow.Table) else None
-    if module == "polars" and hasattr(X, "collect"):
-        return X.collect()
-    return X if hasattr(X, "__arrow_c_stream__") and len(getattr(X, "shape", ())) == 2 else None
-
-
 def _arrow_rows(estimator: Any, table: Any, *, reset: bool) -> Rows:
     n_rows, n_columns = table.shape
     if n_columns == 0:
@@ -137,8 +141,7 @@ def _arrow_rows(estimator: Any, table: Any, *, reset: bool) -> Rows:
         )
     n_features = _list_size(table) if n_columns == 1 else None
     if n_features is None:
-        names = list(getattr(table, "column_names", None) or table.columns)
-        _check_features(estimator, len(names), names, reset=reset)
+        _check_features(estimator, n_columns, _frame.column_names(table), reset=reset)
     else:
         # The one column is all features: it is checked by its length, and its name names none of them.
         _check_features(estimator, n_features, None, reset=reset)

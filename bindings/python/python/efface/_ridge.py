@@ -137,7 +137,7 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def partial_fit(self, X: Any, y: Any, ids: Any = None, subjects: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, ids: Any = None, subjects: Any = None) -> Self:
         """Add rows: train on them if there is no model yet, join them to the rows it has otherwise.
 
         Parameters
@@ -146,8 +146,11 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
             Rows.
         y : array-like of shape (n_samples,)
             Numbers.
-        ids, subjects, sample_weight : array-like of shape (n_samples,), optional
-            As for ``fit``. Default for ids: numbers that go on from those before.
+        sample_weight : array-like of shape (n_samples,), optional
+            As for ``fit``.
+        ids, subjects : array-like of shape (n_samples,) or str, optional
+            As for ``fit``. Default: the columns that ``fit`` took them from, the labels of X's index if the rows of
+            ``fit`` were called so, or numbers that go on from those before.
 
         Returns
         -------
@@ -155,8 +158,8 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
             The estimator.
         """
         if not self.__sklearn_is_fitted__():
-            return self._fit(X, y, None, ids, subjects, sample_weight)
-        self._add(X, y, ids, subjects, sample_weight)
+            return self._fit(X, y, None, sample_weight, ids=ids, subjects=subjects)
+        self._add(X, y, sample_weight, ids=ids, subjects=subjects)
         return self
 
     @property
