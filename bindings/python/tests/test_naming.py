@@ -344,6 +344,20 @@ def test_columns_name_rows_and_subjects_and_are_no_features(orders, frame, label
         assert again.remove(subjects="p77")["n_changed"] == 5
 
 
+@pytest.mark.filterwarnings("ignore::efface.GuaranteeWarning")
+def test_columns_name_rows_in_a_search(orders, frame, labels):
+    grid = GridSearchCV(RemovableLogisticRegression(**QUIET), {"l2": [1e-3, 1e3]}, cv=3)
+    grid.fit(orders, labels, ids="customer_id", subjects="person")
+    grid.best_estimator_.remove(ids=1007)
+    assert has_left(grid.best_estimator_, frame, labels, 7)
+    assert grid.score(orders, labels) > 0.9
+
+
+def test_columns_are_left_out_of_plans(orders, labels):
+    model = RemovableLogisticRegression().fit(orders, labels, ids="customer_id", subjects="person")
+    assert model.plan(orders, labels)["basis"] == "rows"
+
+
 def test_lists_of_fixed_size_beside_a_column_of_ids(rows):
     pa = pytest.importorskip("pyarrow")
     X, y = rows

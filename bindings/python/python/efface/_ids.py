@@ -60,10 +60,8 @@ def listed(ids: Any, *, what: str) -> Ids:
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     entries = array.tolist()
-    for index, entry in enumerate(entries):
-        # Before anything else is wrong: one missing entry makes floats of all integers.
-        if _is_missing(entry):
-            raise RowError(f"{what} must be integers or text, got `{entry!r}` at position {index}, a missing value")
+    if not all(isinstance(entry, str) for entry in entries):
+        _refuse_missing(entries, what)
     return [_checked(entry, index, what) for index, entry in enumerate(entries)]
 
 
@@ -120,11 +118,12 @@ def _without_times(array: NDArray[Any], what: str) -> NDArray[Any]:
     return array
 
 
-def _is_missing(entry: Any) -> bool:
-    """Whether it stands for nothing: None, NaN, or what pandas has in their place."""
-    return (
-        entry is None or (isinstance(entry, float) and entry != entry) or type(entry).__name__ in ("NAType", "NaTType")
-    )
+def _refuse_missing(entries: list[Any], what: str) -> None:
+    """Refuses None, NaN and the like before anything else: one of them makes floats of all integers."""
+    for index, entry in enumerate(entries):
+        is_nan = isinstance(entry, float) and entry != entry
+        if entry is None or is_nan or type(entry).__name__ in ("NAType", "NaTType"):
+            raise RowError(f"{what} must be integers or text, got `{entry!r}` at position {index}, a missing value")
 
 
 def _checked(entry: Any, index: int, what: str) -> int | str:
