@@ -81,7 +81,7 @@ class Changes(Foundation):
             What was done.
         """
         engine = self._engine_to_change()
-        named = _naming.given(X, ids=ids, subjects=subjects)
+        named = _naming.as_given(X, ids=ids, subjects=subjects)
         rows, labels = _input.more_rows(self, named.X, y, numeric=self._numeric_labels)
         names = named.column("ids", rows.n_rows)
         if names is None:

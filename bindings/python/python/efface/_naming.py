@@ -52,7 +52,7 @@ class Named:
 
 def first(X: Any, y: Any, *, ids: Any, subjects: Any) -> Named:
     """Names of the rows of a ``fit``."""
-    named = given(X, ids=ids, subjects=subjects)
+    named = as_given(X, ids=ids, subjects=subjects)
     if named.ids is not None:
         return named
     labels, row_names = _labels(_frame.index(X), _frame.index(y))
@@ -67,7 +67,7 @@ def further(X: Any, y: Any, *, ids: Any, subjects: Any, columns: Mapping[str, st
         columns[what] if given is None and columns.get(what) in there else given
         for what, given in (("ids", ids), ("subjects", subjects))
     )
-    named = given(X, ids=ids, subjects=subjects)
+    named = as_given(X, ids=ids, subjects=subjects)
     if named.ids is not None or row_names == "nothing":
         return named
     labels, found = _labels(_frame.index(X), _frame.index(y))
@@ -84,7 +84,7 @@ def further(X: Any, y: Any, *, ids: Any, subjects: Any, columns: Mapping[str, st
     return Named(named.X, labels, named.subjects, named.columns, row_names)
 
 
-def given(X: Any, *, ids: Any, subjects: Any) -> Named:
+def as_given(X: Any, *, ids: Any, subjects: Any) -> Named:
     """Rows with the names that the user gave, apart from the columns that hold them."""
     X = _frame.opened(X)
     arguments = {"ids": ids, "subjects": subjects}
