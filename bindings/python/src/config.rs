@@ -31,6 +31,8 @@ pub(crate) struct Config {
     /// Whether the scale was read off the rows.
     #[serde(default)]
     row_norm_from_rows: bool,
+    /// Releases that the promise is shared among.
+    max_releases: u64,
 }
 
 fn release() -> String {
@@ -77,6 +79,7 @@ impl Config {
             epsilon: self.epsilon,
             delta: self.delta,
             gradient_tolerance: self.tolerance,
+            max_releases: self.max_releases,
             ..TrainingConfig::new(loss, self.l2, None)
         })
     }

@@ -362,11 +362,12 @@ fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
             let (class, what) = match *outcome {
                 "retrain-required" => ("RetrainRequiredError", "the residual exceeds its budget; retrain"),
                 "budget-exhausted" => ("BudgetExhaustedError", "the promise allows no further release"),
-                "not-exact" => (
-                    "NotExactError",
-                    "without noise a removal has to be exact, and columns this long with an l2 this small leave too much \
-                     to rounding (divide columns by public constants, raise l2, or set noise_std): distance, limit",
+                "out-of-reach" => (
+                    "OutOfReachError",
+                    "rounding hides more than a release may leave open (raise noise_std or l2): distance, limit",
                 ),
+                "one-class" => ("LastRowError", "rows of a single class are left, and a classifier needs two: classes"),
+                "singular" => ("SingularError", "the sums of the rows cannot be solved; raise l2: l2, least"),
                 _ => ("EffaceError", "a weight is too large for the lattice that the noise lives on"),
             };
             named(py, class, &format!("{what}: {spent:e} of {budget:e}"))

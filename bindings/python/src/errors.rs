@@ -44,8 +44,9 @@ fn class_of(error: &EngineError) -> &'static str {
         | EngineError::Lookup(LookupError::Repeated { .. }) => "RepeatedIdError",
         EngineError::Lookup(LookupError::AlreadyRemoved { .. }) => "AlreadyRemovedError",
         EngineError::Lookup(_) => "UnknownIdError",
-        EngineError::LastRow { .. } | EngineError::ClassGone { .. } | EngineError::LastWeight { .. } => "LastRowError",
+        EngineError::LastRow { .. } | EngineError::LastWeight { .. } => "LastRowError",
         EngineError::Train(TrainError::Singular { .. }) => "SingularError",
+        EngineError::Train(TrainError::OutOfReach { .. }) => "OutOfReachError",
         EngineError::InMemory(_)
         | EngineError::Append(_)
         | EngineError::Read(_)
@@ -55,6 +56,7 @@ fn class_of(error: &EngineError) -> &'static str {
         | EngineError::Label(_)
         | EngineError::Encode(_)
         | EngineError::Schema(_)
+        | EngineError::ClassGone { .. }
         | EngineError::Train(TrainError::NoRows) => "RowError",
         EngineError::Tolerance { .. }
         | EngineError::Sizes { .. }
@@ -63,6 +65,7 @@ fn class_of(error: &EngineError) -> &'static str {
         | EngineError::RequestReused { .. }
         | EngineError::NoSubjects
         | EngineError::Policy
+        | EngineError::Train(TrainError::TooWide { .. } | TrainError::UnboundedRows)
         | EngineError::Unbounded { .. } => "PlanError",
         EngineError::Io { .. }
         | EngineError::Exists { .. }

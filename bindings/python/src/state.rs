@@ -45,6 +45,7 @@ pub(crate) struct Description {
     epsilon: f64,
     delta: f64,
     noise_std: f64,
+    max_releases: u64,
     mechanism: &'static str,
     tolerance: f64,
     /// The most that a row may weigh; `None`: every row counts once.
@@ -269,6 +270,7 @@ impl Description {
             epsilon: config.epsilon,
             delta: config.delta,
             noise_std,
+            max_releases: config.max_releases,
             mechanism: config.mechanism.tag(),
             tolerance: config.gradient_tolerance,
             max_row_weight: settings.max_row_weight,

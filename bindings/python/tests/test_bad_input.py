@@ -1,5 +1,7 @@
 """The exceptions that users of scikit-learn expect, with the value and the limit."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -256,11 +258,12 @@ def test_a_failed_fit_leaves_the_model_as_it_was(rows):
     assert model.remove(ids=3)["n_changed"] == 1
 
 
-def test_a_model_that_is_not_exact_gets_advice(rows):
-    advice = r"divide columns by public constants, raise l2, or set noise_std\): distance, limit: .* of "
-    with pytest.raises(efface.NotExactError, match=advice) as caught:
-        RemovableRidge(l2=1e-15).fit(*rows)
+def test_what_could_never_be_released_is_refused_with_settings_that_work(rows):
+    with pytest.raises(efface.OutOfReachError, match="raise noise_std to .* or l2 to .*, or promise fewer") as caught:
+        RemovableLogisticRegression(noise_std=1e-13).fit(*rows)
     assert isinstance(caught.value, ValueError)
+    enough = float(re.search(r"noise_std to (\S+)", str(caught.value))[1])
+    RemovableLogisticRegression(noise_std=enough).fit(*rows)
 
 
 def test_every_exception_is_an_efface_error():

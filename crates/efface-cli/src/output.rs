@@ -132,6 +132,7 @@ pub(crate) fn rung(tag: &str) -> &str {
         "stale" => "bounded without a look at the rows (stale curvature)",
         "measured" => "measured over all rows",
         "no-step" => "known exactly; the weights have not moved yet",
+        "exact" => "the removed rows are out of every sum, without rounding",
         other => other,
     }
 }

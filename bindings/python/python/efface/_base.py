@@ -183,10 +183,10 @@ class RemovableLinearModel(Changes, Persistent, Exports):
     def _config(self, rows: Any, weight_sum: float) -> str:
         """The engine's configuration for these rows (None: rows yet to come)."""
         scale = _parameters.declared_scale(self)
-        if scale == "raw":
+        if scale == "raw" and _parameters.draws_noise(self, self._loss):
             if rows is None:
                 raise PlanError(
-                    'scale="raw" takes its bound from the rows: give X and y, or a scale such as "within:8"'
+                    'with noise, scale="raw" takes its bound from the rows: give X and y, or a scale such as "within:8"'
                 )
             scale = _parameters.raw_scale(_efface.longest_row(rows))
         l2 = _parameters.l2_per_row(self, weight_sum)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from efface import _labels
 from efface._base import RemovableLinearModel
+from efface._released import Released
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -110,4 +112,13 @@ class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
         return codes, _labels.names(self.classes_)
 
     def _encode(self, labels: NDArray[Any]) -> NDArray[np.float64]:
-        return _labels.encode(labels, self.classes_)
+        # The engine counts the classes that the model was trained with, those that have gone since included.
+        trained_with = json.loads(self._engine_to_change().description())["classes"]
+        codes = np.array([trained_with.index(name) for name in _labels.names(self.classes_)], dtype=np.float64)
+        return codes[_labels.encode(labels, self.classes_).astype(np.intp)]
+
+    def _follow(self, released: Released) -> None:
+        # A class goes with its last row.
+        kept = [name in released.classes for name in _labels.names(self.classes_)]
+        if not all(kept):
+            self.classes_ = self.classes_[kept]

@@ -98,6 +98,7 @@ def _estimator(description: dict[str, Any], **parameters: Any) -> Estimator:
         epsilon=description["epsilon"],
         delta=description["delta"],
         noise_std=description["noise_std"],
+        max_releases=description["max_releases"],
         mechanism=description["mechanism"],
         tol=description["tolerance"],
     )

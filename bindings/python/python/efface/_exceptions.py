@@ -32,15 +32,15 @@ class RepeatedIdError(EffaceError, ValueError):
 
 
 class LastRowError(EffaceError, ValueError):
-    """Nothing, or no row of a class, would remain."""
+    """Nothing would remain."""
 
 
 class SingularError(EffaceError, ValueError):
     """The strength of the regularisation is too small for these rows."""
 
 
-class NotExactError(EffaceError, ValueError):
-    """Without noise a model must be exact up to rounding, and rounding alone takes this one further off."""
+class OutOfReachError(PlanError):
+    """Rounding hides more than a release may leave open: raise ``noise_std`` or ``l2``, or promise fewer releases."""
 
 
 class RowsChangedError(EffaceError, RuntimeError):

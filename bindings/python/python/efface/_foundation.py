@@ -106,8 +106,12 @@ class Foundation(BaseEstimator):
     def _take(self, secret: _secret.Secret, parts: Release) -> Released:
         """Makes a release of the engine the one in use."""
         self._released = Released.of(parts)
+        self._follow(self._released)
         secret.n_taken = secret.engine.n_releases
         return self._released
+
+    def _follow(self, released: Released) -> None:
+        """Takes over what a release changes of the estimator itself."""
 
     def _catch_up(self, secret: _secret.Secret) -> Released | None:
         """The engine's latest release.

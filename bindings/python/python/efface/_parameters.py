@@ -37,7 +37,8 @@ def config(estimator: Any, *, loss: str, l2: float, scale: str) -> str:
             "scale": scale,
             "intercept": bool(estimator.fit_intercept),
             "max_row_weight": max_sample_weight(estimator),
-            "row_norm_from_rows": estimator.scale == "raw",
+            "row_norm_from_rows": estimator.scale == "raw" and scale != "raw",
+            "max_releases": _count(estimator.max_releases, "max_releases"),
         }
     )
 
@@ -48,7 +49,7 @@ def names_as_typed() -> Iterator[None]:
     try:
         yield
     except PlanError as error:
-        raise PlanError(str(error).replace("noise-std", "noise_std")) from None
+        raise type(error)(str(error).replace("noise-std", "noise_std")) from None
 
 
 def l2_per_row(estimator: Any, weight_sum: float) -> float:
@@ -96,7 +97,7 @@ def _is_radius(text: str) -> bool:
 
 
 def raw_scale(longest_row: float) -> str:
-    """The scale that ``"raw"`` stands for: rows as they are, within the least power of two that none exceeds."""
+    """The scale that ``"raw"`` stands for with noise: rows as they are, within the least power of two that none exceeds."""
     if longest_row <= 0.0:
         return "within:1"
     mantissa, exponent = math.frexp(longest_row)
@@ -150,6 +151,12 @@ def _probability(value: Any, name: str) -> float:
     if not 0.0 < number < 1.0:
         raise PlanError(f"{name} must be above 0 and below 1, got `{number:g}`")
     return number
+
+
+def _count(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise PlanError(f"{name} must be an integer of at least 1, got `{value!r}`")
+    return int(value)
 
 
 def _noise_std(value: Any, loss: str) -> float | None:

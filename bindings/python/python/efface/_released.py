@@ -30,6 +30,7 @@ class Released:
     model: str = field(repr=False)
     intercept: bool
     scale: str
+    classes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, parts: tuple[NDArray[np.float64], str, str]) -> Released:
@@ -38,7 +39,8 @@ class Released:
         published = json.loads(model)
         frozen = np.array(weights, dtype=np.float64, ndmin=2)
         frozen.setflags(write=False)
-        return cls(frozen, certificate, model, bool(published["has_intercept"]), str(published["scale"]))
+        intercept, scale, classes = bool(published["has_intercept"]), str(published["scale"]), published["classes"]
+        return cls(frozen, certificate, model, intercept, scale, tuple(classes))
 
     @property
     def coef(self) -> NDArray[np.float64]:

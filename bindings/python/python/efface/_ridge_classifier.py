@@ -32,6 +32,8 @@ class RemovableRidgeClassifier(RemovableClassifier):
     noise_std : float, optional
         Standard deviation of the noise per weight. Default: 0, because removal from the squared loss is exact up to
         rounding; epsilon and delta are then 0, too, and the released weights are the exact ones.
+    max_releases : int, default=65536
+        Releases that the promise is shared among. With fewer, each may be less exact, which a very small ``l2`` needs.
     mechanism : {"release", "objective"}, default="release"
         ``"release"``: noise on what is published. ``"objective"``: the published algorithm, noise in the objective.
     tol : float, default=1e-9
@@ -100,6 +102,7 @@ class RemovableRidgeClassifier(RemovableClassifier):
         epsilon: float = 1.0,
         delta: float = 1e-4,
         noise_std: float | None = None,
+        max_releases: int = 65_536,
         mechanism: str = "release",
         tol: float = 1e-9,
         max_sample_weight: float = 1024.0,
@@ -118,6 +121,7 @@ class RemovableRidgeClassifier(RemovableClassifier):
         self.epsilon = epsilon
         self.delta = delta
         self.noise_std = noise_std
+        self.max_releases = max_releases
         self.mechanism = mechanism
         self.tol = tol
         self.max_sample_weight = max_sample_weight

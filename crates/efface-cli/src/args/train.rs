@@ -110,8 +110,9 @@ pub(crate) struct RowArgs {
     /// Append a constant 1 to every row.
     #[arg(long)]
     pub(crate) intercept: bool,
-    /// unit: every row to norm 1; clip:R: divide by R, shorten longer rows; within:R: as they are, norms at most R; none: within:1.
-    #[arg(long, default_value_t = Scale::Unit, value_name = "unit|clip:R|within:R|none")]
+    /// unit: every row to norm 1; clip:R: divide by R, shorten longer rows; within:R: as they are, norms at most R; none: within:1;
+    /// raw: as they are, of any length (squared loss without noise).
+    #[arg(long, default_value_t = Scale::Unit, value_name = "unit|clip:R|within:R|none|raw")]
     pub(crate) scale: Scale,
 }
 
@@ -138,6 +139,9 @@ pub(crate) struct PromiseArgs {
     /// Standard deviation of the noise (scale of the gamma law) [default: 0.001 (release), 1 (objective), 0 (squared loss)].
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(crate) noise_std: Option<f64>,
+    /// Releases that the promise is shared among; with fewer, each may be less exact, which a very small --l2 needs.
+    #[arg(long, value_name = "N", default_value_t = 65_536)]
+    pub(crate) max_releases: u64,
     /// Law of the noise: gaussian gives (ε, δ), gamma gives pure ε.
     #[arg(long, value_enum, default_value_t = LawArg::Gaussian)]
     pub(crate) law: LawArg,
@@ -153,6 +157,7 @@ impl PromiseArgs {
             epsilon: self.epsilon,
             delta: self.delta,
             noise_std: self.noise_std,
+            max_releases: self.max_releases,
             law: match self.law {
                 LawArg::Gaussian => NoiseLaw::Gaussian,
                 LawArg::Gamma => NoiseLaw::Gamma,

@@ -124,6 +124,9 @@ fn show(
         ("distance to the retrained weights, at most", bound(report.distance_bound.get())),
         ("how that is known", rung(&report.rung).into()),
     ];
+    if !report.classes_gone.is_empty() {
+        lines.insert(1, ("classes that left with their last row", report.classes_gone.join(", ")));
+    }
     if report.n_missing > 0 {
         lines.insert(1, ("asked for and not there", report.n_missing.to_string()));
     }
