@@ -115,6 +115,14 @@ pub enum EngineError {
         /// Where it was.
         path: PathBuf,
     },
+    /// Another process uses the witness: two copies of a directory at once would each count only its own releases.
+    #[error("the witness {} is in use by {}: another copy of this model is open", path.display(), process(holder.as_ref()))]
+    WitnessLocked {
+        /// The witness.
+        path: PathBuf,
+        /// Who that is, as far as it is known.
+        holder: Option<Holder>,
+    },
     /// A witness lies where it would be restored together with the model.
     #[error("the witness {} lies inside the model directory: an old backup of both could not be noticed", path.display())]
     WitnessInside {
@@ -393,7 +401,7 @@ impl EngineError {
         match self {
             Self::Exists { .. } => Some("choose another place, or move what is there away"),
             Self::NotAModel { .. } => Some("`efface train DATA --label NAME --out DIR` makes one"),
-            Self::Locked { .. } => Some("wait until it is done, then try again"),
+            Self::Locked { .. } | Self::WitnessLocked { .. } => Some("wait until it is done, then try again"),
             Self::NoLabelNamed { .. } => Some("--label NAME|FILE names the column or the array of labels"),
             Self::NoSubjectNamed { .. } => Some("--subject NAME names the column (or the array) of subjects"),
             Self::NoIdNamed { .. } => Some("--id NAME names the column (or the array) of ids"),

@@ -12,7 +12,7 @@ use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
 use crate::settings::Settings;
 use crate::state_file::{StateFile, encode};
-use crate::witness::Witness;
+use crate::witness::Memory;
 
 /// Reads a state file of a model of these settings, and writes it again.
 pub fn state_file(bytes: &[u8], settings: &Settings) -> Result<Vec<u8>, EngineError> {
@@ -25,7 +25,7 @@ pub fn state_file(bytes: &[u8], settings: &Settings) -> Result<Vec<u8>, EngineEr
 
 /// Reads a witness: its model, the number of changes, and that of ids and subjects removed. `None`: there is no file.
 pub fn witness(path: &Path) -> Result<Option<(String, u64, usize)>, EngineError> {
-    let known = Witness::open(path)?.map(|witness| witness.memory);
+    let known = Memory::recall(path)?;
     Ok(known.map(|memory| (memory.model, memory.sequence, memory.suppressed.len())))
 }
 

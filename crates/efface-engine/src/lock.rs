@@ -1,4 +1,4 @@
-//! The right to change a model directory: one process has it, and says who it is.
+//! The right to change a model directory, or to use a witness: one process has it, and says who it is.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Seek, Write};
@@ -13,54 +13,73 @@ use crate::files::{self, private_options};
 
 pub(crate) const LOCK: &str = "lock";
 
+/// Appended to the name of a witness.
+const WITNESS_LOCK: &str = ".lock";
+
 /// Removing a directory that is all but empty takes less than so many milliseconds.
 const ATTEMPTS: usize = 100;
 
-/// How long to wait before a directory is asked for again.
+/// How long to wait before a lock is asked for again.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Holds the right to change a model directory, until dropped (or until the process ends, however it ends).
+/// Holds the right to change a model directory or to use a witness, until dropped (or until the process ends, however it
+/// ends).
 #[derive(Debug)]
 pub(crate) struct WriterLock(File);
 
-/// Who holds a directory, as far as it is known.
+/// Who holds a directory or a witness, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// Its process number.
     pub process: u32,
-    /// When it took the directory, in seconds since 1970.
+    /// When it took it, in seconds since 1970.
     pub since: u64,
 }
 
 impl WriterLock {
     pub(crate) fn acquire(directory: &Path) -> Result<Self, EngineError> {
-        let path = directory.join(LOCK);
-        let file = private_options().create(true).truncate(false).open(&path).map_err(EngineError::io(&path))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(EngineError::Locked { path: directory.into(), holder: holder(&path) });
-            }
-            Err(TryLockError::Error(source)) => return Err(EngineError::Io { path, source }),
-        }
-        if !is_still_there(&file, &path) {
-            // Removed and made again by somebody while it was being opened: that one counts.
-            return Err(EngineError::Locked { path: directory.into(), holder: holder(&path) });
-        }
-        let lock = Self(file);
-        lock.sign();
-        Ok(lock)
+        Self::acquire_within(directory, Duration::ZERO)
     }
 
     /// Waits for a directory that somebody else has, for so long.
     pub(crate) fn acquire_within(directory: &Path, patience: Duration) -> Result<Self, EngineError> {
+        let taken = Self::take_within(&directory.join(LOCK), patience)?;
+        taken.map_err(|holder| EngineError::Locked { path: directory.into(), holder })
+    }
+
+    /// The same for a witness, whose lock lies beside it: two copies of a directory have a lock each, and one witness.
+    pub(crate) fn acquire_witness(witness: &Path, patience: Duration) -> Result<Self, EngineError> {
+        let taken = Self::take_within(&files::with_suffix(witness, WITNESS_LOCK), patience)?;
+        taken.map_err(|holder| EngineError::WitnessLocked { path: witness.into(), holder })
+    }
+
+    /// Takes a lock, or says who has it after so long a wait.
+    fn take_within(path: &Path, patience: Duration) -> Result<Result<Self, Option<Holder>>, EngineError> {
         let start = Instant::now();
         loop {
-            match Self::acquire(directory) {
-                Err(EngineError::Locked { .. }) if start.elapsed() < patience => std::thread::sleep(PAUSE),
-                taken => return taken,
+            match Self::take(path)? {
+                Some(lock) => return Ok(Ok(lock)),
+                None if start.elapsed() < patience => std::thread::sleep(PAUSE),
+                None => return Ok(Err(holder(path))),
             }
         }
+    }
+
+    /// Takes a lock; `None`: somebody else has it.
+    fn take(path: &Path) -> Result<Option<Self>, EngineError> {
+        let file = private_options().create(true).truncate(false).open(path).map_err(EngineError::io(path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(source)) => return Err(EngineError::Io { path: path.into(), source }),
+        }
+        if !is_still_there(&file, path) {
+            // Removed and made again by somebody while it was being opened: that one counts.
+            return Ok(None);
+        }
+        let lock = Self(file);
+        lock.sign();
+        Ok(Some(lock))
     }
 
     /// Makes a directory and takes it. For an instant it has no lock, and somebody who tidies up may take it for abandoned:
@@ -92,7 +111,7 @@ impl WriterLock {
 
 impl Drop for WriterLock {
     fn drop(&mut self) {
-        // Best effort: nobody holds the directory any more. Unlocked by name, because a process that was just forked
+        // Best effort: nobody holds it any more. Unlocked by name, because a process that was just forked
         // elsewhere in this one shares the open file for a moment.
         let _ = self.0.set_len(0);
         let _ = self.0.unlock();

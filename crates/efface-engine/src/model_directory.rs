@@ -92,7 +92,7 @@ pub struct OpenOptions {
     pub key: Option<PathBuf>,
     /// What that key is protected with.
     pub passphrase: Option<Passphrase>,
-    /// How long to wait for another process that has the directory open.
+    /// How long to wait for another process that has the directory, or its witness, open.
     pub wait: Duration,
 }
 
@@ -133,7 +133,7 @@ impl ModelDirectory {
         let (settings, mut head) = (database.settings()?, database.head()?);
         let (key, passphrase) = (options.key.as_deref(), options.passphrase.as_ref());
         ledger::prepare(path, &mut database, &mut head, key, passphrase, &AdoptedPast::default())?;
-        let witness = open_witness(path, &mut database, &settings, &head, options.witness.as_deref())?;
+        let witness = open_witness(path, &mut database, &settings, &head, options)?;
         let intents = database.intents()?;
         check_intents(path, &head, &intents)?;
         let memory_bytes = options.memory_bytes.unwrap_or_else(memory::default_bytes);
@@ -336,16 +336,22 @@ fn open_witness(
     database: &mut Database,
     settings: &Settings,
     head: &Head,
-    named: Option<&Path>,
+    options: &OpenOptions,
 ) -> Result<Option<Witness>, EngineError> {
     let known = database.witness()?;
-    let named = named.map(|path| witness::place(path, directory)).transpose()?;
+    let named = options.witness.as_deref().map(|path| witness::place(path, directory)).transpose()?;
     let Some(path) = named.clone().or_else(|| known.clone()) else { return Ok(None) };
-    let witness = match Witness::open(&path)? {
-        Some(witness) => witness,
-        // One that was there and is not any more is missed, also when it is named again.
-        None if named.is_some() && named != known => Witness::create(&path, settings, head, database.suppressed()?)?,
-        None => return Err(EngineError::NoWitness { path }),
+    // One that was there and is not any more is missed, also when it is named again.
+    let is_new = named.is_some() && named != known;
+    if !is_new && !path.exists() {
+        return Err(EngineError::NoWitness { path });
+    }
+    // Locked before it is read: what another copy of the directory does is known to this one or not begun yet.
+    let lock = WriterLock::acquire_witness(&path, options.wait)?;
+    let witness = if path.exists() {
+        Witness::open(&path, lock)?
+    } else {
+        Witness::create(&path, lock, settings, head, database.suppressed()?)?
     };
     if witness.memory.model != head.model {
         return Err(EngineError::ForeignWitness { path });

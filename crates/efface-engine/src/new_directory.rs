@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use efface_core::model::Model;
 use efface_core::noise::NoiseSource;
@@ -55,11 +56,13 @@ impl NewDirectory {
             signing::named_key(key, None)?;
         }
         let witness = self.witness.as_deref().map(|path| witness::place(path, &self.out)).transpose()?;
-        let known = witness.as_deref().map(Witness::open).transpose()?.flatten().map(|witness| witness.memory);
+        // Held until the new model is in it: whatever an old one still tells it is read before or refused.
+        let witness = witness.map(locked).transpose()?;
+        let known = witness.as_ref().map(|(path, _)| Memory::recall(path)).transpose()?.flatten();
         files::remove_abandoned(&self.out);
         let aside = files::aside(&self.out);
         let made = self.begin(&aside, |aside| fill(aside, known)).and_then(|(directory, made)| {
-            let lock = publish(directory, witness.as_deref(), &self.out)?;
+            let lock = publish(directory, witness, &self.out)?;
             Ok((made, lock))
         });
         if made.is_err() {
@@ -120,17 +123,31 @@ impl ModelDirectory {
     }
 }
 
+/// The place of a witness, and its lock.
+fn locked(path: PathBuf) -> Result<(PathBuf, WriterLock), EngineError> {
+    let lock = WriterLock::acquire_witness(&path, Duration::ZERO)?;
+    Ok((path, lock))
+}
+
 /// Gives a directory its name, once nothing in it is open but the lock: as long as that is held, nobody takes the
 /// directory for abandoned.
-fn publish(mut directory: ModelDirectory, witness: Option<&Path>, out: &Path) -> Result<WriterLock, EngineError> {
-    if let Some(path) = witness {
-        directory.database.set_witness(path)?;
+fn publish(
+    mut directory: ModelDirectory,
+    witness: Option<(PathBuf, WriterLock)>,
+    out: &Path,
+) -> Result<WriterLock, EngineError> {
+    let mut told = None;
+    if let Some((path, lock)) = witness {
+        directory.database.set_witness(&path)?;
         directory.database.truncate_log()?;
-        Witness::create(path, &directory.settings, &directory.head, directory.database.suppressed()?)?;
+        let suppressed = directory.database.suppressed()?;
+        told = Some(Witness::create(&path, lock, &directory.settings, &directory.head, suppressed)?);
     }
     let ModelDirectory { path, database, rows, _lock: lock, .. } = directory;
     drop((database, rows));
     fs::rename(&path, out).map_err(EngineError::io(out))?;
     files::sync_parent(out)?;
+    // Nobody else could use the witness before the model that it knows was there.
+    drop(told);
     Ok(lock)
 }

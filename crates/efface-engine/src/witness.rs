@@ -11,6 +11,9 @@
 //! A line per change of the rows (with the keyed hashes of the ids and subjects that it removed), per release (with
 //! what all releases have spent) and per growth of the log, each ended by its CRC-32. Lines are appended and synced; half a line at the end is the
 //! trace of a crash and does not count. The file holds the key of the hashes: it is a secret as the directory is one.
+//!
+//! Whoever uses a witness holds its lock (`<witness>.lock`) from before it is read until all is told. So two copies of a
+//! directory that share it take turns, and the second one finds out what the first one did.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -24,6 +27,7 @@ use efface_data::{IdDigest, IdKey};
 use crate::database::{Chain, Head, LedgerHead};
 use crate::error::EngineError;
 use crate::files;
+use crate::lock::WriterLock;
 use crate::mending::most_spent;
 use crate::settings::Settings;
 
@@ -32,18 +36,22 @@ use crate::settings::Settings;
 pub(crate) fn place(path: &Path, directory: &Path) -> Result<PathBuf, EngineError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = fs::canonicalize(folder).map_err(EngineError::io(folder))?;
-    if fs::canonicalize(directory).is_ok_and(|directory| folder.starts_with(directory)) {
+    // Where a link leads: one witness has one lock, whatever it is called.
+    let place = folder.join(path.file_name().unwrap_or_default());
+    let place = fs::canonicalize(&place).unwrap_or(place);
+    if fs::canonicalize(directory).is_ok_and(|directory| place.starts_with(directory)) {
         return Err(EngineError::WitnessInside { path: path.into() });
     }
-    Ok(folder.join(path.file_name().unwrap_or_default()))
+    Ok(place)
 }
 
-/// An open witness.
+/// An open witness, which nobody else has open.
 pub(crate) struct Witness {
     file: File,
     path: PathBuf,
     /// What it knows.
     pub(crate) memory: Memory,
+    _lock: WriterLock,
 }
 
 /// What a witness knows of a model.
@@ -63,19 +71,21 @@ const MAGIC: &str = "efface-witness";
 const VERSION: &str = "1";
 
 impl Witness {
-    /// Opens a witness that exists; `None` when there is no such file.
-    pub(crate) fn open(path: &Path) -> Result<Option<Self>, EngineError> {
-        let Some((memory, whole)) = Memory::read(path)? else { return Ok(None) };
+    /// Opens a witness that exists and whose lock is held.
+    pub(crate) fn open(path: &Path, lock: WriterLock) -> Result<Self, EngineError> {
+        let missing = || EngineError::NoWitness { path: path.into() };
+        let (memory, whole) = Memory::read(path)?.ok_or_else(missing)?;
         let mut file = files::private_options().open(path).map_err(EngineError::io(path))?;
         files::make_private(&file, path)?;
         file.set_len(whole).map_err(EngineError::io(path))?;
         file.seek(SeekFrom::End(0)).map_err(EngineError::io(path))?;
-        Ok(Some(Self { file, path: path.into(), memory }))
+        Ok(Self { file, path: path.into(), memory, _lock: lock })
     }
 
-    /// Makes a witness of a model as it is now, in the place of one that may be there.
+    /// Makes a witness of a model as it is now, in the place of one that may be there. Its lock is held.
     pub(crate) fn create(
         path: &Path,
+        lock: WriterLock,
         settings: &Settings,
         head: &Head,
         suppressed: impl IntoIterator<Item = IdDigest>,
@@ -95,10 +105,7 @@ impl Witness {
         text += &release_line(&memory.account);
         text += &ledger_line(&head.ledger);
         files::replace(path, text.as_bytes())?;
-        match Self::open(path)? {
-            Some(witness) => Ok(witness),
-            None => Err(EngineError::NoWitness { path: path.into() }),
-        }
+        Self::open(path, lock)
     }
 
     /// Notes what the witness does not know yet.

@@ -437,6 +437,7 @@ fn training_anew_from_an_uncleaned_source_leaves_out_whom_the_witness_knows() {
     let mut anew = ModelDirectory::open(folder.path("anew")).expect("a model");
     let error = anew.remove(&ids(&["row-17"]), None).expect_err("never came in");
     assert!(error.to_string().ends_with("has already been removed"), "{error}");
+    drop(anew);
     // From now on the witness is that of the new model.
     let Err(error) = ModelDirectory::open(folder.model()) else { panic!("a witness of two models") };
     assert!(matches!(error, EngineError::ForeignWitness { .. }), "{error}");

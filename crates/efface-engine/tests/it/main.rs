@@ -17,5 +17,6 @@ mod readers;
 mod requests;
 mod revocation;
 mod round_trip;
+mod shared_witness;
 mod transactions;
 mod verification;

@@ -81,7 +81,7 @@ impl Check for Interrupted<'_> {
                 || top.starts_with(ASIDE)
                 || top.starts_with(COPY)
                 || top.starts_with(REQUEST)
-                || self.setup.witness && top.trim_end_matches(UNFINISHED) == WITNESS;
+                || self.setup.witness && (top.trim_end_matches(UNFINISHED) == WITNESS || top == WITNESS_LOCK);
             ensure(known, || format!("`{top}` is left behind"))?;
         }
         if !image.has(MODEL) {
@@ -257,6 +257,9 @@ const MODEL: &str = "model";
 
 /// What follows the name of a file while it is written.
 const UNFINISHED: &str = ".partial";
+
+/// The lock of a witness stays beside it, as that of a directory stays in it.
+const WITNESS_LOCK: &str = "witness.lock";
 
 /// What a training writes before its directory gets its name.
 const ASIDE: &str = "model.partial-";
