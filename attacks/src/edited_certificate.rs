@@ -1,8 +1,9 @@
 //! A genuine certificate that says more than it did: without the key, with another key, and with the victim's own.
 
 use efface_ledger::certificate::{Predicate, ReleaseCertificate, RequestCertificate};
-use efface_ledger::statement::Statement;
+use efface_ledger::statement::{Statement, Subject};
 use efface_ledger::verify::{Evidence, verify};
+use sha2::{Digest, Sha256};
 
 use crate::break_in::BreakIn;
 use crate::forgery::{Issuer, Parts, any_statement_of, statement_of};
@@ -86,6 +87,7 @@ impl Attack for EditedCertificate {
         }
         uncertified(&mut outcome)?;
         request(&mut outcome, &victim, &insider)?;
+        subjects(&mut outcome, &victim, &insider)?;
         unseen(&mut outcome, &victim, &insider)?;
         Ok(outcome)
     }
@@ -158,7 +160,7 @@ fn unseen(outcome: &mut Outcome, victim: &Victim, insider: &Issuer) -> anyhow::R
         ),
         (
             "forgets half of what earlier releases spent, consistently; the victim's key",
-            "the certificate of the release before shows it: `--previous`, below",
+            "the answer says that what release 1 spent was not verified; its certificate shows it: `--previous`, below",
             HALF_FORGOTTEN,
         ),
     ];
@@ -172,7 +174,7 @@ fn unseen(outcome: &mut Outcome, victim: &Victim, insider: &Issuer) -> anyhow::R
         outcome.refused(format!("{what}, in the directory; `efface verify DIR`"), "release", &directory, found);
     }
     let beside = |certificate: &[u8]| -> Answer {
-        let previous = Some(&*victim.first.certificate);
+        let previous: &[&[u8]] = &[&victim.first.certificate];
         verify(certificate, &Evidence { previous, ..victim.evidence() }).into()
     };
     outcome.refused(
@@ -181,5 +183,32 @@ fn unseen(outcome: &mut Outcome, victim: &Victim, insider: &Issuer) -> anyhow::R
         &beside(certificate),
         beside(&insider.reissue(certificate, HALF_FORGOTTEN)?),
     );
+    outcome.refused(
+        "cuts the chain as well: names no certificate before it",
+        "previous",
+        &beside(certificate),
+        beside(&insider.reissue(certificate, |c| {
+            HALF_FORGOTTEN(c);
+            c.since_previous.certificate = None;
+        })?),
+    );
+    Ok(())
+}
+
+/// One certificate for two files, or for none.
+fn subjects(outcome: &mut Outcome, victim: &Victim, insider: &Issuer) -> anyhow::Result<()> {
+    let (certificate, model) = (&victim.second.certificate, Some(&*victim.second.model));
+    let honest = victim.stranger(certificate, model);
+    let Statement { subject, predicate, .. } = statement_of(certificate)?;
+    let hidden = Subject::new("model.json", Sha256::digest(&victim.first.model).into());
+    let two = insider.issue(subject.into_iter().chain([hidden]).collect(), predicate.clone())?;
+    outcome.refused(
+        "certifies the model of release 1 along with that of release 2; the victim's key",
+        "subject",
+        &honest,
+        victim.stranger(&two, model),
+    );
+    let none = insider.issue(Vec::new(), predicate)?;
+    outcome.refused("certifies no file at all; the victim's key", "subject", &honest, victim.stranger(&none, None));
     Ok(())
 }

@@ -114,12 +114,16 @@ impl Answer {
     }
 
     fn of_checks(verdict: Verdict, checks: &[Check]) -> Self {
-        if verdict == Verdict::Valid {
-            return Self::accepted("valid");
+        if [Verdict::Valid, Verdict::PartlyVerified].contains(&verdict) {
+            let open = checks.iter().filter(|check| check.leaves_a_part()).map(|check| &*check.message);
+            let open: Vec<&str> = open.collect();
+            let message = if open.is_empty() { "valid".into() } else { format!("holds, but {}", open.join("; ")) };
+            return Self::accepted(message);
         }
-        // Without a failure it is the missing signature that keeps a document from being valid.
+        // Without a failure it is the missing signature that keeps a document from being valid, or that it withdraws.
         let failed = |check: &&Check| {
             matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Unsupported)
+                || verdict == Verdict::Withdrawn && check.check == "withdrawal"
                 || verdict == Verdict::NotVerified
                     && check.outcome == CheckOutcome::NotChecked
                     && ["signature", "checkpoint"].contains(&check.check)

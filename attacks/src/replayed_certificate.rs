@@ -119,6 +119,12 @@ fn after_revocation(outcome: &mut Outcome) -> anyhow::Result<()> {
         &checked(&victim.second, &revocation),
         victim.stranger(&victim.first.certificate, Some(&victim.first.model)),
     );
+    outcome.refused(
+        "shows the revocation itself as the certificate of the model that it withdraws",
+        "withdrawal",
+        &victim.stranger(&victim.first.certificate, Some(&victim.first.model)),
+        victim.stranger(&revocation, Some(&victim.first.model)),
+    );
     let path = victim.copy("unrevoked")?;
     BreakIn::new(&path)?.delete(1, "revocation.json")?;
     outcome.refused(

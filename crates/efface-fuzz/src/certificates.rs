@@ -7,19 +7,19 @@ use efface_ledger::checkpoint::Checkpoint;
 use efface_ledger::consistency::ConsistencyFile;
 use efface_ledger::envelope::{Envelope, PAYLOAD_TYPE};
 use efface_ledger::key::{PublicKey, SigningKey};
-use efface_ledger::verify::{Evidence, Verdict, read, verify};
+use efface_ledger::verify::{Evidence, read, verify};
 use sha2::{Digest, Sha256};
 
 /// A certificate as it is, and its bytes as the payload of one that was signed: everything behind the signature is reached.
 pub(crate) fn certificate(bytes: &[u8]) {
     let evidence = Evidence { key: Some(&KEY), ..Evidence::default() };
-    only_as_it_is(bytes, |bytes| verify(bytes, &evidence).is_valid());
+    only_as_it_is(bytes, |bytes| verify(bytes, &evidence).is_genuine());
     let payload = Envelope::parse(bytes).map_or_else(|_| bytes.to_vec(), |file| file.unverified_payload().to_vec());
     let signed = Envelope::sign(PAYLOAD_TYPE, payload, &SIGNER).to_text();
     let _ = read(signed.as_bytes());
     let signer = SIGNER.public();
     let evidence = Evidence { key: Some(&signer), model: Some(bytes), ..Evidence::default() };
-    assert_ne!(verify(signed.as_bytes(), &evidence).verdict, Verdict::Valid, "valid without a place in the log");
+    assert!(!verify(signed.as_bytes(), &evidence).is_genuine(), "valid without a place in the log");
 }
 
 /// A signed checkpoint.

@@ -202,11 +202,14 @@ pub(crate) struct ConsistencyArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:
   efface verify model.json.certificate.json --key operator.key.pub --model model.json
+  efface verify releases/3/certificate.json --key operator.key.pub --model releases/3/model.json \\
+      --previous releases/2/certificate.json --previous releases/1/certificate.json
   efface verify certificate.json --key operator.key.pub --checkpoint checkpoint.txt --consistency consistency.json
   efface verify churn.efface --replay
 
 A certificate is checked offline, with nothing but this program: signature, model file, log, and every number computed
-again. A model directory is checked from inside: its log, its releases, and with --replay what the secret weights leave,
+again. It is valid where all of that was checked, and partly verified (exit code 0, too) where --model or --previous was
+left out; what that leaves open is said. A revocation is no certificate: exit code 1. A model directory is checked from inside: its log, its releases, and with --replay what the secret weights leave,
 measured on the rows that are left.")]
 pub(crate) struct VerifyArgs {
     /// A certificate (of a release, a request or a revocation), or a model directory.
@@ -214,7 +217,7 @@ pub(crate) struct VerifyArgs {
     /// The issuer's public key, from a source that you trust.
     #[arg(long, value_name = "PUB")]
     pub(crate) key: Option<PathBuf>,
-    /// The model file that the certificate is about.
+    /// The model file that the certificate is about; without it, nobody knows that the certificate is about yours.
     #[arg(long, value_name = "FILE")]
     pub(crate) model: Option<PathBuf>,
     /// A checkpoint of the log that you have from elsewhere.
@@ -226,9 +229,10 @@ pub(crate) struct VerifyArgs {
     /// A revocation that you have.
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) revocation: Option<PathBuf>,
-    /// The certificate of the release before: what it had spent is compared with what this one says was spent.
+    /// Certificates of the releases before, back to the first: what they spent is compared with what this one says they
+    /// did. May be repeated.
     #[arg(long, value_name = "FILE", requires = "key")]
-    pub(crate) previous: Option<PathBuf>,
+    pub(crate) previous: Vec<PathBuf>,
     /// Of a model directory: measure the residual on the rows that are left, in one pass.
     #[arg(long)]
     pub(crate) replay: bool,

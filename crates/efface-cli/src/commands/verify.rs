@@ -29,7 +29,8 @@ fn certificate(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
     let checkpoint = args.checkpoint.as_deref().map(read).transpose()?;
     let consistency = args.consistency.as_deref().map(read).transpose()?;
     let revocation = args.revocation.as_deref().map(read).transpose()?;
-    let previous = args.previous.as_deref().map(read).transpose()?;
+    let previous = args.previous.iter().map(|path| read(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let previous: Vec<&[u8]> = previous.iter().map(Vec::as_slice).collect();
     // What is not text is not a checkpoint: as such it is refused.
     let checkpoint = checkpoint.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let evidence = Evidence {
@@ -38,11 +39,11 @@ fn certificate(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
         checkpoint: checkpoint.as_deref(),
         consistency: consistency.as_deref(),
         revocation: revocation.as_deref(),
-        previous: previous.as_deref(),
+        previous: &previous,
     };
     let verification = verify(&text, &evidence);
     let verdict = verification.verdict;
-    let sentence = format!("{}: {}", args.subject.display(), in_words(verdict));
+    let sentence = format!("{}: {}", args.subject.display(), in_words(verdict, &verification.checks));
     output.show(&verification, &sentence, &lines(&verification.checks))?;
     Ok(answer(verdict))
 }
@@ -55,13 +56,13 @@ struct PublishedFormat {
 
 fn directory(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
     let for_files = [
-        ("--key", &args.key),
-        ("--model", &args.model),
-        ("--checkpoint", &args.checkpoint),
-        ("--revocation", &args.revocation),
-        ("--previous", &args.previous),
+        ("--key", args.key.is_some()),
+        ("--model", args.model.is_some()),
+        ("--checkpoint", args.checkpoint.is_some()),
+        ("--revocation", args.revocation.is_some()),
+        ("--previous", !args.previous.is_empty()),
     ];
-    if let Some((flag, _)) = for_files.into_iter().find(|(_, given)| given.is_some()) {
+    if let Some((flag, _)) = for_files.into_iter().find(|(_, given)| *given) {
         anyhow::bail!("{flag} belongs to a certificate, and {} is a model directory", args.subject.display());
     }
     // Opening would mend it: a check says what there is.
@@ -69,7 +70,7 @@ fn directory(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
     if !out_of_step.is_empty() {
         let found = out_of_step.iter().map(|found| Check::failed("directory", found.clone()));
         let verification = Verification::of(found.collect());
-        let sentence = format!("{}: {}", args.subject.display(), in_words(verification.verdict));
+        let sentence = format!("{}: {}", args.subject.display(), in_words(verification.verdict, &verification.checks));
         output.show(&verification, &sentence, &lines(&verification.checks))?;
         return Ok(answer(verification.verdict));
     }
@@ -79,7 +80,8 @@ fn directory(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
     drop(working);
     model.close()?;
     let verdict = report.verdict;
-    let sentence = format!("{}: {} ({})", args.subject.display(), in_words(verdict), duration(report.seconds));
+    let words = in_words(verdict, &report.checks);
+    let sentence = format!("{}: {words} ({})", args.subject.display(), duration(report.seconds));
     output.show(&report, &sentence, &lines(&report.checks))?;
     Ok(answer(verdict))
 }
@@ -92,17 +94,32 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(path).with_context(|| path.display().to_string())
 }
 
+/// Where no check failed and only a file was missing, the answer is not a negative one: `--model` and `--previous` may be
+/// left out, and the words say what that leaves open. A withdrawal is one: the release must not be used.
 fn answer(verdict: Verdict) -> Answer {
-    if verdict == Verdict::Valid { Answer::Done } else { Answer::Negative }
+    match verdict {
+        Verdict::Valid | Verdict::PartlyVerified => Answer::Done,
+        Verdict::Withdrawn | Verdict::Invalid | Verdict::Unsupported | Verdict::NotVerified => Answer::Negative,
+    }
 }
 
-fn in_words(verdict: Verdict) -> &'static str {
+fn in_words(verdict: Verdict, checks: &[Check]) -> String {
+    let messages = |which: &dyn Fn(&&Check) -> bool| {
+        let chosen: Vec<&str> = checks.iter().filter(which).map(|check| &*check.message).collect();
+        chosen.join("; ")
+    };
     match verdict {
-        Verdict::Valid => "valid",
-        Verdict::Invalid => "NOT VALID",
-        Verdict::Unsupported => "unsupported: this version cannot judge it, and does not call it valid",
+        Verdict::Valid => "valid".into(),
+        Verdict::PartlyVerified => {
+            format!("partly verified: signature and numbers hold, but {}", messages(&|check| check.leaves_a_part()))
+        }
+        Verdict::Withdrawn => "WITHDRAWN: a genuine revocation; the release must not be used".into(),
+        Verdict::Invalid => "NOT VALID".into(),
+        Verdict::Unsupported => "unsupported: this version cannot judge it, and does not call it valid".into(),
         Verdict::NotVerified => {
-            "NOT VERIFIED: nothing is wrong, and what it takes was not given (--key PUB, or what links a checkpoint)"
+            let needed = ["signature", "checkpoint"];
+            let missing = |check: &&Check| check.outcome == CheckOutcome::NotChecked && needed.contains(&check.check);
+            format!("not verified: no check failed, but {}", messages(&missing))
         }
     }
 }

@@ -217,7 +217,7 @@ fn an_adopted_model_lives_on() {
         let weight_sum = claims.get("weight_sum").map(|sums| sums[0].as_f64().expect("a number"));
         assert_eq!(weight_sum, weighted.then(|| count.weight_sum.get()));
         let checked = check(&folder, &released.certificate);
-        assert!(checked.is_valid(), "{checked:?}");
+        assert!(checked.is_genuine(), "{checked:?}");
         let report = directory.verify(true).expect("readable");
         assert_eq!(report.verdict, Verdict::Valid, "{report:?}");
         let failed = report.checks.iter().filter(|check| check.outcome == CheckOutcome::Failed).count();

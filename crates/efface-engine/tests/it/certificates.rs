@@ -12,7 +12,7 @@ use crate::models::{Folder, certificate, check, digest, ids, published, randomne
 fn release(folder: &Folder) -> Value {
     let report = published(folder.open().release(&mut randomness(), None).expect("writable"));
     let verification = check(folder, &report.certificate);
-    assert!(verification.is_valid(), "{verification:?}");
+    assert!(verification.is_genuine(), "{verification:?}");
     certificate(&report.certificate)
 }
 
@@ -141,7 +141,7 @@ fn predictable_noise_is_not_certified_and_says_so() {
     let folder = Folder::with_model();
     let answer = folder.open().release(&mut NoiseSource::danger_fixed_seed(1), None).expect("writable");
     let verification = check(&folder, &published(answer).certificate);
-    assert!(!verification.is_valid());
+    assert!(!verification.is_genuine());
     let failed: Vec<&str> = verification
         .checks
         .iter()
@@ -164,7 +164,7 @@ fn a_copy_of_a_release_is_checked_without_the_directory() {
     std::fs::remove_dir_all(folder.model()).expect("there");
     let (certificate, model) = (std::fs::read(report.certificate).expect("there"), std::fs::read(out).expect("there"));
     let evidence = efface_ledger::verify::Evidence { key: Some(&key), model: Some(&model), ..Default::default() };
-    assert!(efface_ledger::verify::verify(&certificate, &evidence).is_valid());
+    assert!(efface_ledger::verify::verify(&certificate, &evidence).is_genuine());
 }
 
 /// A log that begins anew has what the next release covers: nobody's request falls between the two.

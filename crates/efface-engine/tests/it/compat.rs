@@ -81,10 +81,10 @@ fn a_directory_of_version_3_opens() {
     let folder = kept(3);
     let verified = folder.open().verify(true).expect("rows");
     assert_eq!((verified.verdict, verified.log_size), (Verdict::Valid, 6), "{verified:?}");
-    assert!(check(&folder, &folder.path("model/releases/1/certificate.json")).is_valid());
+    assert!(check(&folder, &folder.path("model/releases/1/certificate.json")).is_genuine());
     knows_all_that_it_knew(&folder);
     assert_eq!(folder.open().verify(true).expect("rows").verdict, Verdict::Valid);
-    assert!(check(&folder, &folder.path("model/releases/2/certificate.json")).is_valid());
+    assert!(check(&folder, &folder.path("model/releases/2/certificate.json")).is_genuine());
 }
 
 #[test]
@@ -113,15 +113,15 @@ fn a_directory_of_version_2_begins_a_log_when_it_is_opened() {
 
     model.remove(&ids(&["u8"]), Some("second")).expect("present");
     let report = published(model.release(&mut randomness(), None).expect("writable"));
-    assert!(check(&folder, &report.certificate).is_valid());
+    assert!(check(&folder, &report.certificate).is_genuine());
     let said = certificate(&report.certificate);
     assert_eq!((&said["release"], &said["spent_before"]["n_releases"]), (&2.into(), &1.into()));
     assert_eq!(said["requests"][0]["id"], "second");
     assert_eq!(said["since_previous"]["certificate"], serde_json::Value::Null);
     model.certify_request("second", &folder.path("request.json")).expect("in the log");
-    assert!(check(&folder, &folder.path("request.json")).is_valid());
+    assert!(check(&folder, &folder.path("request.json")).is_genuine());
     model.revoke(1, None).expect("counted");
-    assert!(check(&folder, &folder.path("model/releases/1/revocation.json")).is_valid());
+    assert!(check(&folder, &folder.path("model/releases/1/revocation.json")).is_genuine());
     assert_eq!(model.verify(true).expect("rows").verdict, Verdict::Valid);
     model.close().expect("writable");
     drop(folder.open());

@@ -47,7 +47,7 @@ fn a_model_has_a_key_of_its_own() {
     let key = public_key_of(&folder.model()).expect("a key");
     assert_eq!(key, public_key_of(&folder.path("model/signing.key")).expect("its public half"));
     let report = published(folder.open().release(&mut randomness(), None).expect("writable"));
-    assert!(check(&folder, &report.certificate).is_valid());
+    assert!(check(&folder, &report.certificate).is_genuine());
     assert_ne!(key.id(), public_key_of(&Folder::with_model().model()).expect("a key").id());
 }
 
@@ -88,9 +88,9 @@ fn an_operators_key_can_sign_from_the_beginning_or_later() {
     drop(model);
     published(folder.open().release(&mut randomness(), None).expect("writable"));
     assert_eq!(folder.leaves().iter().filter(|leaf| leaf.contains("\"kind\":\"key\"")).count(), 1);
-    assert!(check(&folder, &report.certificate).is_valid());
+    assert!(check(&folder, &report.certificate).is_genuine());
     let first = fs::read(folder.path("model/releases/1/certificate.json")).expect("there");
-    assert!(verify(&first, &Evidence { key: Some(&own), ..Evidence::default() }).is_valid());
+    assert!(verify(&first, &Evidence { key: Some(&own), ..Evidence::default() }).is_genuine());
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_key_can_be_behind_a_passphrase() {
     folder.open().remove(&ids(&["row-17"]), None).expect("removable");
     let mut model = with_key(&folder, None, Some(secret)).expect("a model");
     let report = published(model.release(&mut randomness(), None).expect("writable"));
-    assert!(check(&folder, &report.certificate).is_valid());
+    assert!(check(&folder, &report.certificate).is_genuine());
     let pem = fs::read_to_string(key).expect("text");
     assert!(pem.contains("\n-----BEGIN ENCRYPTED PRIVATE KEY-----"), "{pem}");
 }

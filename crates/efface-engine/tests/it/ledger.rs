@@ -256,11 +256,11 @@ fn an_old_backup_begins_another_log() {
     // What was issued under the old log stays what it was.
     for release in [1, 2] {
         let path = folder.path(&format!("model/releases/{release}/certificate.json"));
-        assert!(check(&folder, &path).is_valid(), "release {release}");
+        assert!(check(&folder, &path).is_genuine(), "release {release}");
     }
     let report = published(model.release(&mut randomness(), None).expect("writable"));
     assert_eq!(report.release, 3);
-    assert!(check(&folder, &report.certificate).is_valid());
+    assert!(check(&folder, &report.certificate).is_genuine());
     let verified = model.verify(true).expect("rows");
     assert_eq!(verified.verdict, efface_ledger::verify::Verdict::Valid, "{verified:?}");
 }

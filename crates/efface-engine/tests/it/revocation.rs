@@ -21,7 +21,7 @@ fn a_withdrawal_is_signed_and_names_the_release() {
     assert_eq!((report.release, &*report.revoked), (1, &[1][..]));
     assert_eq!(report.revocation, folder.path("model/releases/1/revocation.json"));
     let verification = check(&folder, &report.revocation);
-    assert!(verification.is_valid(), "{verification:?}");
+    assert!(verification.is_genuine(), "{verification:?}");
     let said = certificate(&report.revocation);
     assert_eq!((&said["release"], &said["reason"]), (&1.into(), &"superseded".into()));
     assert_eq!(said["release_certificate"], digest(&folder.path("model/releases/1/certificate.json")));
@@ -32,7 +32,7 @@ fn a_withdrawal_is_signed_and_names_the_release() {
         let text = std::fs::read(folder.path(&format!("model/releases/{release}/certificate.json"))).expect("there");
         let evidence =
             efface_ledger::verify::Evidence { key: Some(&key), revocation: Some(&revocation), ..Default::default() };
-        assert_eq!(efface_ledger::verify::verify(&text, &evidence).is_valid(), valid, "release {release}");
+        assert_eq!(efface_ledger::verify::verify(&text, &evidence).is_genuine(), valid, "release {release}");
     }
 }
 
@@ -43,7 +43,7 @@ fn later_certificates_list_withdrawn_releases() {
     assert_eq!(model.revoke(1, None).expect("a release").revoked, [1, 2]);
     let report = published(model.release(&mut randomness(), None).expect("writable"));
     assert_eq!(certificate(&report.certificate)["revoked"], serde_json::json!([1, 2]));
-    assert!(check(&folder, &report.certificate).is_valid());
+    assert!(check(&folder, &report.certificate).is_genuine());
 }
 
 #[test]
@@ -84,6 +84,6 @@ fn a_release_whose_files_are_gone_can_be_withdrawn() {
     let (folder, mut model) = with_releases(1);
     std::fs::remove_dir_all(folder.path("model/releases/1")).expect("there");
     let report = model.revoke(1, None).expect("counted");
-    assert!(check(&folder, &report.revocation).is_valid());
+    assert!(check(&folder, &report.revocation).is_genuine());
     assert!(model.verify(false).expect("readable").verdict == efface_ledger::verify::Verdict::Valid);
 }

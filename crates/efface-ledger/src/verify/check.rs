@@ -31,8 +31,13 @@ pub enum CheckOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Everything that was checked holds, the signature among it.
+    /// Everything that it says was checked, and holds.
     Valid,
+    /// Everything that was checked holds, the signature among it; whether the model file is the certified one, or what
+    /// earlier releases spent, takes files that were not given.
+    PartlyVerified,
+    /// A genuine withdrawal: the release that it speaks of must not be used. It certifies no model.
+    Withdrawn,
     /// Something does not hold.
     Invalid,
     /// Something is not known to this version.
@@ -71,6 +76,11 @@ impl Check {
         Self { check, outcome: CheckOutcome::NotChecked, message: message.into() }
     }
 
+    /// Whether it leaves a part of what a certificate says unverified, for want of a file.
+    pub fn leaves_a_part(&self) -> bool {
+        self.outcome == CheckOutcome::NotChecked && [MODEL, PREVIOUS].contains(&self.check)
+    }
+
     /// Passed with one message, or failed with another.
     pub(crate) fn of(check: &'static str, result: Result<String, String>) -> Self {
         match result {
@@ -88,21 +98,31 @@ impl Verification {
         // A checkpoint that was given and could not be compared is a question that was not answered.
         let unlinked =
             checks.iter().any(|check| check.check == "checkpoint" && check.outcome == CheckOutcome::NotChecked);
+        let withdraws = checks.iter().any(|check| check.check == WITHDRAWAL);
         let verdict = if any(CheckOutcome::Failed) {
             Verdict::Invalid
         } else if any(CheckOutcome::Unsupported) {
             Verdict::Unsupported
-        } else if signed && !unlinked {
-            Verdict::Valid
-        } else {
+        } else if !signed || unlinked {
             Verdict::NotVerified
+        } else if withdraws {
+            Verdict::Withdrawn
+        } else if checks.iter().any(Check::leaves_a_part) {
+            Verdict::PartlyVerified
+        } else {
+            Verdict::Valid
         };
         Self { verdict, checks }
     }
 
-    /// Whether everything that was checked holds.
+    /// Whether everything that it says was checked, and holds.
     pub fn is_valid(&self) -> bool {
         self.verdict == Verdict::Valid
+    }
+
+    /// Whether the key signed it and nothing is wrong with it, whatever else was not checked; a withdrawal, too.
+    pub fn is_genuine(&self) -> bool {
+        self.verdict.is_genuine()
     }
 
     /// The check of this name.
@@ -111,8 +131,24 @@ impl Verification {
     }
 }
 
+impl Verdict {
+    /// Whether the key signed the document and nothing is wrong with it, whatever else was not checked; a withdrawal, too.
+    pub fn is_genuine(self) -> bool {
+        matches!(self, Self::Valid | Self::PartlyVerified | Self::Withdrawn)
+    }
+}
+
 /// Name of the check that every valid document must pass.
 pub(crate) const SIGNATURE: &str = "signature";
+
+/// Name of the check that the model file is the one a document is about.
+pub(crate) const MODEL: &str = "model";
+
+/// Name of the check that a release continues the account of those before it.
+pub(crate) const PREVIOUS: &str = "previous";
+
+/// Name of the check that only withdrawals have.
+pub(crate) const WITHDRAWAL: &str = "withdrawal";
 
 #[cfg(test)]
 mod tests {
@@ -131,5 +167,22 @@ mod tests {
         assert_eq!(verdict(&[&signed, &unknown]), Verdict::Unsupported);
         assert_eq!(verdict(&[&signed, &unknown, &Check::failed("log", "")]), Verdict::Invalid);
         assert_eq!(verdict(&[&Check::not_checked(SIGNATURE, "")]), Verdict::NotVerified);
+    }
+
+    #[test]
+    fn what_was_not_checked_is_never_part_of_a_plain_valid() {
+        let signed = Check::passed(SIGNATURE, "");
+        for part in [MODEL, PREVIOUS] {
+            let verification = Verification::of(vec![signed.clone(), Check::not_checked(part, "")]);
+            assert_eq!(verification.verdict, Verdict::PartlyVerified);
+            assert!(verification.is_genuine() && !verification.is_valid());
+            // Without a key that is the smaller worry.
+            assert_eq!(Verification::of(vec![Check::not_checked(part, "")]).verdict, Verdict::NotVerified);
+        }
+        let withdrawal = Check::passed(WITHDRAWAL, "");
+        assert_eq!(Verification::of(vec![withdrawal.clone()]).verdict, Verdict::NotVerified);
+        let verification = Verification::of(vec![signed, withdrawal]);
+        assert_eq!(verification.verdict, Verdict::Withdrawn);
+        assert!(verification.is_genuine() && !verification.is_valid());
     }
 }

@@ -126,6 +126,12 @@ fn requests_fit(c: &ReleaseCertificate) -> Result<String, String> {
     {
         return Err(format!("release {} speaks of releases that come after it", c.release));
     }
+    if let Some(previous) = since.release.filter(|previous| *previous == 0 || previous + 1 != c.release) {
+        return Err(format!("release {} names release {previous} as the one before it", c.release));
+    }
+    if since.release.is_none() && since.certificate.is_some() {
+        return Err(format!("release {} names a certificate of no release before it", c.release));
+    }
     let n = c.requests.len();
     Ok(if n == 1 { "1 request is covered".into() } else { format!("{n} requests are covered") })
 }

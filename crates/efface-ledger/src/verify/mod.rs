@@ -2,16 +2,18 @@
 //! checkpoint of the log, a revocation.
 //!
 //! ```text
-//! form ─▶ signature ─▶ tags ─▶ model ─▶ log ─▶ checkpoint ─▶ arithmetic ─▶ labels ─▶ revocation
+//! form ─▶ signature ─▶ subject ─▶ tags ─▶ model ─▶ log ─▶ checkpoint ─▶ arithmetic ─▶ labels ─▶ revocation ─▶ previous
 //! ```
 //!
-//! Each check has its own outcome and message. What is not known is "unsupported", never valid.
+//! Each check has its own outcome and message. What is not known is "unsupported", never valid; what takes a file that was
+//! not given is "not checked", and the verdict says which part of the certificate that leaves open.
 
 mod arithmetic;
 mod check;
 mod labels;
 mod log;
 mod previous;
+mod subject;
 #[cfg(test)]
 mod tests;
 
@@ -41,8 +43,8 @@ pub struct Evidence<'a> {
     pub consistency: Option<&'a [u8]>,
     /// A signed revocation.
     pub revocation: Option<&'a [u8]>,
-    /// The certificate of the release before.
-    pub previous: Option<&'a [u8]>,
+    /// Certificates of releases before, in any order: from the one right before, back to the first for all of the account.
+    pub previous: &'a [&'a [u8]],
 }
 
 /// A certificate that could be read. Nothing of it is verified.
@@ -73,7 +75,7 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
         Err(check) => return Verification::of(vec![check]),
     };
     let mut checks = vec![Check::passed("form", "the file is whole and in its one accepted spelling")];
-    checks.push(signature(&envelope, evidence.key));
+    checks.extend([signature(&envelope, evidence.key), subject::is_one(&subject)]);
     let digest = hex::encode(payload_digest);
     match &document {
         Document::Release(certificate) => {
@@ -81,7 +83,7 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             let readable = tags.outcome == CheckOutcome::Passed;
             checks.extend([tags, labels::certified(certificate)]);
             checks.push(issuer(&envelope, &**certificate));
-            checks.push(model_file(&subject, evidence.model));
+            checks.push(subject::model_file(&subject, evidence.model, "certified"));
             checks.extend(in_log(&envelope, &**certificate, digest, Vec::new(), evidence));
             // Under a word that is not known, other rules may hold: nothing is called wrong by these.
             if readable {
@@ -89,13 +91,13 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
                 checks.extend([labels::labels(certificate), labels::requests(certificate)]);
             }
             checks.extend(revocation(&envelope, certificate, evidence));
-            checks.extend(previous::follows(certificate, evidence));
+            checks.push(previous::account(certificate, evidence));
         }
         Document::Request(certificate) => {
             checks.push(issuer(&envelope, &**certificate));
             let (check, shown) = request(&subject, certificate);
             checks.push(check);
-            checks.extend(evidence.model.map(|_| not_of_a_model(certificate)));
+            checks.extend(evidence.model.map(|_| subject::not_of_a_model(certificate)));
             checks.extend(evidence.revocation.map(|text| revocation_of_cover(certificate, text, evidence)));
             if shown.is_empty() {
                 let message = format!("its own entry is in the log {}, which was lost", certificate.request_origin);
@@ -106,9 +108,9 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
         Document::Revocation(certificate) => {
             let RevocationCertificate { release, model, issued, .. } = &**certificate;
             let message = format!("release {release} of model {model} was withdrawn on {issued}: it must not be used");
-            checks.push(Check::passed("withdrawal", message));
+            checks.push(Check::passed(check::WITHDRAWAL, message));
             checks.push(issuer(&envelope, &**certificate));
-            checks.push(model_file(&subject, evidence.model));
+            checks.push(subject::model_file(&subject, evidence.model, "withdrawn"));
             checks.extend(in_log(&envelope, &**certificate, digest, Vec::new(), evidence));
         }
     }
@@ -173,7 +175,10 @@ fn typed<P: Predicate>(
 
 fn signature(envelope: &Envelope, key: Option<&PublicKey>) -> Check {
     let Some(key) = key else {
-        return Check::not_checked(check::SIGNATURE, "no public key was given: anybody may have written this");
+        return Check::not_checked(
+            check::SIGNATURE,
+            "no public key was given (--key PUB), and anybody may have written this",
+        );
     };
     match envelope.verify(key) {
         Ok(_) => Check::passed(check::SIGNATURE, format!("signed by {} ({})", key.name(), key.id())),
@@ -192,31 +197,6 @@ fn issuer(envelope: &Envelope, predicate: &impl Predicate) -> Check {
             Err(format!("it names key {named}, and is signed by {signed}"))
         },
     )
-}
-
-/// The model file is the one that was certified.
-fn model_file(subject: &[Subject], model: Option<&[u8]>) -> Check {
-    let Some(model) = model else {
-        return Check::not_checked("model", "no model file was given: that it is the certified one was not checked");
-    };
-    let found: [u8; 32] = Sha256::digest(model).into();
-    let certified = subject.iter().find(|subject| subject.digest.sha256 == found);
-    Check::of(
-        "model",
-        match certified {
-            Some(subject) => Ok(format!("the file is {}, as certified", subject.name)),
-            None => Err(format!("the model file is not the certified one: its SHA-256 is {}", hex::encode(found))),
-        },
-    )
-}
-
-/// A request's certificate vouches for no file: whoever gives one must not take its answer for one about the file.
-fn not_of_a_model(c: &RequestCertificate) -> Check {
-    let where_else = match c.release {
-        Some(release) => format!("release {release} covers it: check the file with that release's certificate"),
-        None => "no release covers it yet".into(),
-    };
-    Check::failed("model", format!("the certificate of a request vouches for no model file; {where_else}"))
 }
 
 /// The certificate's own entry, and those `shown` with it, are in the log.
@@ -254,7 +234,7 @@ fn request(subject: &[Subject], c: &RequestCertificate) -> (Check, Vec<Expected>
     };
     let entry = Entry::new(&c.request.time, Event::Removal(change));
     let leaf: [u8; 32] = Sha256::digest(entry.to_leaf()).into();
-    let names_itself = subject.iter().any(|subject| subject.digest.sha256 == leaf);
+    let names_itself = subject.first().is_some_and(|subject| subject.digest.sha256 == leaf);
     let check = match RequestState::by_tag(&c.state) {
         None => Check::unsupported("request", format!("state `{}` is not known to this version", c.state)),
         Some(_) if !names_itself => {
@@ -277,7 +257,7 @@ fn request(subject: &[Subject], c: &RequestCertificate) -> (Check, Vec<Expected>
 fn withdrawal(text: &[u8], evidence: &Evidence<'_>) -> Result<Box<RevocationCertificate>, Check> {
     let own = Evidence { key: evidence.key, ..Evidence::default() };
     match read(text) {
-        Ok(Document::Revocation(revocation)) if verify(text, &own).is_valid() => Ok(revocation),
+        Ok(Document::Revocation(revocation)) if verify(text, &own).is_genuine() => Ok(revocation),
         _ => Err(Check::failed("revocation", "the revocation is not one that this key signed")),
     }
 }

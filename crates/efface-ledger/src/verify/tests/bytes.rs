@@ -35,7 +35,7 @@ fn no_byte_of_a_certificate_can_be_changed() {
         [(release(|_| {}), Some(MODEL)), (request(|_| {}), None), (revocation(|_| {}), Some(MODEL))]
     {
         let evidence = Evidence { key: Some(&key), model, ..Evidence::default() };
-        nothing_changed_is_accepted(envelope.to_text().as_bytes(), |changed| verify(changed, &evidence).is_valid());
+        nothing_changed_is_accepted(envelope.to_text().as_bytes(), |changed| verify(changed, &evidence).is_genuine());
     }
 }
 
@@ -44,7 +44,7 @@ fn no_byte_of_a_model_can_be_changed() {
     let (key, certificate) = (signing_key().public(), release(|_| {}).to_text());
     assert_every_change_is_refused(MODEL, |changed| {
         let evidence = Evidence { key: Some(&key), model: Some(changed), ..Evidence::default() };
-        verify(certificate.as_bytes(), &evidence).is_valid()
+        verify(certificate.as_bytes(), &evidence).is_genuine()
     });
 }
 
@@ -68,7 +68,7 @@ fn no_byte_of_a_checkpoint_or_of_a_proof_can_be_changed() {
             consistency: Some(consistency),
             ..Evidence::default()
         };
-        verify(text.as_bytes(), &evidence).is_valid()
+        verify(text.as_bytes(), &evidence).is_genuine()
     };
     nothing_changed_is_accepted(checkpoint.as_bytes(), |changed| accepts(changed, consistency.as_bytes()));
     nothing_changed_is_accepted(consistency.as_bytes(), |changed| accepts(checkpoint.as_bytes(), changed));
@@ -79,7 +79,7 @@ fn no_byte_of_a_revocation_can_be_changed_to_hide_it() {
     let (key, certificate) = (signing_key().public(), release(|_| {}).to_text());
     let hides = |revocation: &[u8]| {
         let evidence = Evidence { key: Some(&key), revocation: Some(revocation), ..Evidence::default() };
-        verify(certificate.as_bytes(), &evidence).is_valid()
+        verify(certificate.as_bytes(), &evidence).is_genuine()
     };
     let text = revocation(|_| {}).to_text();
     let mut changed = text.clone().into_bytes();

@@ -15,10 +15,10 @@ fn refused(edit: impl FnOnce(&mut ReleaseCertificate), name: &str, words: &str) 
 }
 
 #[test]
-fn sound_certificates_of_every_kind_are_valid() {
+fn sound_certificates_of_every_kind_are_genuine() {
     for kind in KINDS {
         let verification = check(&release_of(kind, |_| {}));
-        assert!(verification.is_valid(), "{kind:?}: {verification:?}");
+        assert!(verification.is_genuine(), "{kind:?}: {verification:?}");
         let names = ["form", "signature", "tags", "certified", "issuer", "model", "log", "numbers", "residual", "mu"];
         let more = ["total", "limit", "epsilon", "curve", "lattice", "labels", "requests"];
         for name in names.iter().chain(&more) {
@@ -130,7 +130,7 @@ fn weights_of_rows_are_part_of_the_claim() {
     for kind in KINDS {
         let basis = Basis { weight_sum: Some(vec![12.75]), ..Basis::of(kind) };
         let sound = check(&release_from(&basis, |_| {}));
-        assert!(sound.is_valid(), "{kind:?}: {sound:?}");
+        assert!(sound.is_genuine(), "{kind:?}: {sound:?}");
         for (edit, name, words) in refusals {
             fails(&check(&release_from(&basis, edit)), name, words);
         }
@@ -145,14 +145,14 @@ fn exact_noise_lies_on_a_lattice_that_the_distance_pays_for() {
             c.lattice_step = step;
         }
     };
-    assert!(check(&release(exact(Some(2f64.powi(-40))))).is_valid());
+    assert!(check(&release(exact(Some(2f64.powi(-40))))).is_genuine());
     refused(exact(None), "lattice", "no lattice is named");
     refused(exact(Some(3.0 * 2f64.powi(-40))), "lattice", "lattice_step must be a power of two");
     refused(exact(Some(-2f64.powi(-40))), "lattice", "lattice_step must be a power of two");
     refused(exact(Some(0.0)), "lattice", "lattice_step must be a power of two");
     // √4 · 2⁻¹³ is above 2e-4, and half of it is not.
     refused(exact(Some(2f64.powi(-13))), "lattice", "beyond the distance");
-    assert!(check(&release(exact(Some(2f64.powi(-14))))).is_valid());
+    assert!(check(&release(exact(Some(2f64.powi(-14))))).is_genuine());
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn labels_that_belong_to_a_mechanism_must_be_stated() {
         refused(without(missing), "labels", "is outside every claim of this kind");
     }
     for missing in sometimes {
-        assert!(check(&release(without(missing))).is_valid(), "{missing}");
+        assert!(check(&release(without(missing))).is_genuine(), "{missing}");
     }
     let weighted = Basis { weight_sum: Some(vec![12.75]), ..Basis::of(Kind::Gaussian) };
     let verification = check(&release_from(&weighted, without("row-weights")));
@@ -179,7 +179,7 @@ fn labels_that_belong_to_a_mechanism_must_be_stated() {
         c.not_public.clear();
         c.outside_scope.pop();
     };
-    assert!(check(&release(public)).is_valid(), "columns that are all public are no limit");
+    assert!(check(&release(public)).is_genuine(), "columns that are all public are no limit");
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn an_unknown_word_in_any_field_is_unsupported() {
 fn every_way_to_scale_rows_is_known() {
     for scale in ["unit", "none", "clip:0.5", "within:1024"] {
         let verification = check(&release_of(Kind::Gaussian, |c| c.scale = scale.into()));
-        assert!(verification.is_valid(), "{scale}: {verification:?}");
+        assert!(verification.is_genuine(), "{scale}: {verification:?}");
     }
 }
 
@@ -278,7 +278,7 @@ fn a_budget_that_is_all_spent_is_within_its_limit() {
             c.curve.truncate(0);
         }))
     };
-    assert!(all_but(1.0 + 4.0 * f64::EPSILON).is_valid(), "{:?}", all_but(1.0 + 4.0 * f64::EPSILON));
+    assert!(all_but(1.0 + 4.0 * f64::EPSILON).is_genuine(), "{:?}", all_but(1.0 + 4.0 * f64::EPSILON));
     let beyond = all_but(1.0 + 1e-9);
     assert_eq!(beyond.check("limit").map(|check| check.outcome), Some(CheckOutcome::Failed), "{beyond:?}");
 }

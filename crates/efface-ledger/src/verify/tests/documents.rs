@@ -1,7 +1,11 @@
 //! Whose a document is, what it is about, and what is not known of its form.
 
-use super::example::{MODEL, check, fails, model_subject, only_failure, payload, release, request, revocation};
+use super::basis::{Basis, Kind};
+use super::example::{
+    Log, MODEL, check, fails, first_release, model_subject, only_failure, payload, release, request, revocation,
+};
 use crate::envelope::{Envelope, PAYLOAD_TYPE};
+use crate::statement::Subject;
 use crate::testing::{other_key, signing_key};
 use crate::verify::{CheckOutcome, Document, Evidence, Verdict, Verification, read, verify};
 
@@ -26,11 +30,12 @@ fn unsupported(verification: &Verification, words: &str) {
 }
 
 #[test]
-fn sound_documents_of_every_kind_are_valid() {
+fn sound_documents_of_every_kind_are_genuine() {
     for envelope in [release(|_| {}), request(|_| {}), revocation(|_| {})] {
-        assert!(with_key(&envelope).is_valid());
-        assert!(check(&envelope).is_valid());
+        assert!(with_key(&envelope).is_genuine());
+        assert!(check(&envelope).is_genuine());
     }
+    assert_eq!(with_key(&request(|_| {})).verdict, Verdict::Valid);
     assert!(matches!(read(release(|_| {}).to_text().as_bytes()), Ok(Document::Release(_))));
     assert!(matches!(read(request(|_| {}).to_text().as_bytes()), Ok(Document::Request(_))));
     assert!(matches!(read(revocation(|_| {}).to_text().as_bytes()), Ok(Document::Revocation(_))));
@@ -94,13 +99,54 @@ fn a_certificate_names_the_key_that_signs_it() {
     fails(&check(&revocation(|c| c.key_id = "0".repeat(64))), "issuer", "it names key 0000");
 }
 
+/// It was called valid, and a script that looked at the exit code used the model that it withdraws.
+#[test]
+fn a_revocation_is_no_certificate_of_a_model() {
+    for verification in [with_key(&revocation(|_| {})), check(&revocation(|_| {}))] {
+        assert_eq!(verification.verdict, Verdict::Withdrawn, "{verification:?}");
+        assert!(!verification.is_valid());
+    }
+}
+
+/// Whatever model a certificate is shown with: without its file nobody knows that it is the one.
+#[test]
+fn without_the_model_file_a_certificate_is_not_plainly_valid() {
+    let first = first_release(|_| {});
+    assert_eq!(check(&first).verdict, Verdict::Valid);
+    let alone = with_key(&first);
+    assert_eq!(alone.verdict, Verdict::PartlyVerified);
+    let open: Vec<&str> = alone.checks.iter().filter(|c| c.leaves_a_part()).map(|c| &*c.message).collect();
+    assert_eq!(open, ["the model file was not checked (give --model)"]);
+}
+
+/// Two subjects: one that somebody looks at, and one that the signature vouches for as well. None: whatever is shown.
+#[test]
+fn a_document_is_about_exactly_one_thing() {
+    let one = model_subject();
+    let two = vec![one[0].clone(), Subject::new("other.json", [7; 32])];
+    for (subject, words) in [(two, "this one names 2"), (Vec::new(), "this one names 0")] {
+        let mut log = Log::started();
+        let certificate = Basis::of(Kind::Gaussian).certificate(log.next(), log.key.public().id());
+        fails(&with_key(&log.certify(subject.clone(), &certificate, &[])), "subject", words);
+        let Ok(Document::Revocation(withdrawal)) = read(revocation(|_| {}).to_text().as_bytes()) else { panic!() };
+        let mut log = Log::started();
+        fails(&with_key(&log.certify(subject.clone(), &*withdrawal, &[])), "subject", words);
+        let mut log = Log::started();
+        let Ok(Document::Request(request)) = read(request(|_| {}).to_text().as_bytes()) else { panic!() };
+        let verification = with_key(&log.certify(subject, &*request, &[request.request.position]));
+        assert_eq!(verification.verdict, Verdict::Invalid);
+        assert!(verification.check("subject").expect("checked").message.contains(words));
+    }
+}
+
 #[test]
 fn another_model_file_is_refused() {
     let key = signing_key().public();
-    for envelope in [release(|_| {}), revocation(|_| {})] {
+    for (envelope, words) in [(release(|_| {}), "not the certified one"), (revocation(|_| {}), "not the withdrawn one")]
+    {
         let evidence = Evidence { key: Some(&key), model: Some(b"another model"), ..Evidence::default() };
         let verification = verify(envelope.to_text().as_bytes(), &evidence);
-        fails(&verification, "model", "the model file is not the certified one: its SHA-256 is ");
+        fails(&verification, "model", &format!("the model file is {words}: its SHA-256 is "));
         let check = with_key(&envelope).check("model").expect("listed").clone();
         assert_eq!(check.outcome, CheckOutcome::NotChecked);
     }
@@ -126,7 +172,7 @@ fn a_revoked_release_is_refused_and_another_one_is_not() {
         revocation(|c| c.model = "other".into()),
         revocation(|c| c.release_certificate = Some("ab".repeat(32))),
     ] {
-        assert!(against(&other.to_text()).is_valid());
+        assert!(against(&other.to_text()).is_genuine());
     }
 }
 

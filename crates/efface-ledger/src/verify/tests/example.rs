@@ -147,6 +147,16 @@ pub(super) fn release(edit: impl FnOnce(&mut ReleaseCertificate)) -> Envelope {
     release_of(Kind::Gaussian, edit)
 }
 
+/// The certificate of a release before which there was none.
+pub(super) fn first_release(edit: impl FnOnce(&mut ReleaseCertificate)) -> Envelope {
+    let basis = Basis { before: Vec::new(), ..Basis::of(Kind::Gaussian) };
+    release_from(&basis, |c| {
+        (c.since_previous.release, c.since_previous.certificate) = (None, None);
+        (c.since_previous.exposure, c.revoked) = ("no-previous-release".into(), Vec::new());
+        edit(c);
+    })
+}
+
 /// The certificate of the request with a name.
 pub(super) fn request(edit: impl FnOnce(&mut RequestCertificate)) -> Envelope {
     let mut log = Log::started();
@@ -214,5 +224,5 @@ pub(super) fn fails(verification: &Verification, check: &str, words: &str) {
     let (found, outcome, message) = only_failure(verification);
     assert_eq!((found, outcome), (check, CheckOutcome::Failed), "{verification:?}");
     assert!(message.contains(words), "`{words}` is not in `{message}`");
-    assert!(!verification.is_valid());
+    assert!(!verification.is_genuine());
 }

@@ -108,7 +108,7 @@ fn the_checkpoint_in_a_certificate_is_signed_and_of_its_log() {
 fn a_checkpoint_from_elsewhere_is_linked_by_a_proof() {
     let grown = Grown::new();
     let passed = |verification: Verification, words: &str| {
-        assert!(verification.is_valid(), "{verification:?}");
+        assert!(verification.is_genuine(), "{verification:?}");
         let check = verification.check("checkpoint").expect("checked");
         assert_eq!((check.outcome, &*check.message), (CheckOutcome::Passed, words));
     };
