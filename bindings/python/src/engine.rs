@@ -368,6 +368,10 @@ fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
                 ),
                 "one-class" => ("LastRowError", "rows of a single class are left, and a classifier needs two: classes"),
                 "singular" => ("SingularError", "the sums of the rows cannot be solved; raise l2: l2, least"),
+                "extractor-exhausted" => (
+                    "BudgetExhaustedError",
+                    "more rows have left than the private feature extractor promises anything to (delta)",
+                ),
                 _ => ("EffaceError", "a weight is too large for the lattice that the noise lives on"),
             };
             named(py, class, &format!("{what}: {spent:e} of {budget:e}"))

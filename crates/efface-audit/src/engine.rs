@@ -105,6 +105,7 @@ impl Secret {
             ReleaseOutcome::OneClass => Err(AuditError::Refused { outcome: "one-class" }),
             ReleaseOutcome::Singular { .. } => Err(AuditError::Refused { outcome: "singular" }),
             ReleaseOutcome::RetrainRequired { .. } => Err(AuditError::Refused { outcome: "retrain-required" }),
+            ReleaseOutcome::ExtractorExhausted { .. } => Err(AuditError::Refused { outcome: "extractor-exhausted" }),
             ReleaseOutcome::OffLattice { .. } => Err(AuditError::Refused { outcome: "off-lattice" }),
         }
     }

@@ -36,7 +36,8 @@ pub enum AuditError {
     /// A model that the audit wants to attack may not leave.
     #[error("the release to be attacked was refused: {outcome}; settle or retrain the model first")]
     Refused {
-        /// `budget-exhausted`, `out-of-reach`, `singular`, `retrain-required` or `off-lattice`.
+        /// `budget-exhausted`, `out-of-reach`, `one-class`, `singular`, `retrain-required`, `extractor-exhausted` or
+        /// `off-lattice`.
         outcome: &'static str,
     },
 }

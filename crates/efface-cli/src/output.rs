@@ -118,6 +118,12 @@ pub(crate) fn parameter(x: f64) -> String {
     if x == 0.0 || (1e-3..1e6).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
 }
 
+/// ε or δ of a promise, as it was typed; one that was computed as a bound.
+pub(crate) fn promised(x: f64) -> String {
+    let typed = parameter(x);
+    if typed.len() <= 12 { typed } else { bound(x) }
+}
+
 /// A bound for people, never shown smaller than it is.
 pub(crate) fn bound(x: f64) -> String {
     // The least number of three digits that is not below x is at most a hundredth above it.

@@ -106,7 +106,7 @@ pub(crate) fn certificate(
         mu_total: claim.mu_total.get(),
         mu_limit: claim.mu_limit.get(),
         promise: plan.guarantee(),
-        extractor: config.extractor,
+        extractor: model.extractor(),
         epsilon: claim.guarantee.epsilon,
         delta: claim.guarantee.delta,
         epsilon_spent: claim.epsilon_spent,

@@ -155,6 +155,8 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
     head.class_counts = rows.count_classes(head.class_counts.len())?;
     let releases_lost = other.account.n_releases > head.account.n_releases;
     head.account = most_spent(head.account, other.account);
+    // Those that another part has counted already are counted twice: too many, never too few.
+    head.account.n_left = head.account.n_left.saturating_add(leaving.len());
     let absent_classes = absent_classes(&head.class_counts).collect();
     let plan = TrainingPlan::new(TrainingConfig { absent_classes, ..settings.config.clone() })?;
     let trained = plan.train(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?;
@@ -345,6 +347,7 @@ pub(crate) fn most_spent(one: ReleaseAccount, other: ReleaseAccount) -> ReleaseA
         distance_squares: one.distance_squares.max(other.distance_squares),
         distances: one.distances.max(other.distances),
         certified: one.certified && other.certified,
+        n_left: one.n_left.max(other.n_left),
     }
 }
 

@@ -31,10 +31,12 @@ pub enum ReleaseAnswer {
     HeldBack(HeldBack),
     /// The promise does not allow it.
     Refused {
-        /// `retrain-required`, `budget-exhausted`, `out-of-reach`, `one-class`, `singular` or `off-lattice`.
+        /// `retrain-required`, `budget-exhausted`, `out-of-reach`, `one-class`, `singular`, `off-lattice` or
+        /// `extractor-exhausted`.
         outcome: &'static str,
-        /// What is spent: a residual (mechanism `objective`), a distance (`out-of-reach`), classes (`one-class`), l2 (`singular`), a weight that is
-        /// too large (`off-lattice`), or μ.
+        /// What is spent: a residual (mechanism `objective`), a distance (`out-of-reach`), classes (`one-class`), l2
+        /// (`singular`), a weight that is too large (`off-lattice`), δ (`extractor-exhausted`; `null`: beyond all numbers),
+        /// or μ.
         spent: f64,
         /// What the promise allows.
         budget: f64,
@@ -51,6 +53,7 @@ impl ReleaseAnswer {
             ReleaseOutcome::BudgetExhausted { mu_total, mu_limit } => {
                 ("budget-exhausted", mu_total.get(), mu_limit.get())
             }
+            ReleaseOutcome::ExtractorExhausted { delta, .. } => ("extractor-exhausted", delta.get(), 1.0),
             ReleaseOutcome::OffLattice { value, limit } => ("off-lattice", value.abs(), *limit),
             ReleaseOutcome::Published(_) => ("published", 0.0, 0.0),
         };

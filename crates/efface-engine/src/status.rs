@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use efface_core::accounting::Extractor;
 use efface_core::model::Model;
 use efface_core::noise::NoiseLaw;
 use efface_core::rounding::{LowerBound, UpperBound};
@@ -34,6 +35,12 @@ pub struct Status {
     pub epsilon: f64,
     /// Likewise.
     pub delta: f64,
+    /// A private feature extractor, for the group of rows that the promise covers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extractor: Option<Extractor>,
+    /// Rows that left so far, old values of corrected ones included: what that group has to cover.
+    #[serde(default)]
+    pub n_left: usize,
     /// Rows now.
     pub n_rows: usize,
     /// Rows removed on request so far.
@@ -127,7 +134,7 @@ impl Status {
 
     pub(crate) fn of(settings: &Settings, model: &Model, head: &Head) -> Self {
         let (plan, state, claim) = (model.plan(), model.state(), model.claim());
-        let guarantee = plan.claimed_guarantee();
+        let guarantee = model.claimed_guarantee();
         let budget = model.removal_budget();
         let (mu_total, mu_limit) = model.spent_and_limit();
         Self {
@@ -138,6 +145,8 @@ impl Status {
             noise_std: plan.noise_std(),
             epsilon: guarantee.epsilon,
             delta: guarantee.delta,
+            extractor: model.extractor(),
+            n_left: state.account.n_left,
             n_rows: state.count.n_rows,
             n_removed: head.n_removed,
             dim: model.dim(),

@@ -108,6 +108,7 @@ impl ModelDirectory {
         let intent = Intent { sequence: head.sequence, removed, added: positions };
         head.chain = head.chain.after(&intent, &removed_keys, &added_keys);
         head.n_positions = self.rows.len();
+        head.account = self.model.state().account;
         if kind == StepKind::Removal {
             head.n_removed += intent.removed.len();
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use efface_core::accounting::Guarantee;
+use efface_core::accounting::Extractor;
 use efface_core::loss;
 use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::noise::NoiseLaw;
@@ -49,12 +49,17 @@ pub(crate) struct TrainArgs {
     /// Removal budget of mechanism `objective`: exact for every ε, or σε/c as printed.
     #[arg(long, value_enum, default_value_t = BudgetArg::Analytic)]
     pub(crate) budget: BudgetArg,
-    /// What a private feature extractor spent; added to what is claimed.
+    /// ε per row of a feature extractor that was trained privately on these rows; added to what is claimed. A public
+    /// extractor costs nothing.
     #[arg(long, value_name = "E", requires = "extractor_delta", allow_hyphen_values = true)]
     pub(crate) extractor_epsilon: Option<f64>,
-    /// Likewise.
+    /// Its δ per row.
     #[arg(long, value_name = "D", requires = "extractor_epsilon", allow_hyphen_values = true)]
     pub(crate) extractor_delta: Option<f64>,
+    /// Claim the extractor's share for so many removed or corrected rows from the beginning; when more have left, the
+    /// claim gets worse with each [default: 1].
+    #[arg(long, value_name = "K", requires = "extractor_epsilon")]
+    pub(crate) extractor_group: Option<usize>,
     /// With three classes or more: fraction of the negatives each one-vs-rest problem keeps, by a salted hash of the id.
     #[arg(long, value_name = "FRACTION", allow_hyphen_values = true)]
     pub(crate) negatives: Option<f64>,
@@ -183,10 +188,11 @@ impl TrainArgs {
                 GammaArg::Tight => Constants::Tight,
                 GammaArg::Paper => Constants::Paper,
             },
-            extractor: self
-                .extractor_epsilon
-                .zip(self.extractor_delta)
-                .map(|(epsilon, delta)| Guarantee { epsilon, delta }),
+            extractor: self.extractor_epsilon.zip(self.extractor_delta).map(|(epsilon, delta)| Extractor {
+                epsilon,
+                delta,
+                group: self.extractor_group.unwrap_or(1),
+            }),
             negatives: self.negatives,
             gradient_tolerance: self.tolerance,
             max_matrix_dim: self.max_matrix_dim,

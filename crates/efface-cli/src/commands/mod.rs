@@ -17,12 +17,13 @@ pub(crate) mod verify;
 
 use std::path::Path;
 
+use efface_core::accounting::Extractor;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, Schema, Table, carries_labels, read_table_with};
 use efface_engine::{EngineError, Mending, ModelDirectory, OpenOptions};
 
 use crate::args::{SeedArgs, SigningArgs, StoreArgs};
-use crate::output::{Output, quoted};
+use crate::output::{Output, parameter, quoted};
 
 /// Reads rows whose labels are needed.
 fn labelled(data: &Path, columns: &Columns, schema: Option<&Schema>) -> anyhow::Result<Table> {
@@ -83,6 +84,17 @@ fn mended(mending: &Mending) -> String {
 /// So many rows, in words.
 fn rows(n: usize) -> String {
     if n == 1 { "1 row".into() } else { format!("{n} rows") }
+}
+
+/// A private feature extractor, and for how many rows its share is in the promise.
+fn extractor_in_words(extractor: &Extractor, n_left: usize) -> String {
+    let covered = rows(extractor.group);
+    let covers = if n_left < extractor.group {
+        format!("the promise covers {covered} removed or corrected, {n_left} so far")
+    } else {
+        format!("the promise covers the {covered} that have left or changed, and gets worse with the next")
+    };
+    format!("({}, {}) per row; {covers}", parameter(extractor.epsilon), parameter(extractor.delta))
 }
 
 /// What to do about a spent budget.

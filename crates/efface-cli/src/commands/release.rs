@@ -7,7 +7,7 @@ use efface_engine::ReleaseAnswer;
 use super::ledger::in_words;
 use super::{noise, open_to_sign, over_budget};
 use crate::args::ReleaseArgs;
-use crate::output::{Answer, Output, bound, duration, number, parameter};
+use crate::output::{Answer, Output, bound, duration, number, parameter, promised};
 use crate::progress::Working;
 
 pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer> {
@@ -20,9 +20,10 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
     model.close()?;
     match &answer {
         ReleaseAnswer::Published(report) => {
+            let pair = format!("({}, {})", promised(report.epsilon), promised(report.delta));
             let promise = match report.noise_std {
-                0.0 => "(0, 0), exact up to rounding: no noise hides the distance below".into(),
-                _ => format!("({}, {})", parameter(report.epsilon), parameter(report.delta)),
+                0.0 => format!("{pair}, exact up to rounding: no noise hides the distance below"),
+                _ => pair,
             };
             let settled = match report.settle_passes {
                 0 => "not needed".into(),
@@ -80,6 +81,11 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                 }
                 "one-class" => "rows of a single class are left: delete the model, or train a new one".into(),
                 "singular" => "the sums of the rows cannot be solved: train again with a larger --l2".into(),
+                "extractor-exhausted" => {
+                    "more rows have left than the private feature extractor can promise anything to: train a new extractor \
+                     on the remaining rows, or use a public one"
+                        .into()
+                }
                 "off-lattice" => {
                     "a weight is too large beside the noise: train again with a larger --l2, or a larger --noise-std"
                         .into()

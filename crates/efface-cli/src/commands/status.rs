@@ -7,13 +7,14 @@ use efface_engine::{OutcomeTag, Status};
 use super::ledger::in_words;
 use super::{mended, over_budget, rows};
 use crate::args::StatusArgs;
-use crate::output::{Answer, Output, bound, features, number, parameter, quoted, rung, shortened};
+use crate::output::{Answer, Output, bound, features, number, parameter, promised, quoted, rung, shortened};
 
 pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> {
     let status = Status::read(&args.model)?;
+    let pair = format!("({}, {})", promised(status.epsilon), promised(status.delta));
     let promise = match status.noise_std {
-        0.0 => "(0, 0), exact up to rounding: no noise hides the distance below".into(),
-        _ => format!("({}, {})", parameter(status.epsilon), parameter(status.delta)),
+        0.0 => format!("{pair}, exact up to rounding: no noise hides the distance below"),
+        _ => pair,
     };
     let mut lines = vec![
         ("loss", status.loss.clone()),
@@ -28,6 +29,9 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         ("distance to the retrained weights, at most", bound(status.distance_bound.get())),
         ("how that is known", rung(&status.rung).into()),
     ];
+    if let Some(extractor) = &status.extractor {
+        lines.push(("private feature extractor", super::extractor_in_words(extractor, status.n_left)));
+    }
     if let (Some(budget), Some(spent)) = (status.budget, status.spent) {
         lines.push(("budget", format!("{} of {} spent", bound(spent.get()), number(budget))));
     }

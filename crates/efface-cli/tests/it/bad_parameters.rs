@@ -41,6 +41,10 @@ fn an_extractor_must_have_spent_something_possible() {
         let parts = ["the extractor's epsilon must be at least 0 and its delta in [0, 1)", "got `"];
         sandbox.refuses(&format!("train two.csv {COLUMNS} --out model {arguments}"), &parts);
     }
+    let arguments = "--extractor-epsilon 1 --extractor-delta 1e-6 --extractor-group";
+    let train = |group: usize| format!("train two.csv {COLUMNS} --out model {arguments} {group}");
+    sandbox.refuses(&train(0), &["for a group of at least 1 row", "got `1`, `0.000001` and `0`"]);
+    sandbox.refuses(&train(50), &["promises nothing to a group of `50` rows", "must stay below 1"]);
 }
 
 #[test]
@@ -76,6 +80,7 @@ fn arguments_that_make_no_sense_end_with_code_2() {
         ("train two.csv --label y --out model --scale metric", "clip:R"),
         ("train two.csv --label y --out model --scale within:0", "within:R"),
         ("train two.csv --label y --out model --extractor-epsilon 1", "--extractor-delta"),
+        ("train two.csv --label y --out model --extractor-group 3", "--extractor-epsilon"),
         ("remove model", "--id"),
         ("remove model --id u1 --subject p1", "--subject"),
         ("plan --rows 10", "--dim"),

@@ -38,8 +38,55 @@ fn what_an_extractor_spent_is_added_to_the_promise() {
             assert!((number(claim, "delta") - delta).abs() < 1e-12, "{claim}");
         }
         assert!(number(&released, "epsilon_spent") >= 0.5);
-        assert_eq!(number(&certificate["extractor"], "epsilon"), 0.5);
+        assert_eq!(certificate["extractor"], serde_json::json!({"epsilon": 0.5, "delta": 1e-5, "group": 1}));
     }
+}
+
+/// The share of a private extractor was added once, however many rows left.
+#[test]
+fn an_extractor_is_claimed_for_its_group_and_beyond_for_every_row_that_left() {
+    let sandbox = Sandbox::with_model("--extractor-epsilon 0.5 --extractor-delta 1e-6 --extractor-group 3");
+    let told = |words: &str| {
+        let status = sandbox.run("status model");
+        assert!(status.stdout.contains(words) || status.stderr.contains(words), "{status:?}");
+    };
+    told("(0.5, 1e-6) per row; the promise covers 3 rows removed or corrected, 0 so far");
+    let claim = |group: u32, epsilon: f64| {
+        let (_, certificate) = release(&sandbox, "");
+        assert_eq!(certificate["extractor"]["group"], group);
+        let (found, delta) = (number(&certificate, "epsilon"), number(&certificate, "delta"));
+        assert!((found - epsilon).abs() < 1e-12, "{found} {epsilon}");
+        let sum: f64 = (0..group).map(|i| (0.5 * f64::from(i)).exp()).sum();
+        assert!((delta - 1e-4 - 1e-6 * sum).abs() < 1e-15, "{delta}");
+        certificate
+    };
+    let first = claim(3, 2.5);
+    sandbox.json("remove model --id u1 u2");
+    let second = claim(3, 2.5);
+    assert_eq!((&first["epsilon"], &first["delta"]), (&second["epsilon"], &second["delta"]));
+    sandbox.json("remove model --id u3 u4");
+    claim(4, 3.0);
+    told("the promise covers the 4 rows that have left or changed, and gets worse with the next");
+    sandbox.json("retrain model");
+    let certificate = claim(4, 3.0);
+    assert_eq!(certificate["release"], 4);
+    let last = "model/releases/4/certificate.json";
+    sandbox.json(&format!("verify {last} --key model/signing.key.pub --model model/releases/4/model.json"));
+    let shown = sandbox.run(&format!("certificate show {last}"));
+    let words = "private, (0.5, 1e-6) per row; for 4 rows";
+    assert!(format!("{}{}", shown.stdout, shown.stderr).contains(words), "{shown:?}");
+}
+
+#[test]
+fn an_extractor_that_promises_nothing_any_more_stops_releases() {
+    let sandbox = Sandbox::with_model("--extractor-epsilon 3 --extractor-delta 1e-3");
+    release(&sandbox, "");
+    sandbox.json("remove model --id u1 u2 u3 u4");
+    let refused = sandbox.run("release model");
+    refused.ends_with(1);
+    let told = format!("{}{}", refused.stdout, refused.stderr);
+    assert!(told.contains("not published: extractor-exhausted"), "{told}");
+    assert!(told.contains("train a new extractor on the remaining rows, or use a public one"), "{told}");
 }
 
 #[test]

@@ -216,6 +216,7 @@ impl Model {
         if let Some(removed) = change.removed {
             let leaving = RowCount { n_rows: removed.n_rows(), weight_sum: removed.weight_sum() };
             state.count = state.count.without(&leaving);
+            state.account.n_left = state.account.n_left.saturating_add(leaving.n_rows);
         }
         let whole = state.count.weight_sum.upper() * state.row_norm.squared();
         state.design_norm_squared = state.design_norm_squared.min(whole);

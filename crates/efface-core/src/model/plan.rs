@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::{Guarantee, gaussian};
+use crate::accounting::{Extractor, Guarantee, gaussian};
 use crate::loss::{self, Loss};
 use crate::noise::normal::RoundedNormal;
 use crate::noise::{NoiseArithmetic, NoiseLaw};
@@ -40,8 +40,8 @@ pub struct TrainingConfig {
     pub constants: Constants,
     /// N: the promise is shared out evenly among so many releases under mechanism `release`.
     pub max_releases: u64,
-    /// What a private feature extractor has spent already.
-    pub extractor: Option<Guarantee>,
+    /// A private feature extractor that the rows went through, and how many of them its promise is to cover.
+    pub extractor: Option<Extractor>,
     /// Fraction of the negatives that each one-vs-rest problem keeps; `None`: all.
     pub negatives: Option<f64>,
     /// Training and settling stop at this gradient norm.
@@ -149,10 +149,13 @@ impl TrainingPlan {
             return Err(PlanError::Negatives { value: fraction });
         }
         if let Some(extractor) = config.extractor {
-            let fine =
-                extractor.epsilon >= 0.0 && extractor.epsilon.is_finite() && (0.0..1.0).contains(&extractor.delta);
-            if !fine {
-                return Err(PlanError::Extractor { epsilon: extractor.epsilon, delta: extractor.delta });
+            let Extractor { epsilon, delta, group } = extractor;
+            if !extractor.is_possible() {
+                return Err(PlanError::Extractor { epsilon, delta, group });
+            }
+            let cost = extractor.cost();
+            if !is_claim(cost) {
+                return Err(PlanError::ExtractorGroup { epsilon, delta, group, reached: cost });
             }
         }
         // The squared loss takes numbers, or the signs that classes become.
@@ -232,9 +235,11 @@ impl TrainingPlan {
         Guarantee { epsilon: self.config.epsilon, delta }
     }
 
-    /// What the certificate claims: the guarantee plus what the feature extractor spent. Theorem 5.
-    pub fn claimed_guarantee(&self) -> Guarantee {
-        self.config.extractor.map_or(self.guarantee(), |extractor| self.guarantee().plus(extractor))
+    /// What is claimed once so many rows have left: the guarantee plus the feature extractor's share for all of them.
+    /// Theorem 5.
+    pub fn claimed_guarantee(&self, n_left: usize) -> Guarantee {
+        let share = |extractor: Extractor| self.guarantee().plus(extractor.covering(n_left).cost());
+        self.config.extractor.map_or(self.guarantee(), share)
     }
 
     /// μ(ε, δ): the most that all releases together may spend under the Gaussian law.
@@ -371,12 +376,32 @@ pub enum PlanError {
         value: f64,
     },
     /// The extractor's guarantee is not one.
-    #[error("the extractor's epsilon must be at least 0 and its delta in [0, 1), got `{epsilon}` and `{delta}`")]
+    #[error(
+        "the extractor's epsilon must be at least 0 and its delta in [0, 1), for a group of at least 1 row, got \
+         `{epsilon}`, `{delta}` and `{group}`"
+    )]
     Extractor {
         /// ε_DP.
         epsilon: f64,
         /// δ_DP.
         delta: f64,
+        /// k.
+        group: usize,
+    },
+    /// For so many rows the extractor's guarantee says nothing.
+    #[error(
+        "an extractor of epsilon `{epsilon}` and delta `{delta}` per row promises nothing to a group of `{group}` rows: \
+         epsilon comes to {:.3e} and delta to {:.3e}, which must stay below 1", reached.epsilon, reached.delta
+    )]
+    ExtractorGroup {
+        /// ε_DP.
+        epsilon: f64,
+        /// δ_DP.
+        delta: f64,
+        /// k.
+        group: usize,
+        /// What they come to.
+        reached: Guarantee,
     },
     /// Classes must be two or more.
     #[error("the {loss} loss needs labels of at least 2 classes, found {found}")]
@@ -392,6 +417,11 @@ pub enum PlanError {
         /// The bound.
         bound: &'static str,
     },
+}
+
+/// Whether a guarantee says anything.
+pub(super) fn is_claim(guarantee: Guarantee) -> bool {
+    guarantee.epsilon.is_finite() && guarantee.delta < 1.0
 }
 
 fn positive(name: &'static str, value: f64) -> Result<(), PlanError> {

@@ -7,8 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::plan::is_claim;
 use super::{Fit, Model, Outcome};
-use crate::accounting::{Guarantee, gaussian};
+use crate::accounting::{Extractor, Guarantee, gaussian};
 use crate::noise::lattice::{Lattice, OffLattice};
 use crate::noise::{NoiseArithmetic, NoiseLaw, NoiseSource};
 use crate::residual::Rung;
@@ -27,11 +28,16 @@ pub struct ReleaseAccount {
     pub distances: UpperBound,
     /// Whether the noise of every release came from the operating system.
     pub certified: bool,
+    /// Rows that have left over the model's life, old values of corrected ones included: a private feature extractor
+    /// promises less, the more of them there are. Retraining brings none of them back.
+    #[serde(default)]
+    pub n_left: usize,
 }
 
 impl Default for ReleaseAccount {
     fn default() -> Self {
-        Self { n_releases: 0, distance_squares: UpperBound::ZERO, distances: UpperBound::ZERO, certified: true }
+        let (distance_squares, distances) = (UpperBound::ZERO, UpperBound::ZERO);
+        Self { n_releases: 0, distance_squares, distances, certified: true, n_left: 0 }
     }
 }
 
@@ -110,6 +116,14 @@ pub enum ReleaseOutcome {
         /// The least magnitude that does not fit.
         limit: f64,
     },
+    /// More rows have left than the private feature extractor's promise reaches for: its δ, with that of removal, is 1 or
+    /// more.
+    ExtractorExhausted {
+        /// Rows that have left.
+        n_left: usize,
+        /// δ for all of them.
+        delta: UpperBound,
+    },
     /// Mechanism `objective`: the residual exceeds the budget.
     RetrainRequired {
         /// The residual.
@@ -184,10 +198,15 @@ impl Model {
         if self.plan.classes().len() == 1 {
             return ReleaseOutcome::OneClass;
         }
-        if self.state.sums.is_some() {
-            return self.release_exact();
+        let (guarantee, n_left) = (self.claimed_guarantee(), self.state.account.n_left);
+        if self.extractor().is_some() && !is_claim(guarantee) {
+            return ReleaseOutcome::ExtractorExhausted { n_left, delta: UpperBound::new(guarantee.delta) };
         }
-        if self.plan.is_objective() { self.release_perturbed() } else { self.release_with_noise(noise) }
+        match &self.state.sums {
+            Some(_) => self.release_exact(),
+            None if self.plan.is_objective() => self.release_perturbed(),
+            None => self.release_with_noise(noise),
+        }
     }
 
     /// The weights that the sums give: bit for bit those of the same sums over rows that were never with removed ones.
@@ -200,6 +219,16 @@ impl Model {
         let (nothing, limit) = (UpperBound::ZERO, LowerBound::new(0.0));
         let weights = weights.iter().map(|weights| weights.to_vec()).collect();
         ReleaseOutcome::Published(self.published(weights, (nothing, nothing), (nothing, nothing, limit)))
+    }
+
+    /// What is promised for the model's life, now that so many rows have left: the feature extractor's share included.
+    pub fn claimed_guarantee(&self) -> Guarantee {
+        self.plan.claimed_guarantee(self.state.account.n_left)
+    }
+
+    /// The private feature extractor, if there is one, for the group that is claimed: as declared, or all rows that left.
+    pub fn extractor(&self) -> Option<Extractor> {
+        self.plan.config().extractor.map(|extractor| extractor.covering(self.state.account.n_left))
     }
 
     /// What all releases together have spent, and the most that the promise allows: μ under the Gaussian law, ε under
@@ -249,7 +278,7 @@ impl Model {
             n_releases: account.n_releases + 1,
             distance_squares: account.distance_squares + r.squared(),
             distances: account.distances + r,
-            certified: account.certified,
+            ..account
         }
     }
 
@@ -327,7 +356,8 @@ impl Model {
         };
         // Within the limit the promise itself is proved; rounding must not make it look exceeded.
         let epsilon = epsilon.min(config.epsilon);
-        let extractor = config.extractor.unwrap_or(Guarantee { epsilon: 0.0, delta: 0.0 });
+        let nothing = Guarantee { epsilon: 0.0, delta: 0.0 };
+        let extractor = self.extractor().map_or(nothing, |extractor| extractor.cost());
         let claim = ReleaseClaim {
             release: self.state.account.n_releases,
             distance_bound,
@@ -339,7 +369,7 @@ impl Model {
             mu,
             mu_total,
             mu_limit,
-            guarantee: self.plan.claimed_guarantee(),
+            guarantee: self.claimed_guarantee(),
             epsilon_spent: Guarantee { epsilon, delta: 0.0 }.plus(extractor).epsilon,
             certified: self.state.certified && self.state.account.certified,
         };

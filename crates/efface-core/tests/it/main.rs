@@ -7,6 +7,7 @@ mod bounds;
 mod claim;
 mod exact;
 mod exact_noise;
+mod extractor;
 mod ladder;
 mod matrices;
 mod plan;

@@ -1,6 +1,6 @@
 //! Plans: what is refused before any row is read, and what the defaults are.
 
-use efface_core::accounting::Guarantee;
+use efface_core::accounting::{Extractor, Guarantee};
 use efface_core::loss::{Logistic, Squared};
 use efface_core::model::{BudgetRule, Mechanism, PlanError, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseLaw;
@@ -47,9 +47,16 @@ fn fractions_extractors_classes_and_bounds_are_checked() {
     for (epsilon, delta) in
         [(-1.0, 0.0), (f64::INFINITY, 0.0), (f64::NAN, 0.0), (1.0, 1.0), (1.0, -0.1), (1.0, f64::NAN)]
     {
-        let config = TrainingConfig { extractor: Some(Guarantee { epsilon, delta }), ..logistic() };
+        let config = TrainingConfig { extractor: Some(Extractor::per_row(epsilon, delta)), ..logistic() };
         assert!(matches!(TrainingPlan::new(config), Err(PlanError::Extractor { .. })));
     }
+    let nobody = Extractor { group: 0, ..Extractor::per_row(0.5, 0.0) };
+    assert!(refusal(TrainingConfig { extractor: Some(nobody), ..logistic() }).ends_with("`0.5`, `0` and `0`"));
+    // Declared for more rows than its δ reaches for: nothing could ever be released.
+    let many = Extractor { group: 50, ..Extractor::per_row(0.5, 1e-9) };
+    let words = "promises nothing to a group of `50` rows: epsilon comes to 2.500e1 and delta to 1.110e2";
+    let found = refusal(TrainingConfig { extractor: Some(many), ..logistic() });
+    assert!(found.contains(words), "{found}");
     for n_classes in [None, Some(0), Some(1)] {
         let config = TrainingConfig { n_classes, ..logistic() };
         assert!(matches!(TrainingPlan::new(config), Err(PlanError::Classes { loss: "logistic", .. })));

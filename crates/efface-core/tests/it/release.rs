@@ -1,7 +1,7 @@
 //! Publishing: what a release costs and when it is refused, what mechanism `objective` covers, and what must never leave.
 
-use efface_core::accounting::Guarantee;
 use efface_core::accounting::gaussian::{epsilon_at, gaussian_tail_factor, mu_limit};
+use efface_core::accounting::{Extractor, Guarantee};
 use efface_core::loss::{Logistic, Squared};
 use efface_core::model::{
     BudgetRule, Mechanism, Model, Outcome, ReleaseOutcome, TrainError, TrainingConfig, TrainingPlan,
@@ -140,7 +140,7 @@ fn a_settled_model_with_the_default_noise_can_be_released_sixty_thousand_times()
 
 #[test]
 fn a_private_extractor_is_added_to_every_claim() {
-    let extractor = Guarantee { epsilon: 0.3, delta: 2e-5 };
+    let extractor = Extractor::per_row(0.3, 2e-5);
     for law in [NoiseLaw::Gaussian, NoiseLaw::Gamma] {
         let mut world = small_world(4, ReferenceLoss::Logistic, |config| {
             (config.extractor, config.law, config.noise_std) = (Some(extractor), law, Some(1.0));
@@ -157,7 +157,7 @@ fn a_private_extractor_is_added_to_every_claim() {
         (config.extractor, config.noise_std) = (Some(extractor), None);
     });
     let claim = published(&mut exact.model, &mut fixed_noise()).claim;
-    assert_eq!((claim.guarantee, claim.epsilon_spent), (extractor, 0.3));
+    assert_eq!((claim.guarantee, claim.epsilon_spent), (extractor.cost(), 0.3));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What releases spend: squares under the Gaussian law, sums under the gamma law, for the model's whole life.
 
+use efface_core::accounting::Extractor;
 use efface_core::noise::{NoiseLaw, NoiseSource};
-use efface_engine::{ReleaseAnswer, ReleaseReport, Status};
+use efface_engine::{ReleaseAnswer, ReleaseReport, RowSource, Status};
 
 use crate::models::{Folder, certificate, ids, json, published, randomness, squared, table};
 
@@ -88,4 +89,31 @@ fn a_predictable_release_marks_all_that_follow() {
     model.retrain(&mut randomness(), &mut |_| {}).expect("rows");
     let report = published(model.release(&mut randomness(), None).expect("writable"));
     assert_eq!(certificate(&report.certificate)["certified"], false);
+}
+
+/// A private extractor's promise depends on how many rows have left: the count outlives crashes, retraining and backups.
+#[test]
+fn rows_that_left_are_counted_for_the_models_life() {
+    let folder = Folder::with(|config| config.extractor = Some(Extractor::per_row(0.25, 0.0)));
+    let n_left = || Status::read(folder.model()).expect("readable").n_left;
+    let mut model = folder.open();
+    model.remove(&ids(&["row-3", "row-4"]), None).expect("removable");
+    assert_eq!(n_left(), 2);
+    // The journal is replayed where there was no checkpoint.
+    drop(model);
+    let mut model = folder.open();
+    model.correct(&RowSource::of(&folder.write("same.csv", table([5])))).expect("present");
+    model.add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
+    model.retrain(&mut randomness(), &mut |_| {}).expect("trainable");
+    assert_eq!(n_left(), 3);
+    let report = published(model.release(&mut randomness(), None).expect("writable"));
+    // 1 by removal, 0.25 for each of three rows, rounded up.
+    assert!(report.epsilon > 1.75 && report.epsilon < 1.75 + 1e-15, "{}", report.epsilon);
+    assert_eq!(certificate(&report.certificate)["extractor"]["group"], 3);
+    model.close().expect("writable");
+    // Trained again, after the state was lost.
+    std::fs::remove_file(folder.state_file()).expect("there");
+    let mut model = folder.open();
+    assert_eq!((n_left(), model.mended_at_opening().len()), (3, 1));
+    assert_eq!(published(model.release(&mut randomness(), None).expect("writable")).epsilon, report.epsilon);
 }

@@ -1,6 +1,6 @@
 //! The certificate of a release: enough for a stranger to recompute the claim, and what it does not cover.
 
-use efface_core::accounting::Guarantee;
+use efface_core::accounting::{Extractor, Guarantee};
 use serde::{Deserialize, Serialize};
 
 use super::Predicate;
@@ -89,10 +89,10 @@ pub struct ReleaseCertificate {
     pub mu_limit: f64,
     /// Promised for the model's life by removal alone.
     pub promise: Guarantee,
-    /// What a private feature extractor spent, where there is one.
+    /// A private feature extractor, where there is one: its promise per row, and the group of rows that is covered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extractor: Option<Guarantee>,
-    /// ε promised for the model's life, the extractor's share included.
+    pub extractor: Option<Extractor>,
+    /// ε promised for the model's life, the extractor's share for that group included.
     pub epsilon: f64,
     /// δ likewise.
     pub delta: f64,

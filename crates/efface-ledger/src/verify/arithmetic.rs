@@ -1,6 +1,6 @@
 #![doc = include_str!("arithmetic.md")]
 
-use efface_core::accounting::gaussian;
+use efface_core::accounting::{Extractor, Guarantee, gaussian};
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_core::rows::MOST_ROW_WEIGHT;
 
@@ -30,7 +30,7 @@ type Computation = fn(&ReleaseCertificate) -> Result<String, String>;
 
 /// Every number is one, and the sizes fit each other.
 fn numbers(c: &ReleaseCertificate) -> Result<String, String> {
-    let extractor = c.extractor.unwrap_or(efface_core::accounting::Guarantee { epsilon: 0.0, delta: 0.0 });
+    let extractor = c.extractor.unwrap_or(Extractor::per_row(0.0, 0.0));
     let named = [
         ("l2", c.l2),
         ("row_norm_bound", c.row_norm_bound),
@@ -64,6 +64,12 @@ fn numbers(c: &ReleaseCertificate) -> Result<String, String> {
     }
     if let Some(reason) = c.weight_sum.as_ref().and_then(|sums| impossible_weights(&c.n_rows, sums)) {
         return Err(reason);
+    }
+    if let Some(Extractor { epsilon, delta, group }) = c.extractor.filter(|extractor| !extractor.is_possible()) {
+        return Err(format!("an extractor of ({epsilon}, {delta}) for {group} rows is none"));
+    }
+    if c.delta >= 1.0 {
+        return Err(format!("delta must be below 1 to promise anything, got `{}`", c.delta));
     }
     if c.release == 0 || c.spent_before.n_releases != c.release - 1 {
         let before = c.spent_before.n_releases;
@@ -174,7 +180,12 @@ fn limit(c: &ReleaseCertificate) -> Result<String, String> {
 
 /// δ from μ and ε, and the shares of removal and extractor.
 fn epsilon(c: &ReleaseCertificate) -> Result<String, String> {
-    let extractor = c.extractor.unwrap_or(efface_core::accounting::Guarantee { epsilon: 0.0, delta: 0.0 });
+    let extractor = c.extractor.map_or(NOTHING, |extractor| extractor.least_cost());
+    if let Some(Extractor { group, .. }) = c.extractor
+        && group < n_left(c)
+    {
+        return Err(format!("the extractor's share is for {group} rows, and {} have left", n_left(c)));
+    }
     let least = ((c.promise.epsilon + extractor.epsilon).next_down(), (c.promise.delta + extractor.delta).next_down());
     if c.epsilon < least.0 || c.delta < least.1 {
         return Err(format!(
@@ -193,6 +204,11 @@ fn epsilon(c: &ReleaseCertificate) -> Result<String, String> {
         return Ok(format!("the releases so far prove ε = {:e} at δ = {:e}", c.epsilon_spent, c.delta));
     }
     Err(format!("mu_total {:e} does not prove ε = {:e} at δ = {:e}", c.mu_total, c.epsilon_spent, c.promise.delta))
+}
+
+/// Rows that have left, as far as the certificate tells: corrected ones before the release before are not listed.
+fn n_left(c: &ReleaseCertificate) -> usize {
+    c.n_removed.saturating_add(c.since_previous.n_corrected)
 }
 
 /// Every point of δ(ε).
@@ -249,6 +265,9 @@ fn ratio(numerator: f64, denominator: f64) -> f64 {
 fn is_passed(check: &Check) -> bool {
     check.outcome == super::CheckOutcome::Passed
 }
+
+/// The share of an extractor that is not there.
+const NOTHING: Guarantee = Guarantee { epsilon: 0.0, delta: 0.0 };
 
 /// A few roundings, in opposite directions.
 const APART: f64 = 8.0 * f64::EPSILON;

@@ -1,5 +1,6 @@
 //! What a certificate says, as lines for a terminal of a hundred columns.
 
+use efface_core::accounting::{Extractor, Guarantee};
 use efface_data::hex;
 use efface_ledger::certificate::{
     LogPosition, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate, tags,
@@ -8,8 +9,9 @@ use efface_ledger::statement::Subject;
 use efface_ledger::verify::Document;
 
 use super::super::ledger::in_words as policy;
+use super::super::rows;
 use super::chance::{Chances, Guess};
-use crate::output::{bound, in_one_line, number, parameter, rung};
+use crate::output::{bound, in_one_line, number, parameter, promised, rung};
 
 type Line = (&'static str, String);
 
@@ -40,6 +42,9 @@ fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
     lines.push(("  with the one before", in_words(&since.exposure)));
     lines.push(("the claim", String::new()));
     lines.extend(claim(c));
+    if let Some(extractor) = &c.extractor {
+        lines.push(("  extractor", covered(extractor)));
+    }
     lines.push(("what it rests on", String::new()));
     lines.extend([
         ("  distance", format!("to the retrained weights: at most {}, {}", bound(c.distance_bound), rung(&c.rung))),
@@ -64,8 +69,8 @@ fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
 fn claim(c: &ReleaseCertificate) -> Vec<Line> {
     let guess = match Guess::of(c) {
         Guess::Exact => {
-            let promise = "(0, 0), exact up to rounding: no noise hides the distance below";
-            return vec![("  promised (ε, δ)", promise.into())];
+            let exact = "exact up to rounding: no noise hides the distance below";
+            return vec![("  promised (ε, δ)", format!("{}, {exact}", pair(c.epsilon, c.delta)))];
         }
         _ if !c.certified => "whoever knows the seed can take the noise off again, and needs no guess".into(),
         Guess::Unknown => "not known: this version does not know the law of the noise".into(),
@@ -75,11 +80,26 @@ fn claim(c: &ReleaseCertificate) -> Vec<Line> {
         }
     };
     vec![
-        ("  promised (ε, δ)", format!("({}, {}) for the model's life", parameter(c.epsilon), parameter(c.delta))),
+        ("  promised (ε, δ)", format!("{} for the model's life", pair(c.epsilon, c.delta))),
         ("  proved so far", format!("ε = {} at that δ", bound(c.epsilon_spent))),
         ("  spent (μ)", format!("{} of {}", bound(c.mu_total), number(c.mu_limit))),
         ("  best guess", guess),
     ]
+}
+
+/// What a private extractor adds to the promise.
+fn covered(extractor: &Extractor) -> String {
+    let Guarantee { epsilon, delta } = extractor.cost();
+    format!(
+        "private, {} per row; for {} together {}, which is in the promise. A public extractor would add nothing",
+        pair(extractor.epsilon, extractor.delta),
+        rows(extractor.group),
+        pair(epsilon, delta)
+    )
+}
+
+fn pair(epsilon: f64, delta: f64) -> String {
+    format!("({}, {})", promised(epsilon), promised(delta))
 }
 
 fn request(c: &RequestCertificate) -> Vec<Line> {

@@ -1,7 +1,7 @@
 //! The numbers of random certificates, computed a second time in double-double and by another formula of Φ: what the
 //! engine claims is accepted, and what is a little better is refused.
 
-use efface_core::accounting::Guarantee;
+use efface_core::accounting::{Extractor, Guarantee};
 use efface_testkit::DoubleDouble;
 use efface_testkit::hockey_stick::gaussian_delta;
 
@@ -44,7 +44,9 @@ fn basis(kind: Kind, dice: &mut Dice) -> Basis {
     let n_rows = vec![1 + dice.up_to(100_000); 1 + dice.up_to(3)];
     let weigh = dice.next() < 0.5;
     let weight_sum = weigh.then(|| n_rows.iter().map(|n| *n as f64 * dice.within(1e-6, 1e6)).collect());
-    let extractor = (dice.next() < 0.3).then(|| Guarantee { epsilon: dice.within(0.1, 2.0), delta: 1e-6 });
+    // Nine rows have left.
+    let group = 9 + dice.up_to(12);
+    let extractor = (dice.next() < 0.3).then(|| Extractor { epsilon: dice.within(0.01, 0.2), delta: 1e-9, group });
     Basis { kind, l2: dice.within(1e-8, 1.0), n_rows, weight_sum, moved, noise_std, promise, extractor, before }
 }
 
@@ -95,7 +97,7 @@ fn what_the_engine_claims_is_true_and_accepted() {
         assert!(at_least(c.mu, mu) && at_least(c.mu_total, total(basis)), "{basis:?}");
         if basis.kind != Kind::Gamma {
             // Another formula of Φ, good to 1e-14 or so.
-            let share = c.epsilon_spent - basis.extractor.map_or(0.0, |extractor| extractor.epsilon);
+            let share = c.epsilon_spent - basis.extractor.map_or(0.0, |extractor| extractor.cost().epsilon);
             assert!(gaussian_delta(share, c.mu_total) <= c.promise.delta * (1.0 + 1e-6) + 1e-13, "{basis:?}");
             for point in &c.curve {
                 assert!(gaussian_delta(point.epsilon, c.mu_total) <= point.delta + 1e-13, "{basis:?}");
@@ -121,7 +123,7 @@ fn a_mu_below_the_truth_is_refused() {
 #[test]
 fn an_epsilon_or_delta_below_the_truth_is_refused() {
     each_certificate(|basis, c| {
-        let extractor = basis.extractor.map_or(0.0, |extractor| extractor.epsilon);
+        let extractor = basis.extractor.map_or(0.0, |extractor| extractor.cost().epsilon);
         let share = c.epsilon_spent - extractor;
         // Only where all of it is spent on purpose is the promise itself claimed, and that is another check.
         if share > 1e-3 && share < basis.promise.epsilon {

@@ -1,6 +1,6 @@
 //! Sound release certificates of every kind, their numbers made the way that the engine makes them.
 
-use efface_core::accounting::{Guarantee, gaussian};
+use efface_core::accounting::{Extractor, Guarantee, gaussian};
 use efface_core::rounding::{LowerBound, UpperBound};
 
 use super::example::{TIME, named_request, nameless_request};
@@ -30,7 +30,7 @@ pub(super) struct Basis {
     pub(super) moved: f64,
     pub(super) noise_std: f64,
     pub(super) promise: Guarantee,
-    pub(super) extractor: Option<Guarantee>,
+    pub(super) extractor: Option<Extractor>,
     /// Claimed distances of the releases before.
     pub(super) before: Vec<f64>,
 }
@@ -113,7 +113,8 @@ impl Basis {
     pub(super) fn certificate(&self, log: LogPosition, key_id: String) -> ReleaseCertificate {
         let Claims { residual, distance, squares, distances, mu, mu_total, mu_limit, epsilon } = self.claims();
         let Self { kind, l2, n_rows, weight_sum, noise_std, promise, extractor, before, .. } = self.clone();
-        let shared = extractor.unwrap_or(Guarantee { epsilon: 0.0, delta: 0.0 });
+        let nothing = Guarantee { epsilon: 0.0, delta: 0.0 };
+        let shared = extractor.map_or(nothing, |extractor| extractor.cost());
         let (claimed, spent) = (promise.plus(shared), Guarantee { epsilon, delta: 0.0 }.plus(shared));
         let objective = kind == Kind::Objective;
         let limits: &[&str] = match kind {

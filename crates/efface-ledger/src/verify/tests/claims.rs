@@ -1,6 +1,6 @@
 //! What a release certificate claims: each claim that is too good fails its own check, and no other.
 
-use efface_core::accounting::Guarantee;
+use efface_core::accounting::Extractor;
 
 use super::basis::{Basis, Kind};
 use super::example::{check, fails, only_failure, release, release_from, release_of};
@@ -98,8 +98,33 @@ fn more_is_not_spent_than_the_promise_allows() {
         c.mu_limit = c.mu_total * (1.0 - 1e-9);
     };
     refused(beyond, "limit", "is allowed");
-    let extractor = Some(Guarantee { epsilon: 0.5, delta: 1e-5 });
-    refused(|c| c.extractor = extractor, "epsilon", "together promise (1.4999999999999998, ");
+}
+
+/// A private extractor's share was added once for all rows that left: 1.5 for 50 rows, where 26 is true.
+#[test]
+fn an_extractor_is_counted_for_every_row_that_left() {
+    type Edit = fn(&mut ReleaseCertificate);
+    // Nine rows have left.
+    let extractor = Extractor { group: 9, ..Extractor::per_row(0.5, 1e-5) };
+    refused(|c| c.extractor = Some(extractor), "epsilon", "together promise (5.499999999999");
+    let sound = Basis { extractor: Some(extractor), ..Basis::of(Kind::Gaussian) };
+    assert!(check(&release_from(&sound, |_| {})).is_genuine());
+    let edits: [(Edit, &str); 5] = [
+        (|c| c.epsilon *= 1.0 - 1e-9, "removal and extractor together promise (5.499999999999"),
+        (|c| c.delta *= 1.0 - 1e-9, "removal and extractor together promise (5.499999999999"),
+        (|c| c.epsilon_spent -= 1e-3, "does not prove ε"),
+        (|c| c.n_removed = 10, "the extractor's share is for 9 rows, and 10 have left"),
+        (|c| c.since_previous.n_corrected = 1, "the extractor's share is for 9 rows, and 10 have left"),
+    ];
+    for (edit, words) in edits {
+        fails(&check(&release_from(&sound, edit)), "epsilon", words);
+    }
+    let one = Basis { extractor: Some(Extractor { group: 1, ..extractor }), ..Basis::of(Kind::Gaussian) };
+    fails(&check(&release_from(&one, |_| {})), "epsilon", "the extractor's share is for 1 rows, and 9 have left");
+    let none = |c: &mut ReleaseCertificate| c.extractor = Some(Extractor { group: 0, ..Extractor::per_row(0.5, 0.0) });
+    fails(&check(&release_from(&sound, none)), "numbers", "an extractor of (0.5, 0) for 0 rows is none");
+    let nothing = |c: &mut ReleaseCertificate| c.delta = 1.0;
+    fails(&check(&release_from(&sound, nothing)), "numbers", "delta must be below 1 to promise anything");
 }
 
 #[test]

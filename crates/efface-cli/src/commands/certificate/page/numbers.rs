@@ -4,7 +4,7 @@ use efface_ledger::certificate::{ReleaseCertificate, tags};
 
 use super::super::super::ledger::in_words as policy;
 use super::html::{self, capital, count, escape, hash, number};
-use crate::output::{bound, parameter, rung};
+use crate::output::{bound, parameter, promised, rung};
 
 /// Every number that the claim is made of.
 pub(super) fn table(c: &ReleaseCertificate) -> String {
@@ -23,8 +23,21 @@ pub(super) fn table(c: &ReleaseCertificate) -> String {
         ("Scale of rows", scale(c)),
         (
             "Extractor",
-            c.extractor
-                .map_or_else(|| "none".into(), |share| format!("private: {}", guarantee(share.epsilon, share.delta))),
+            c.extractor.map_or_else(
+                || "none".into(),
+                |extractor| {
+                    let cost = extractor.cost();
+                    let whole = match extractor.group {
+                        1 => String::new(),
+                        n => format!(
+                            "; for {} together {}",
+                            count(n, "row", "rows"),
+                            guarantee(cost.epsilon, cost.delta)
+                        ),
+                    };
+                    format!("private per row: {}{whole}", guarantee(extractor.epsilon, extractor.delta))
+                },
+            ),
         ),
         ("Releases made", escape(&policy(c.policy))),
         ("Withdrawn so far", withdrawn(&c.revoked)),
@@ -37,7 +50,7 @@ pub(super) fn table(c: &ReleaseCertificate) -> String {
 
 /// `(ε, δ) = (1, 10⁻⁴)`.
 pub(super) fn guarantee(epsilon: f64, delta: f64) -> String {
-    format!("(ε,&nbsp;δ)&nbsp;=&nbsp;({},&nbsp;{})", number(&parameter(epsilon)), number(&parameter(delta)))
+    format!("(ε,&nbsp;δ)&nbsp;=&nbsp;({},&nbsp;{})", number(&promised(epsilon)), number(&promised(delta)))
 }
 
 fn noise(c: &ReleaseCertificate) -> String {

@@ -131,10 +131,13 @@ fn says(c: &ReleaseCertificate, guess: &Guess, files: &[Subject]) -> String {
         0.0 => ", without exception".into(),
         delta => format!(", but for a chance of δ&nbsp;=&nbsp;{}", number(&parameter(delta))),
     };
-    let extractor = c.extractor.map_or_else(String::new, |share| {
+    let extractor = c.extractor.map_or_else(String::new, |extractor| {
+        let share = extractor.cost();
         format!(
-            " The share of the feature extractor, {}, is in ε and δ, but not in these percentages.",
-            guarantee(share.epsilon, share.delta)
+            " The share of the private feature extractor, {} for up to {} removed or corrected, is in ε and δ, but not in \
+             these percentages.",
+            guarantee(share.epsilon, share.delta),
+            count(extractor.group, "row", "rows")
         )
     });
     format!(

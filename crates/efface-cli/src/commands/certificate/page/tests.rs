@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use efface_core::accounting::Guarantee;
+use efface_core::accounting::Extractor;
 use efface_ledger::certificate::{ReleaseCertificate, RequestCertificate, RevocationCertificate};
 use efface_ledger::statement::Subject;
 use efface_ledger::verify::Document;
@@ -153,12 +153,18 @@ fn the_gaps_of_mechanism_objective_are_on_top() {
 #[test]
 fn the_share_of_an_extractor_is_said_to_be_outside_the_chance() {
     let mut certificate = release(&json!({"epsilon": 1.5}));
-    certificate.extractor = Some(Guarantee { epsilon: 0.5, delta: 1e-5 });
-    let page = page(&Document::Release(Box::new(certificate)));
+    certificate.extractor = Some(Extractor::per_row(0.5, 1e-5));
+    let page_of = |c: &ReleaseCertificate| page(&Document::Release(Box::new(c.clone())));
     says(
-        &page,
-        &["(ε,&nbsp;δ)&nbsp;=&nbsp;(0.5,&nbsp;10<sup>−5</sup>)", "but not in these percentages", "… by removal<"],
+        &page_of(&certificate),
+        &[
+            "(ε,&nbsp;δ)&nbsp;=&nbsp;(0.5,&nbsp;10<sup>−5</sup>) for up to 1&nbsp;row removed or corrected",
+            "but not in these percentages",
+            "… by removal<",
+        ],
     );
+    certificate.extractor = Some(Extractor { group: 4, ..Extractor::per_row(0.5, 0.0) });
+    says(&page_of(&certificate), &["private per row: (ε,&nbsp;δ)&nbsp;=&nbsp;(0.5,&nbsp;0); for 4&nbsp;rows together"]);
 }
 
 #[test]
