@@ -20,7 +20,7 @@ type Edit = (&'static str, &'static str, fn(&mut ReleaseCertificate));
 type RequestEdit = (&'static str, fn(&mut RequestCertificate));
 
 /// Edits that contradict something else in the certificate. With the victim's key, too, they are refused.
-const EDITS: [Edit; 21] = [
+const EDITS: [Edit; 22] = [
     ("lowers ε", "epsilon", |c| c.epsilon /= 2.0),
     ("lowers ε and the promise it comes from", "limit", |c| {
         c.epsilon /= 2.0;
@@ -45,6 +45,15 @@ const EDITS: [Edit; 21] = [
     ("calls the noise exact, without a lattice", "lattice", |c| {
         c.lattice_step = None;
         c.arithmetic.noise = "exact".into();
+    }),
+    ("calls the model exact, at the distance that it has", "mu", |c| {
+        (c.loss, c.noise_std, c.lattice_step) = ("squared".into(), 0.0, None);
+        (c.arithmetic.noise, c.rung) = ("none".into(), "exact".into());
+        c.limits.push("exact-up-to-rounding".into());
+        (c.mu, c.mu_total, c.mu_limit) = (0.0, 0.0, 0.0);
+        (c.promise.epsilon, c.promise.delta) = (0.0, 0.0);
+        (c.epsilon, c.delta, c.epsilon_spent) = (0.0, 0.0, 0.0);
+        c.curve.clear();
     }),
     ("raises the number of removed rows since the release before", "requests", |c| c.since_previous.n_removed += 100),
     ("says that several people left together", "requests", |c| c.since_previous.exposure = "several-together".into()),

@@ -12,8 +12,9 @@ pub const LAWS: [&str; 2] = ["gaussian", "gamma"];
 /// How rows are scaled; `clip:` and `within:` with a radius are two more.
 pub const SCALES: [&str; 2] = ["unit", "none"];
 
-/// What bounds rest on.
-pub const RUNGS: [&str; 7] = ["worst-case", "step-norm", "data-dependent", "stale", "per-row", "measured", "no-step"];
+/// What bounds rest on; `exact`: on sums of integers, which give the same weights bit for bit.
+pub const RUNGS: [&str; 8] =
+    ["worst-case", "step-norm", "data-dependent", "stale", "per-row", "measured", "no-step", "exact"];
 
 /// Constants of the bounds.
 pub const CONSTANTS: [&str; 2] = ["tight", "paper"];

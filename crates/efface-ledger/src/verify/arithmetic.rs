@@ -109,16 +109,7 @@ fn residual(c: &ReleaseCertificate) -> Result<String, String> {
 /// `μ = r/s` under mechanism `release`, `‖∇L_b‖/σ` under `objective`.
 fn mu(c: &ReleaseCertificate) -> Result<String, String> {
     if c.noise_std == 0.0 {
-        // One Newton step is exact where the curvature does not change; elsewhere noise has to hide what is left.
-        if c.loss != "squared" {
-            return Err(format!("without noise removal must be exact, which it is not for the {} loss", c.loss));
-        }
-        let nothing = c.mu == 0.0 && c.mu_total == 0.0 && c.mu_limit == 0.0;
-        return if nothing {
-            Ok("no noise, and nothing is claimed to be hidden by it".into())
-        } else {
-            Err(format!("without noise mu must be 0, claimed is {:e}", c.mu))
-        };
+        return nothing_to_hide(c);
     }
     let moved = if c.mechanism == "objective" { c.gradient_residual } else { c.distance_bound };
     let least = ratio(moved, c.noise_std);
@@ -126,6 +117,25 @@ fn mu(c: &ReleaseCertificate) -> Result<String, String> {
         return Ok(format!("{moved:e} over a noise of {:e} is {:e}", c.noise_std, c.mu));
     }
     Err(format!("{moved:e} over a noise of {:e} is {least:e}, claimed is {:e}", c.noise_std, c.mu))
+}
+
+/// ε = 0 without noise takes equal bits: any difference, however small, tells the two worlds apart. The sums that the
+/// squared loss needs are sums of integers, from which rows are taken out exactly.
+fn nothing_to_hide(c: &ReleaseCertificate) -> Result<String, String> {
+    if c.loss != "squared" {
+        return Err(format!("without noise removal must be exact, which it is not for the {} loss", c.loss));
+    }
+    if c.rung != "exact" || c.distance_bound != 0.0 || c.gradient_residual != 0.0 {
+        return Err(format!(
+            "ε = 0 does not follow: without noise the weights must be equal bit for bit (`exact`, a distance of 0), stated \
+             is `{}` and a distance of {:e}",
+            c.rung, c.distance_bound
+        ));
+    }
+    if c.mu == 0.0 && c.mu_total == 0.0 && c.mu_limit == 0.0 {
+        return Ok("no noise, and nothing that it would have to hide".into());
+    }
+    Err(format!("without noise mu must be 0, claimed is {:e}", c.mu))
 }
 
 /// `μ_total = √(Σ r_j²)/s` over all releases, this one included; `Σ r_j / scale` under the gamma law. Under mechanism
@@ -168,6 +178,8 @@ fn limit(c: &ReleaseCertificate) -> Result<String, String> {
     let (epsilon, delta) = (c.promise.epsilon, c.promise.delta);
     let follows = match &*c.law {
         _ if c.noise_std == 0.0 => epsilon == 0.0 && delta == 0.0,
+        // Noise makes two worlds alike, never the same.
+        _ if epsilon == 0.0 => false,
         "gamma" => c.mu_limit <= epsilon && delta == 0.0,
         // A Gaussian proves no δ of 0, however small the least double that is above the true one.
         _ => delta > 0.0 && proves(epsilon, c.mu_limit, delta),

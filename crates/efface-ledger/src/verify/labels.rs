@@ -57,10 +57,10 @@ pub(super) fn labels(c: &ReleaseCertificate) -> Check {
 
 fn missing_label(c: &ReleaseCertificate) -> Option<String> {
     let objective = c.mechanism == "objective";
+    // Without noise only equal bits are accepted, and nothing is left that a label could tell of.
     let needed: &[&str] = match (c.noise_std == 0.0, objective) {
-        (true, _) => &["exact-up-to-rounding"],
         (false, true) => &["p1-dependence", "p2-stopping", "p3-sequences"],
-        (false, false) => &[],
+        _ => &[],
     };
     if let Some(label) = needed.iter().find(|label| !c.limits.iter().any(|limit| limit == *label)) {
         return Some(format!("the limit `{label}` belongs to this mechanism and is not stated"));

@@ -55,8 +55,11 @@ impl Basis {
             _ => Guarantee { epsilon: 1.0, delta },
         };
         let noise_std = if kind == Kind::Exact { 0.0 } else { 0.01 };
-        let (n_rows, before) = (vec![57], vec![1e-4, 3e-4]);
-        Self { kind, l2: 0.01, n_rows, weight_sum: None, moved: 2e-4, noise_std, promise, extractor: None, before }
+        let (n_rows, mut before, mut moved) = (vec![57], vec![1e-4, 3e-4], 2e-4);
+        if kind == Kind::Exact {
+            (before, moved) = (vec![0.0; 2], 0.0);
+        }
+        Self { kind, l2: 0.01, n_rows, weight_sum: None, moved, noise_std, promise, extractor: None, before }
     }
 
     /// What the engine claims, each number rounded as it rounds it.
@@ -118,7 +121,6 @@ impl Basis {
         let (claimed, spent) = (promise.plus(shared), Guarantee { epsilon, delta: 0.0 }.plus(shared));
         let objective = kind == Kind::Objective;
         let limits: &[&str] = match kind {
-            Kind::Exact => &tags::LIMITS[..1],
             Kind::Objective => &tags::LIMITS[1..],
             _ => &[],
         };
@@ -156,7 +158,7 @@ impl Basis {
             weight_sum,
             negatives: None,
             dim: 4,
-            rung: "measured".into(),
+            rung: if kind == Kind::Exact { "exact" } else { "measured" }.into(),
             gamma: "tight".into(),
             gradient_residual: residual.get(),
             distance_bound: distance.get(),
