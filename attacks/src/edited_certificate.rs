@@ -49,7 +49,6 @@ const EDITS: [Edit; 22] = [
     ("calls the model exact, at the distance that it has", "mu", |c| {
         (c.loss, c.noise_std, c.lattice_step) = ("squared".into(), 0.0, None);
         (c.arithmetic.noise, c.rung) = ("none".into(), "exact".into());
-        c.limits.push("exact-up-to-rounding".into());
         (c.mu, c.mu_total, c.mu_limit) = (0.0, 0.0, 0.0);
         (c.promise.epsilon, c.promise.delta) = (0.0, 0.0);
         (c.epsilon, c.delta, c.epsilon_spent) = (0.0, 0.0, 0.0);

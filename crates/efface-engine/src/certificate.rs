@@ -71,9 +71,9 @@ pub(crate) fn certificate(
         l2: config.l2_per_row,
         scale: settings.transform.scale.to_string(),
         intercept: settings.transform.intercept,
-        row_norm_bound: state.row_norm.get(),
-        n_rows: vec![state.count.n_rows; n_problems],
-        weight_sum: history.weighted.then(|| vec![state.count.weight_sum.lower().get(); n_problems]),
+        row_norm_bound: state.row_norm.is_finite().then(|| state.row_norm.get()),
+        n_rows: state.count.n_rows,
+        weight_sum: history.weighted.then(|| state.count.weight_sum.lower().get()),
         negatives: config.negatives,
         n_problems,
         dim: model.dim(),
@@ -118,14 +118,7 @@ pub(crate) fn certificate(
             adaptive_requests: !objective,
             secret_state: true,
         },
-        limits: match (plan.is_exact(), objective) {
-            (true, _) => &tags::LIMITS[..1],
-            (false, true) => &tags::LIMITS[1..],
-            (false, false) => &[],
-        }
-        .iter()
-        .map(ToString::to_string)
-        .collect(),
+        limits: tags::LIMITS.iter().filter(|_| objective && !plan.is_exact()).map(ToString::to_string).collect(),
         outside_scope: tags::OUTSIDE_SCOPE
             .iter()
             .filter(|tag| match **tag {

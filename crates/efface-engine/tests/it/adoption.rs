@@ -214,7 +214,7 @@ fn an_adopted_model_lives_on() {
         assert_eq!(claims["since_previous"]["n_people"], 4);
         assert_eq!(claims["scale"], "within:2");
         let count = directory.audit_material().model.state().count;
-        let weight_sum = claims.get("weight_sum").map(|sums| sums[0].as_f64().expect("a number"));
+        let weight_sum = claims.get("weight_sum").map(|sum| sum.as_f64().expect("a number"));
         assert_eq!(weight_sum, weighted.then(|| count.weight_sum.get()));
         let checked = check(&folder, &released.certificate);
         assert!(checked.is_genuine(), "{checked:?}");

@@ -45,14 +45,15 @@ pub struct ReleaseCertificate {
     pub scale: String,
     /// Whether a constant was appended to every row.
     pub intercept: bool,
-    /// R: bound on the norm of every row.
-    pub row_norm_bound: f64,
-    /// Rows of each problem: `distance_bound` is a residual over λ times these.
-    pub n_rows: Vec<usize>,
-    /// What the rows of each problem weigh, where they do not count once each: `distance_bound` is then a residual over λ
-    /// times these. Rounded down, which makes the distance of a residual larger.
+    /// R: bound on the norm of every row; none where rows are of any length, and nothing rests on a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub weight_sum: Option<Vec<f64>>,
+    pub row_norm_bound: Option<f64>,
+    /// Number of rows: `distance_bound` is a residual over λ times it. How many there are of a class is not told.
+    pub n_rows: usize,
+    /// What the rows weigh, where they do not count once each: `distance_bound` is then a residual over λ times that.
+    /// Rounded down, which makes the distance of a residual larger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight_sum: Option<f64>,
     /// Fraction of the negatives that each problem keeps, by a salted hash of the id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub negatives: Option<f64>,
@@ -66,8 +67,8 @@ pub struct ReleaseCertificate {
     pub gamma: String,
     /// Upper bound of the gradient left behind, as claimed.
     pub gradient_residual: f64,
-    /// r: upper bound of the distance to the retrained weights, as claimed: a step of a scale that does not depend on the
-    /// rows. Rounding to the lattice is counted.
+    /// r: upper bound of the distance to the retrained weights, as claimed: under mechanism `release` a number that the
+    /// promise decides, and never the rows. Rounding to the lattice is counted.
     pub distance_bound: f64,
     /// How the removal budget follows from σ, ε and δ (mechanism `objective`).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,7 @@ pub const LOSSES: [&str; 2] = ["logistic", "squared"];
 pub const LAWS: [&str; 2] = ["gaussian", "gamma"];
 
 /// How rows are scaled; `clip:` and `within:` with a radius are two more.
-pub const SCALES: [&str; 2] = ["unit", "none"];
+pub const SCALES: [&str; 3] = ["unit", "none", "raw"];
 
 /// What bounds rest on; `exact`: on sums of integers, which give the same weights bit for bit.
 pub const RUNGS: [&str; 8] =
@@ -32,7 +32,8 @@ pub const NOISES: [&str; 3] = ["exact", "idealized", "none"];
 pub const EXPOSURES: [&str; 4] = ["no-previous-release", "nobody-left", "one-person", "several-together"];
 
 /// Limits of the proof that a claim rests on.
-pub const LIMITS: [&str; 4] = ["exact-up-to-rounding", "p1-dependence", "p2-stopping", "p3-sequences"];
+/// Mechanism `objective` has all of them, mechanism `release` none.
+pub const LIMITS: [&str; 4] = ["p1-dependence", "p2-stopping", "p3-sequences", "p4-published-residual"];
 
 /// What a claim does not cover.
 pub const OUTSIDE_SCOPE: [&str; 9] = [
@@ -63,12 +64,12 @@ pub fn in_words(tag: &str) -> &'static str {
         "columns-not-public" => {
             "the schema entries of the columns under not_public: proposed from the rows, and not marked public by anybody"
         }
-        "exact-up-to-rounding" => {
-            "the weights are within distance_bound of the retrained ones, and no noise hides the difference"
-        }
         "p1-dependence" => "the residual is a function of the perturbation, which the proof treats as independent",
         "p2-stopping" => "whether the model is retrained depends on the perturbation",
         "p3-sequences" => "one perturbation covers each model alone, not two successive models together",
+        "p4-published-residual" => {
+            "the residual and what it rests on stand here without noise, and depend on the removed rows"
+        }
         "no-previous-release" => "there is no earlier release to compare this one with",
         "nobody-left" => {
             "nobody's rows left or changed since the release before: the two differ by noise and by rows that came"

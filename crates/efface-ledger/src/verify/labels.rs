@@ -58,10 +58,7 @@ pub(super) fn labels(c: &ReleaseCertificate) -> Check {
 fn missing_label(c: &ReleaseCertificate) -> Option<String> {
     let objective = c.mechanism == "objective";
     // Without noise only equal bits are accepted, and nothing is left that a label could tell of.
-    let needed: &[&str] = match (c.noise_std == 0.0, objective) {
-        (false, true) => &["p1-dependence", "p2-stopping", "p3-sequences"],
-        _ => &[],
-    };
+    let needed: &[&str] = if objective && c.noise_std > 0.0 { &tags::LIMITS } else { &[] };
     if let Some(label) = needed.iter().find(|label| !c.limits.iter().any(|limit| limit == *label)) {
         return Some(format!("the limit `{label}` belongs to this mechanism and is not stated"));
     }
@@ -76,12 +73,13 @@ fn missing_label(c: &ReleaseCertificate) -> Option<String> {
     if let Some(tag) = scope.find(|tag| !c.outside_scope.iter().any(|stated| stated == *tag)) {
         return Some(format!("`{tag}` is outside every claim of this kind, and is not stated"));
     }
-    let noise = match (c.noise_std == 0.0, objective, &*c.law) {
-        (true, ..) => "none",
-        (false, false, "gaussian") => "exact or idealized",
-        _ => "idealized",
+    let noise: &[&str] = match (c.noise_std == 0.0, objective, &*c.law) {
+        (true, ..) => &["none"],
+        (false, false, "gaussian") => &["exact", "idealized"],
+        _ => &["idealized"],
     };
-    if !noise.contains(&*c.arithmetic.noise) {
+    if !noise.contains(&&*c.arithmetic.noise) {
+        let noise = noise.join(" or ");
         return Some(format!("noise of this mechanism and law is {noise}, not {}", c.arithmetic.noise));
     }
     let adversary = c.adversary;

@@ -7,7 +7,7 @@ use efface_ledger::certificate::ReleaseCertificate;
 
 /// How often the best guess between two equally likely worlds is right.
 pub(super) enum Guess {
-    /// No noise hides anything: there is no such number.
+    /// There is nothing to tell the worlds apart by.
     Exact,
     /// At most so often.
     AtMost(Chances),

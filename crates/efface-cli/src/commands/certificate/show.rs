@@ -69,7 +69,7 @@ fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
 fn claim(c: &ReleaseCertificate) -> Vec<Line> {
     let guess = match Guess::of(c) {
         Guess::Exact => {
-            let exact = "exact up to rounding: no noise hides the distance below";
+            let exact = "bit for bit what training without the removed rows gives";
             return vec![("  promised (ε, δ)", format!("{}, {exact}", pair(c.epsilon, c.delta)))];
         }
         _ if !c.certified => "whoever knows the seed can take the noise off again, and needs no guess".into(),

@@ -41,9 +41,9 @@ fn basis(kind: Kind, dice: &mut Dice) -> Basis {
     // Shares of the limit that add up to less than all of it, by squares or as they are.
     let mut share = || dice.within(1e-3, 0.99) * limit * noise_std / (n_before + 1) as f64;
     let (moved, before) = (share(), (0..n_before).map(|_| share()).collect());
-    let n_rows = vec![1 + dice.up_to(100_000); 1 + dice.up_to(3)];
+    let n_rows = 1 + dice.up_to(100_000);
     let weigh = dice.next() < 0.5;
-    let weight_sum = weigh.then(|| n_rows.iter().map(|n| *n as f64 * dice.within(1e-6, 1e6)).collect());
+    let weight_sum = weigh.then(|| n_rows as f64 * dice.within(1e-6, 1e6));
     // Nine rows have left.
     let group = 9 + dice.up_to(12);
     let extractor = (dice.next() < 0.3).then(|| Extractor { epsilon: dice.within(0.01, 0.2), delta: 1e-9, group });

@@ -23,9 +23,9 @@ pub(super) enum Kind {
 pub(super) struct Basis {
     pub(super) kind: Kind,
     pub(super) l2: f64,
-    pub(super) n_rows: Vec<usize>,
+    pub(super) n_rows: usize,
     /// What the rows weigh, where they do not count once each.
-    pub(super) weight_sum: Option<Vec<f64>>,
+    pub(super) weight_sum: Option<f64>,
     /// r, or the residual under mechanism `objective`.
     pub(super) moved: f64,
     pub(super) noise_std: f64,
@@ -55,7 +55,7 @@ impl Basis {
             _ => Guarantee { epsilon: 1.0, delta },
         };
         let noise_std = if kind == Kind::Exact { 0.0 } else { 0.01 };
-        let (n_rows, mut before, mut moved) = (vec![57], vec![1e-4, 3e-4], 2e-4);
+        let (n_rows, mut before, mut moved) = (57, vec![1e-4, 3e-4], 2e-4);
         if kind == Kind::Exact {
             (before, moved) = (vec![0.0; 2], 0.0);
         }
@@ -66,13 +66,10 @@ impl Basis {
     fn claims(&self) -> Claims {
         let Self { kind, l2, moved, noise_std, promise, before, .. } = self;
         let (std, moved) = (LowerBound::new(*noise_std), UpperBound::new(*moved));
-        let counts = || self.n_rows.iter().map(|n| *n as f64).collect();
-        let mut weights: Vec<f64> = self.weight_sum.clone().unwrap_or_else(counts);
-        weights.sort_by(f64::total_cmp);
-        let (least, most) = (weights[0], weights[weights.len() - 1]);
+        let n = self.weight_sum.unwrap_or(self.n_rows as f64);
         let (residual, distance) = match kind {
-            Kind::Objective => (moved, moved.over(LowerBound::new(l2 * least))),
-            _ => (moved * UpperBound::new(*l2) * UpperBound::new(most), moved),
+            Kind::Objective => (moved, moved.over(LowerBound::new(l2 * n))),
+            _ => (moved * UpperBound::new(*l2) * UpperBound::new(n), moved),
         };
         let sum = |f: fn(UpperBound) -> UpperBound| {
             before.iter().fold(UpperBound::ZERO, |sum, r| sum + f(UpperBound::new(*r)))
@@ -121,7 +118,7 @@ impl Basis {
         let (claimed, spent) = (promise.plus(shared), Guarantee { epsilon, delta: 0.0 }.plus(shared));
         let objective = kind == Kind::Objective;
         let limits: &[&str] = match kind {
-            Kind::Objective => &tags::LIMITS[1..],
+            Kind::Objective => &tags::LIMITS,
             _ => &[],
         };
         let texts = |tags: &[&str]| tags.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -152,8 +149,8 @@ impl Basis {
             l2,
             scale: "clip:2.5".into(),
             intercept: true,
-            row_norm_bound: 1.0,
-            n_problems: n_rows.len(),
+            row_norm_bound: Some(1.0),
+            n_problems: 1,
             n_rows,
             weight_sum,
             negatives: None,

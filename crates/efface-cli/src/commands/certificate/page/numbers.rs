@@ -87,30 +87,20 @@ fn mechanism(c: &ReleaseCertificate) -> String {
 }
 
 fn rows_and_weights(c: &ReleaseCertificate) -> String {
-    let (least, most) = (c.n_rows.iter().min().copied(), c.n_rows.iter().max().copied());
-    let rows = match (least.unwrap_or(0), most.unwrap_or(0)) {
-        (least, most) if least == most => count(most, "row", "rows"),
-        (least, most) => format!("{least} to {} per problem", count(most, "row", "rows")),
-    };
-    let problems = if c.n_problems == 1 {
-        String::new()
-    } else {
-        format!(" in each of {}", count(c.n_problems, "problem", "problems"))
-    };
+    let rows = count(c.n_rows, "row", "rows");
+    let problems =
+        if c.n_problems == 1 { String::new() } else { format!(", {}", count(c.n_problems, "problem", "problems")) };
     let negatives =
         c.negatives.map_or_else(String::new, |part| format!("; {} of the negatives", number(&parameter(part))));
-    let weighing = c.weight_sum.as_ref().map_or_else(String::new, |sums| {
-        let (least, most) =
-            sums.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), sum| (low.min(*sum), high.max(*sum)));
-        let range = if least == most { String::new() } else { format!("{} to ", number(&parameter(least))) };
-        format!(" that count as {range}{}", number(&parameter(most)))
-    });
-    format!("{rows}{weighing}; {}{problems}{negatives}", count(c.dim, "weight", "weights"))
+    let weighing = c.weight_sum.map_or_else(String::new, |sum| format!(" that count as {}", number(&parameter(sum))));
+    format!("{rows}{weighing}{problems}; {}{negatives}", count(c.dim, "weight", "weights"))
 }
 
 fn scale(c: &ReleaseCertificate) -> String {
     let intercept = if c.intercept { ", with an intercept" } else { "" };
-    format!("{}{intercept}; norms at most {}", escape(&c.scale), number(&bound(c.row_norm_bound)))
+    let norms =
+        c.row_norm_bound.map_or_else(|| "any norm".into(), |norm| format!("norms at most {}", number(&bound(norm))));
+    format!("{}{intercept}; {norms}", escape(&c.scale))
 }
 
 fn withdrawn(releases: &[usize]) -> String {

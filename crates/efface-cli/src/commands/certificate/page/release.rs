@@ -81,10 +81,11 @@ fn figures(c: &ReleaseCertificate, guess: &Guess) -> String {
             number(&parameter(c.delta)),
             number(&parameter(c.epsilon)),
         ),
-        Guess::Exact => format!(
-            "<li><b>≤&nbsp;{}</b> is the distance of the weights to those of retraining; no noise hides it</li>\n",
-            number(&bound(c.distance_bound)),
-        ),
+        Guess::Exact => {
+            "<li><b>50&nbsp;%</b> is how often the best guess at whether the rows were ever there is right: \
+                         no better than a coin</li>\n"
+                .into()
+        }
         Guess::Unknown => String::new(),
     };
     format!("<ul class=\"figures\">\n{removed}{claims}</ul>\n")
@@ -108,9 +109,8 @@ fn says(c: &ReleaseCertificate, guess: &Guess, files: &[Subject]) -> String {
         Guess::AtMost(chances) => chances,
         Guess::Exact => {
             return format!(
-                "<p>{what} is the one that training without {rows} would give, up to rounding: the two are at most {} \
-                 apart. No noise was added, so nothing hides that difference, and no chance of telling is stated.</p>\n",
-                number(&bound(c.distance_bound)),
+                "<p>{what} is bit for bit the one that training without {rows} would give. No noise was added: the model \
+                 is computed from sums of integers, which a removed row leaves without a trace.</p>\n"
             );
         }
         Guess::Unknown => {
