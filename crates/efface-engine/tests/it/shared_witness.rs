@@ -20,7 +20,7 @@ fn with_copy() -> (Folder, PathBuf) {
 }
 
 fn patient() -> OpenOptions {
-    OpenOptions { wait: Duration::from_secs(60), ..OpenOptions::default() }
+    OpenOptions { wait: Duration::from_secs(45), ..OpenOptions::default() }
 }
 
 #[track_caller]
