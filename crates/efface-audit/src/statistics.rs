@@ -8,7 +8,8 @@ mod laws;
 #[cfg(test)]
 mod tests;
 
-pub use laws::{beta_cdf, gamma_cdf, normal_cdf, normal_quantile};
+use laws::bisect;
+pub use laws::{beta_cdf, gamma_cdf, gamma_quantile, gamma_tail, gamma_tail_quantile, normal_cdf, normal_quantile};
 
 /// A probability with an exact interval around it.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -33,7 +34,7 @@ pub fn probability_at_least(hits: usize, n: usize, rate: f64) -> f64 {
     }
     // P(Binomial(n, p) ≥ k) = I_p(k, n − k + 1), increasing in p; the end that is kept is on the safe side.
     let (a, b) = (hits as f64, (n - hits) as f64 + 1.0);
-    bisect(|p| beta_cdf(p, a, b) <= rate).0
+    bisect(0.0, 1.0, |p| beta_cdf(p, a, b) <= rate).0
 }
 
 /// Upper confidence bound, likewise: the true probability exceeds it with probability at most `rate`.
@@ -47,17 +48,23 @@ pub fn probability_interval(hits: usize, n: usize, rate: f64) -> Interval {
     Interval { value: hits as f64 / n.max(1) as f64, low, high }
 }
 
-/// Ends of the last interval of [0, 1] that holds the point up to which `below` is true.
-fn bisect(below: impl Fn(f64) -> bool) -> (f64, f64) {
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if below(middle) { low = middle } else { high = middle }
+/// The count that a binomial number of n trials at probability p exceeds with probability at most `rate`; the least such.
+///
+/// ```text
+/// P(Binomial(n, p) ≥ k) = I_p(k, n − k + 1)
+/// ```
+pub fn count_limit(n: usize, p: f64, rate: f64) -> usize {
+    if p >= 1.0 {
+        return n;
     }
-    (low, high)
+    // P(more than `low`) may be above the rate, P(more than `high`) is not.
+    let (mut low, mut high) = (0, n);
+    let exceeds = |count: usize| beta_cdf(p, count as f64 + 1.0, (n - count) as f64);
+    while low < high {
+        let middle = low.midpoint(high);
+        if middle < n && exceeds(middle) > rate { low = middle + 1 } else { high = middle }
+    }
+    low
 }
 
 /// Largest distance between the distribution of a sample and a distribution function. Sorts the sample.
@@ -106,14 +113,14 @@ pub fn two_sample_limit(n: usize, rate: f64) -> f64 {
     ((std::f64::consts::E / rate).ln() / n.max(1) as f64).sqrt()
 }
 
-/// Limits that a sum of n squares of standard normal numbers leaves with probability at most `rate`.
-///
-/// ```text
-/// P(χ² − n ≥ 2√(n x) + 2x) ≤ e^−x,   P(n − χ² ≥ 2√(n x)) ≤ e^−x        Laurent and Massart 2000, Lemma 1
-/// ```
+/// Limits that a sum of n squares of standard normal numbers leaves with probability at most `rate`: exact quantiles of
+/// χ², half of the rate on each side.
 pub fn chi_square_limits(n: usize, rate: f64) -> (f64, f64) {
-    let (n, x) = (n as f64, (2.0 / rate).ln());
-    ((n - 2.0 * (n * x).sqrt()).max(0.0), n + 2.0 * (n * x).sqrt() + 2.0 * x)
+    let shape = 0.5 * n as f64;
+    if n == 0 {
+        return (0.0, 0.0);
+    }
+    (2.0 * gamma_quantile(shape, 0.5 * rate), 2.0 * gamma_tail_quantile(shape, 0.5 * rate))
 }
 
 /// The size that a sum of n products of neighbours, `Σ z_i z_(i+1)` over chains of independent standard normal numbers,

@@ -68,21 +68,39 @@ fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
     fraction
 }
 
-/// P(a, x), the distribution function of the gamma law with shape a and scale 1: a series below the mean, a continued
-/// fraction above it.
+/// P(a, x), the distribution function of the gamma law with shape a and scale 1.
 pub fn gamma_cdf(shape: f64, x: f64) -> f64 {
+    if x < shape + 1.0 { gamma_series(shape, x) } else { 1.0 - gamma_fraction(shape, x) }
+}
+
+/// 1 − P(a, x), to a relative accuracy far out where P is nearly 1.
+pub fn gamma_tail(shape: f64, x: f64) -> f64 {
+    if x < shape + 1.0 { 1.0 - gamma_series(shape, x) } else { gamma_fraction(shape, x) }
+}
+
+/// x^a e^−x / Γ(a).
+fn gamma_front(shape: f64, x: f64) -> f64 {
+    (shape * x.ln() - x - libm::lgamma(shape)).exp()
+}
+
+/// P(a, x) by the series that converges fast below the mean.
+fn gamma_series(shape: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
-    let front = (shape * x.ln() - x - libm::lgamma(shape)).exp();
-    if x < shape + 1.0 {
-        let (mut term, mut sum, mut denominator) = (1.0 / shape, 1.0 / shape, shape);
-        while term > 1e-17 * sum {
-            denominator += 1.0;
-            term *= x / denominator;
-            sum += term;
-        }
-        return front * sum;
+    let (mut term, mut sum, mut denominator) = (1.0 / shape, 1.0 / shape, shape);
+    while term > 1e-17 * sum {
+        denominator += 1.0;
+        term *= x / denominator;
+        sum += term;
+    }
+    gamma_front(shape, x) * sum
+}
+
+/// 1 − P(a, x) by the continued fraction that converges fast above the mean.
+fn gamma_fraction(shape: f64, x: f64) -> f64 {
+    if x == f64::INFINITY {
+        return 0.0;
     }
     let mut partial = x + 1.0 - shape;
     let (mut c, mut d) = (1e300, 1.0 / partial);
@@ -97,7 +115,31 @@ pub fn gamma_cdf(shape: f64, x: f64) -> f64 {
             break;
         }
     }
-    1.0 - front * fraction
+    gamma_front(shape, x) * fraction
+}
+
+/// The point that a gamma law of this shape is below with probability at most `rate`, from below.
+pub fn gamma_quantile(shape: f64, rate: f64) -> f64 {
+    bisect(0.0, shape, |x| gamma_cdf(shape, x) <= rate).0
+}
+
+/// The point that a gamma law of this shape is above with probability at most `rate`, from above.
+pub fn gamma_tail_quantile(shape: f64, rate: f64) -> f64 {
+    // Laurent and Massart 2000, Lemma 1, for χ² of 2a degrees: far enough out for every rate.
+    let x = (1.0 / rate).ln().max(1.0);
+    bisect(shape, shape + 2.0 * (shape * x).sqrt() + 2.0 * x + 1.0, |x| gamma_tail(shape, x) > rate).1
+}
+
+/// Ends of the last interval of [low, high] that holds the point up to which `below` is true.
+pub(super) fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> (f64, f64) {
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if below(middle) { low = middle } else { high = middle }
+    }
+    (low, high)
 }
 
 const MAX_TERMS: u32 = 100_000;

@@ -85,6 +85,40 @@ fn distribution_functions_match_the_reference() {
 }
 
 #[test]
+fn tails_and_quantiles_of_the_gamma_law_are_exact() {
+    // Shape 1 is the exponential law; χ² of 8 degrees is a sum of four terms times e^−x.
+    for x in [1e-9, 0.5, 3.0, 40.0, 300.0] {
+        assert!((gamma_tail(1.0, x) / (-x).exp() - 1.0).abs() < 1e-12, "{x}");
+        assert!((gamma_cdf(1.0, x) / -(-x).exp_m1() - 1.0).abs() < 1e-12, "{x}");
+        let four = (-x).exp() * (1.0 + x + x * x / 2.0 + x * x * x / 6.0);
+        assert!((gamma_tail(4.0, x) / four - 1.0).abs() < 1e-12, "{x}");
+    }
+    for shape in [0.5, 4.0, 392.0, 20_000.0, 4e6] {
+        for rate in [0.05, 1e-4, 1e-9, 1e-13] {
+            let (low, high) = (gamma_quantile(shape, rate), gamma_tail_quantile(shape, rate));
+            let (below, above) = (gamma_cdf(shape, low), gamma_tail(shape, high));
+            assert!(below <= rate && below > rate * (1.0 - 1e-6), "{shape}, {rate:e}: {below:e}");
+            assert!(above <= rate && above > rate * (1.0 - 1e-6), "{shape}, {rate:e}: {above:e}");
+        }
+    }
+    // χ² of 10 degrees at 2.5 % on either side, as every table has it.
+    let (low, high) = chi_square_limits(10, 0.05);
+    assert!((low - 3.246_973).abs() < 1e-6 && (high - 20.483_177).abs() < 1e-6, "{low} {high}");
+}
+
+#[test]
+fn limits_of_counts_are_those_of_the_brute_force_sum() {
+    for (n, p) in [(10, 0.5), (300, 0.01), (300, 0.5), (700, 1e-6)] {
+        for rate in [0.05, 1e-3, 1e-9] {
+            let limit = count_limit(n, p, rate);
+            assert!(limit == n || tail(n, p, limit + 1) <= rate * (1.0 + 1e-9), "{n}, {p}, {rate:e}: {limit}");
+            assert!(limit == 0 || tail(n, p, limit) > rate * (1.0 - 1e-9), "{n}, {p}, {rate:e}: {limit}");
+        }
+    }
+    assert_eq!((count_limit(10, 1.0, 0.1), count_limit(0, 0.3, 0.1)), (10, 0));
+}
+
+#[test]
 fn area_counts_pairs_and_ties() {
     let area = area_under_curve(&[3.0, 2.0, 2.0], &[1.0, 2.0]);
     // Six pairs: four wins and two ties.
