@@ -5,16 +5,14 @@
 
 use efface_core::model::{Model, Release, ReleaseAccount};
 use efface_core::noise::NoiseSource;
-use efface_core::rounding::UpperBound;
 use efface_core::secret::SecretVector;
 
-use crate::engine::{Case, Engine, Secret, release_in_order, remove_by_steps};
+use crate::engine::{Case, Engine, Secret, release_in_order, remove_by_steps, retrain_each_time};
 use crate::error::AuditError;
-use crate::rows::HiddenRows;
 
 /// All of them.
 pub const ALL: [&dyn Engine; 5] =
-    [&NoiseTooSmall, &ResidualUnderstated, &NoiseReused, &UnsettledWeights, &RemovalForgotten];
+    [&NoiseTooSmall, &DistanceUnderstated, &NoiseReused, &UnsettledWeights, &RemovalForgotten];
 
 /// Adds half of the noise that it claims.
 pub struct NoiseTooSmall;
@@ -35,22 +33,24 @@ impl Engine for NoiseTooSmall {
     }
 }
 
-/// Claims a fourth of the gradient that it measured.
-pub struct ResidualUnderstated;
+/// Is four times as far from the retrained weights as it claims.
+pub struct DistanceUnderstated;
 
-impl Engine for ResidualUnderstated {
+impl Engine for DistanceUnderstated {
     fn name(&self) -> &'static str {
-        "a fourth of the residual is claimed"
+        "a fourth of the distance is claimed"
     }
 
     fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
-        let quarter = |secret: &Secret| {
-            altered(secret.model(), |_, gradient, error| {
-                gradient.iter_mut().for_each(|g| *g *= 0.25);
-                *error = UpperBound::new(0.25 * error.get());
+        let retrained = retrain_each_time(case)?;
+        let farther = |(ours, theirs): (&Secret, &Secret)| {
+            let exact = theirs.weights();
+            let mut exact = exact.iter();
+            altered(ours.model(), |weights| {
+                weights.iter_mut().zip(&mut exact).for_each(|(w, exact)| *w = exact + 4.0 * (*w - exact));
             })
         };
-        remove_by_steps(case)?.iter().map(quarter).collect()
+        remove_by_steps(case)?.iter().zip(&retrained).map(farther).collect()
     }
 }
 
@@ -76,7 +76,7 @@ impl Engine for NoiseReused {
     }
 }
 
-/// Settles a copy, claims what that reached, and releases the weights as they were before.
+/// Claims what settling reached, and releases the weights as they were before it.
 pub struct UnsettledWeights;
 
 impl Engine for UnsettledWeights {
@@ -85,16 +85,14 @@ impl Engine for UnsettledWeights {
     }
 
     fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
-        let mut gone = Vec::new();
-        let mut secrets = remove_by_steps(case)?;
-        for (secret, removal) in secrets.iter_mut().zip(&case.removals) {
-            gone.extend(removal);
-            let left = HiddenRows::new(case.rows, &gone)?;
-            let mut settled = secret.model().clone();
-            settled.settle(&left, Some(f64::MIN_POSITIVE))?;
-            *secret = with_claim_of(secret.model(), &settled)?;
-        }
-        Ok(secrets)
+        let unsettled = remove_by_steps(&Case {
+            tolerance: Some(f64::MAX),
+            name: String::new(),
+            removals: case.removals.clone(),
+            ..*case
+        })?;
+        let settled = remove_by_steps(case)?;
+        unsettled.iter().zip(&settled).map(|(ours, claim)| with_claim_of(ours.model(), claim.model())).collect()
     }
 }
 
@@ -116,21 +114,18 @@ impl Engine for RemovalForgotten {
 /// The weights of one model under the claim of another.
 fn with_claim_of(weights: &Model, claim: &Model) -> Result<Secret, AuditError> {
     let mut weights = weights.state().fits.iter().map(|fit| fit.weights.clone());
-    altered(claim, |of, _, _| {
+    altered(claim, |of| {
         if let Some(weights) = weights.next() {
             *of = weights;
         }
     })
 }
 
-/// A model with other weights, gradient or gradient error in each problem.
-fn altered(
-    model: &Model,
-    mut change: impl FnMut(&mut SecretVector, &mut SecretVector, &mut UpperBound),
-) -> Result<Secret, AuditError> {
+/// A model with other weights in each problem, and all else as it is.
+fn altered(model: &Model, mut change: impl FnMut(&mut SecretVector)) -> Result<Secret, AuditError> {
     let mut state = model.state().clone();
     for fit in &mut state.fits {
-        change(&mut fit.weights, &mut fit.gradient, &mut fit.gradient_error);
+        change(&mut fit.weights);
     }
     Model::from_state(model.plan().clone(), state).map(Secret::new).ok_or(AuditError::State)
 }

@@ -2,17 +2,18 @@
 //!
 //! Ordinary claims are loose: the distance bound divides the residual by λn, and the true curvature is larger. Here λ is so large
 //! that λn is nearly all of the curvature in every direction; the gradient is measured and left as it is, not settled
-//! away; and the noise is chosen so that the claim comes to the whole promise. What is claimed is then a few percent above
-//! what is true, and an attacker sees nearly all of it.
+//! away; and the noise is chosen so that the distance is nearly all of the least step of the scale of claims. What is
+//! claimed is then a few percent above what is true, and an attacker sees nearly all of it. The least step is what
+//! retraining claims, too: the worlds differ in their weights only.
 
-use efface_core::accounting::Guarantee;
+use efface_core::accounting::{Guarantee, gaussian};
 use efface_core::loss;
 use efface_core::model::{Model, TrainingConfig, TrainingPlan};
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::rounding::UpperBound;
 use efface_core::rows::RowStore;
 
-use crate::engine::{Case, release_in_order, remove_by_steps, train_exactly};
+use crate::engine::{Case, remove_by_steps, train_exactly};
 use crate::error::AuditError;
 use crate::rows::DenseRows;
 
@@ -22,9 +23,24 @@ pub struct Problem {
     rows: DenseRows,
     trained: Model,
     removals: Vec<Vec<usize>>,
+    kind: Kind,
+}
+
+/// What a release does about the distance that the removal left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It is within the claim, and left as it is: nearly all of the claim is true.
+    Tight,
+    /// It is several times the claim, and has to be settled first.
+    Settled,
 }
 
 impl Problem {
+    /// What a release does about the distance.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// The case that an engine is tested on.
     pub fn case(&self) -> Case<'_> {
         Case {
@@ -32,7 +48,7 @@ impl Problem {
             rows: &self.rows,
             trained: &self.trained,
             removals: self.removals.clone(),
-            tolerance: Some(f64::MAX),
+            tolerance: (self.kind == Kind::Tight).then_some(f64::MAX),
         }
     }
 }
@@ -45,19 +61,24 @@ const DIM: usize = 8;
 /// λ: λn is some sixty times the curvature of the ordinary rows.
 const L2: f64 = 0.2;
 
-/// A promise at which few draws say much: common events, not rare ones.
-const PROMISE: (f64, f64) = (0.5, 0.01);
+/// What the releases of a life claim together: an (ε, δ) at which few draws say much, of common events, not rare ones.
+const CLAIM: (f64, f64) = (0.5, 0.01);
+
+/// The distance before settling, as a multiple of the claim, where a problem has to be settled.
+const UNSETTLED: f64 = 8.0;
 
 /// All problems.
 pub fn all() -> Result<Vec<Problem>, AuditError> {
     let rare = 0;
     let (flipped, longest, second) = (1, 2, 3);
+    let tight = |name: &str, removals, max_matrix_dim| problem(name, removals, max_matrix_dim, Kind::Tight);
     Ok(vec![
-        problem("a row along a direction that only one other row uses", vec![vec![rare]], false)?,
-        problem("a row with the wrong label", vec![vec![flipped]], false)?,
-        problem("the longest row", vec![vec![longest]], false)?,
-        problem("a row along a rare direction, no curvature kept", vec![vec![rare]], true)?,
-        problem("two rows, one after the other, a release after each", vec![vec![rare], vec![second]], false)?,
+        tight("a row along a direction that only one other row uses", vec![vec![rare]], DIM)?,
+        tight("a row with the wrong label", vec![vec![flipped]], DIM)?,
+        tight("the longest row", vec![vec![longest]], DIM)?,
+        tight("a row along a rare direction, no curvature kept", vec![vec![rare]], 0)?,
+        tight("two rows, one after the other, a release after each", vec![vec![rare], vec![second]], DIM)?,
+        problem("a row along a rare direction, settled before the release", vec![vec![rare]], DIM, Kind::Settled)?,
     ])
 }
 
@@ -90,44 +111,28 @@ fn rows() -> DenseRows {
     rows
 }
 
-/// Steps of the scale of claims, in doublings of its unit, that one release may take of the whole promise.
-const DOUBLINGS: i32 = 8;
-
-fn problem(name: &str, removals: Vec<Vec<usize>>, without_curvature: bool) -> Result<Problem, AuditError> {
+fn problem(name: &str, removals: Vec<Vec<usize>>, max_matrix_dim: usize, kind: Kind) -> Result<Problem, AuditError> {
     let rows = rows();
-    let config = TrainingConfig {
-        epsilon: PROMISE.0,
-        delta: PROMISE.1,
-        max_matrix_dim: if without_curvature { 0 } else { DIM },
-        ..TrainingConfig::new(&loss::Logistic, L2, Some(2))
+    // Every release claims the least step of the scale, a small share of a life's promise: the promise is so large that
+    // this step is what the few releases here are to claim.
+    let mu = gaussian::mu_limit(CLAIM.0, CLAIM.1).get() / (removals.len() as f64).sqrt();
+    let mut config =
+        TrainingConfig { delta: CLAIM.1, max_matrix_dim, ..TrainingConfig::new(&loss::Logistic, L2, Some(2)) };
+    let share = {
+        let plan = TrainingPlan::new(config.clone())?;
+        plan.settle_above() / (plan.noise_std() * plan.mu_limit().get())
     };
-    let mut problem = Problem {
-        name: name.into(),
-        trained: train_exactly(&TrainingPlan::new(config.clone())?, &rows)?,
-        rows,
-        removals,
-    };
-    // The noise that makes the largest claim land on the last step of the scale that still fits. The distance does not
-    // depend on the noise, so a trial run tells it.
+    config.epsilon = gaussian::epsilon_at(UpperBound::new(mu / share), CLAIM.1);
+    let trained = train_exactly(&TrainingPlan::new(config.clone())?, &rows)?;
+    let mut problem = Problem { name: name.into(), rows, trained, removals, kind: Kind::Tight };
+    // The noise of which the least step is a little more than the distance. The distance does not depend on the noise.
     let farthest = remove_by_steps(&problem.case())?.iter().fold(0.0, |r: f64, secret| r.max(secret.distance_bound()));
-    // n releases at a step each: n · step² must be within the promise.
-    let share = DOUBLINGS - (problem.removals.len() as f64).sqrt().log2().ceil() as i32;
-    let mut noise_std = 1.002 * farthest / (problem.trained.plan().mu_limit().get() * 2f64.powi(share - DOUBLINGS));
-    for _ in 0..ATTEMPTS {
-        let plan = TrainingPlan::new(TrainingConfig { noise_std: Some(noise_std), ..config.clone() })?;
-        let state = problem.trained.state().clone();
-        problem.trained = Model::from_state(plan, state).ok_or(AuditError::State)?;
-        let mut secrets = remove_by_steps(&problem.case())?;
-        match release_in_order(&mut secrets, &mut NoiseSource::danger_fixed_seed(0)) {
-            Err(AuditError::Refused { .. }) => noise_std *= 1.01,
-            other => return other.map(|_| problem),
-        }
-    }
-    Err(AuditError::Refused { outcome: "budget-exhausted" })
+    let times = if kind == Kind::Settled { UNSETTLED } else { 1.0 };
+    config.noise_std = Some(1.0001 * farthest / (mu * times));
+    let state = problem.trained.state().clone();
+    problem.trained = Model::from_state(TrainingPlan::new(config)?, state).ok_or(AuditError::State)?;
+    Ok(Problem { kind, ..problem })
 }
-
-/// A percent more noise at a time.
-const ATTEMPTS: usize = 100;
 
 /// Dimensions of the problems, for reports.
 pub fn shape() -> (usize, usize) {
@@ -135,7 +140,7 @@ pub fn shape() -> (usize, usize) {
     (rows.n_rows(), rows.dim())
 }
 
-/// What they promise.
+/// What the releases of a life claim together.
 pub fn guarantee() -> Guarantee {
-    Guarantee { epsilon: PROMISE.0, delta: PROMISE.1 }
+    Guarantee { epsilon: CLAIM.0, delta: CLAIM.1 }
 }

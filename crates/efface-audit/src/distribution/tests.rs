@@ -10,6 +10,9 @@ use crate::rows::DenseRows;
 #[test]
 fn claims_of_the_problems_are_tight() {
     for problem in problems::all().expect("trains") {
+        if problem.kind() != problems::Kind::Tight {
+            continue;
+        }
         let case = problem.case();
         let result = test(&Sound, &case, 400, 1e-6, &mut NoiseSource::danger_fixed_seed(1)).expect("plays");
         let removed = weights(&Sound.remove(&case).expect("removes"));
@@ -32,7 +35,8 @@ fn sound_engine_passes_and_all_broken_ones_are_caught() {
         let result = test(&Sound, &problem.case(), size.draws, rate, &mut noise).expect("plays");
         assert!(!result.broken && result.direct.hold(), "{result:?}");
         // Tight: the bound comes near the claim without exceeding it.
-        assert!(result.n_releases > 1 || result.epsilon_lower > 0.3 * result.epsilon_claimed, "{result:?}");
+        let is_tight = problem.kind() == problems::Kind::Tight && result.n_releases == 1;
+        assert!(!is_tight || result.epsilon_lower > 0.3 * result.epsilon_claimed, "{result:?}");
     }
     let found = self_test(&problems, &size, &mut noise, &mut |_| {}).expect("plays");
     assert_eq!(found.n_caught(), crate::broken::ALL.len(), "{found:?}");
