@@ -9,6 +9,7 @@ use crate::error::AuditError;
 use crate::rows::{DenseRows, HiddenRows};
 
 /// A story to play in both worlds: rows, a trained model of them, and one removal or several, each followed by a release.
+#[derive(Clone)]
 pub struct Case<'a> {
     /// Which rows are removed, in words that identify none.
     pub name: String,

@@ -1,37 +1,10 @@
-//! Engines that are broken on purpose: what an audit is worth is shown by what it catches.
-//!
-//! They wrap the sound one and exist for the audit's self-test only. Nothing here can be reached by training, removing or
-//! releasing a model.
+//! Engines whose secret weights are not where they are claimed to be.
 
-use efface_core::model::{Model, Release, ReleaseAccount};
-use efface_core::noise::NoiseSource;
+use efface_core::model::{Model, ReleaseAccount};
 use efface_core::secret::SecretVector;
 
-use crate::engine::{Case, Engine, Secret, release_in_order, remove_by_steps, retrain_each_time};
+use crate::engine::{Case, Engine, Secret, remove_by_steps, retrain_each_time};
 use crate::error::AuditError;
-
-/// All of them.
-pub const ALL: [&dyn Engine; 5] =
-    [&NoiseTooSmall, &DistanceUnderstated, &NoiseReused, &UnsettledWeights, &RemovalForgotten];
-
-/// Adds half of the noise that it claims.
-pub struct NoiseTooSmall;
-
-impl Engine for NoiseTooSmall {
-    fn name(&self) -> &'static str {
-        "half of the claimed noise"
-    }
-
-    fn release(&self, secrets: &mut [Secret], noise: &mut NoiseSource) -> Result<Vec<Release>, AuditError> {
-        let mut releases = release_in_order(secrets, noise)?;
-        for (release, secret) in releases.iter_mut().zip(secrets) {
-            for (released, secret) in release.weights.iter_mut().flatten().zip(secret.weights()) {
-                *released = secret + 0.5 * (*released - secret);
-            }
-        }
-        Ok(releases)
-    }
-}
 
 /// Is four times as far from the retrained weights as it claims.
 pub struct DistanceUnderstated;
@@ -54,28 +27,6 @@ impl Engine for DistanceUnderstated {
     }
 }
 
-/// Draws noise for the first release only, and uses it again for the later ones.
-pub struct NoiseReused;
-
-impl Engine for NoiseReused {
-    fn name(&self) -> &'static str {
-        "one noise for all releases"
-    }
-
-    fn release(&self, secrets: &mut [Secret], noise: &mut NoiseSource) -> Result<Vec<Release>, AuditError> {
-        let mut releases = release_in_order(secrets, noise)?;
-        let (first, later) = releases.split_at_mut(1);
-        let drawn: Vec<f64> =
-            first[0].weights.iter().flatten().zip(secrets[0].weights()).map(|(released, w)| released - w).collect();
-        for (release, secret) in later.iter_mut().zip(&secrets[1..]) {
-            for ((released, secret), noise) in release.weights.iter_mut().flatten().zip(secret.weights()).zip(&drawn) {
-                *released = secret + noise;
-            }
-        }
-        Ok(releases)
-    }
-}
-
 /// Claims what settling reached, and releases the weights as they were before it.
 pub struct UnsettledWeights;
 
@@ -85,12 +36,7 @@ impl Engine for UnsettledWeights {
     }
 
     fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
-        let unsettled = remove_by_steps(&Case {
-            tolerance: Some(f64::MAX),
-            name: String::new(),
-            removals: case.removals.clone(),
-            ..*case
-        })?;
+        let unsettled = remove_by_steps(&Case { tolerance: Some(f64::MAX), ..case.clone() })?;
         let settled = remove_by_steps(case)?;
         unsettled.iter().zip(&settled).map(|(ours, claim)| with_claim_of(ours.model(), claim.model())).collect()
     }
