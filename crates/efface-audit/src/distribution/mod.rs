@@ -8,17 +8,18 @@ mod self_test;
 mod tests;
 
 use efface_core::accounting::gaussian;
-use efface_core::model::{Release, ReleaseClaim, TrainingPlan};
+use efface_core::model::{Release, TrainingPlan};
 use efface_core::noise::{NoiseLaw, NoiseSource};
+use efface_core::residual::Rung;
 use efface_core::rounding::UpperBound;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use self::direct::NoiseSample;
-pub use self::direct::{DirectCheck, DirectChecks};
+pub use self::direct::{DirectCheck, DirectChecks, Power};
+use self::direct::{NoiseSample, Published, Worlds};
 pub use self::rates::Bounds;
 pub use self::self_test::{Caught, SelfTest, self_test};
-use crate::choice::branches;
+use crate::choice::{branch, branches};
 use crate::engine::{Case, Engine, Secret};
 use crate::error::AuditError;
 use crate::statistics::normal_cdf;
@@ -93,10 +94,12 @@ pub fn test(
     let removed = engine.remove(case)?;
     let retrained = engine.retrain(case)?;
     let means = Means { removed: weights(&removed), retrained: weights(&retrained) };
+    // Without noise every life is the same.
+    let draws = if plan.is_exact() { LEAST_DRAWS } else { draws };
     let ours = draw(engine, plan, &removed, &means, draws, noise)?;
     let theirs = draw(engine, plan, &retrained, &means, draws, noise)?;
 
-    let claim = ours.claim;
+    let claim = *ours.published.claims().last().ok_or(AuditError::State)?;
     let (epsilon_claimed, delta) = (claim.epsilon_spent, claim.guarantee.delta);
     // Half of the rate for the test, half for the direct checks; two statistics where there are two releases.
     let n_statistics = if removed.len() > 1 { 2 } else { 1 };
@@ -111,9 +114,15 @@ pub fn test(
     let gaussian = plan.config().law == NoiseLaw::Gaussian && !plan.is_exact();
     let (mu_claimed, mu_lower) = (claim.mu_total.get(), gaussian.then_some(bounds.mu));
     let broken = !plan.is_exact() && (bounds.epsilon > epsilon_claimed || mu_lower.is_some_and(|mu| mu > mu_claimed));
-    let mut samples = ours.noise;
-    samples.merge(theirs.noise);
-    let direct = direct::checks(plan, &removed, &retrained, &ours.claims, samples, 0.5 * false_alarm_rate);
+    let picture = if gaussian { picture(&ours.ratios, &theirs.ratios, mu_claimed) } else { Picture::default() };
+    let worlds = Worlds {
+        case,
+        removed: &removed,
+        retrained: &retrained,
+        published: [ours.published, theirs.published],
+        noise: [ours.noise, theirs.noise],
+    };
+    let direct = direct::checks(worlds, 0.5 * false_alarm_rate)?;
     Ok(CaseResult {
         name: case.name.clone(),
         n_releases: removed.len(),
@@ -125,7 +134,7 @@ pub fn test(
         draws,
         broken,
         direct,
-        picture: if gaussian { picture(&ours.ratios, &theirs.ratios, mu_claimed) } else { Picture::default() },
+        picture,
     })
 }
 
@@ -146,10 +155,7 @@ struct Lives {
     ratios: Vec<f64>,
     /// The same for the difference of the last and the first release.
     contrasts: Vec<f64>,
-    /// The claim of the last release.
-    claim: ReleaseClaim,
-    /// The claims of all releases.
-    claims: Vec<ReleaseClaim>,
+    published: Published,
     noise: NoiseSample,
 }
 
@@ -172,7 +178,12 @@ fn draw(
     noise: &mut NoiseSource,
 ) -> Result<Lives, AuditError> {
     let own = weights(secrets);
+    let rungs: Vec<Rung> = secrets.iter().map(|secret| secret.model().state().rung).collect();
     let secrets: Vec<Secret> = secrets.iter().map(Secret::without_matrices).collect::<Result<_, _>>()?;
+    // One life to see what is claimed of all of them.
+    let first = engine.release(&mut secrets.clone(), &mut branch(noise))?;
+    let published = Published::new(&first, rungs);
+    let sample = NoiseSample::new(plan, &own, published.claims(), draws, &mut branch(noise));
     let sources = branches(draws.div_ceil(RUN).max(1), noise);
     let runs: Vec<Lives> = sources
         .into_par_iter()
@@ -180,32 +191,30 @@ fn draw(
         .map(|(run, mut source)| {
             let mut secrets = secrets.clone();
             let n = RUN.min(draws - (run * RUN).min(draws)).max(1);
-            let mut lives: Option<Lives> = None;
+            let mut lives = Lives {
+                ratios: Vec::with_capacity(n),
+                contrasts: Vec::new(),
+                published: published.clone(),
+                noise: sample.clone(),
+            };
             for _ in 0..n {
                 let releases = engine.release(&mut secrets, &mut source)?;
-                let claims: Vec<ReleaseClaim> = releases.iter().map(|release| release.claim).collect();
-                let claim = *claims.last().ok_or(AuditError::State)?;
-                let lives = lives.get_or_insert_with(|| Lives {
-                    ratios: Vec::with_capacity(n),
-                    contrasts: Vec::new(),
-                    claim,
-                    claims,
-                    noise: NoiseSample::new(plan, draws),
-                });
+                lives.published.add(&releases);
                 let released: Vec<Vec<f64>> = releases.into_iter().map(flat).collect();
                 lives.ratios.push(log_ratio(plan, &released, means));
                 if released.len() > 1 {
                     lives.contrasts.push(contrast(&released, means));
                 }
-                lives.noise.add(&released, &own);
+                lives.noise.add(&released);
             }
-            lives.ok_or(AuditError::State)
+            Ok(lives)
         })
         .collect::<Result<_, AuditError>>()?;
     runs.into_iter()
         .reduce(|mut all, run| {
             all.ratios.extend(run.ratios);
             all.contrasts.extend(run.contrasts);
+            all.published.merge(run.published);
             all.noise.merge(run.noise);
             all
         })

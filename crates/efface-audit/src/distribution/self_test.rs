@@ -1,9 +1,9 @@
-//! Can this audit see? Every engine of [`crate::broken`] is attacked like the sound one, and must be caught from outside.
+//! Can this audit see? Every engine of [`crate::broken`] is attacked like the sound one, and must be caught.
 
 use efface_core::noise::NoiseSource;
 use serde::Serialize;
 
-use super::{Size, problems, test};
+use super::{CaseResult, Size, problems, test};
 use crate::broken;
 use crate::error::AuditError;
 
@@ -26,13 +26,15 @@ impl SelfTest {
     }
 }
 
-/// A broken engine, and how it looks from outside.
+/// A broken engine, and how it looks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Caught {
     /// What is wrong with it.
     pub name: &'static str,
-    /// Whether the distribution test broke its claim.
+    /// Whether its claim was broken, from outside or from inside.
     pub caught: bool,
+    /// Whether releases alone broke its claim: a lower bound of its ε or μ exceeds it.
+    pub from_outside: bool,
     /// The case in which its lower bound exceeds its claim by most.
     pub case: String,
     /// ε as it claims.
@@ -43,11 +45,11 @@ pub struct Caught {
     pub mu_claimed: f64,
     /// Lower confidence bound of its true μ.
     pub mu_lower: f64,
-    /// The direct checks that fail as well.
+    /// The direct checks that fail, in whichever case.
     pub direct_failures: Vec<&'static str>,
 }
 
-/// Attacks every broken engine on the tight problems.
+/// Attacks every broken engine on the problems.
 pub fn self_test(
     problems: &[problems::Problem],
     size: &Size,
@@ -58,29 +60,32 @@ pub fn self_test(
     let mut engines = Vec::with_capacity(broken::ALL.len());
     for engine in broken::ALL {
         report(engine.name());
-        let mut worst: Option<Caught> = None;
-        let mut direct_failures: Vec<&'static str> = Vec::new();
-        for problem in problems {
-            let result = test(engine, &problem.case(), size.draws, rate, noise)?;
-            direct_failures.extend(result.direct.failed());
-            let found = Caught {
-                name: engine.name(),
-                caught: result.epsilon_lower > result.epsilon_claimed,
-                case: result.name,
-                epsilon_claimed: result.epsilon_claimed,
-                epsilon_lower: result.epsilon_lower,
-                mu_claimed: result.mu_claimed,
-                mu_lower: result.mu_lower.unwrap_or(0.0),
-                direct_failures: Vec::new(),
-            };
-            let excess = |caught: &Caught| caught.epsilon_lower - caught.epsilon_claimed;
-            if worst.as_ref().is_none_or(|worst| excess(&found) > excess(worst)) {
-                worst = Some(found);
-            }
-        }
-        direct_failures.sort_unstable();
-        direct_failures.dedup();
-        engines.extend(worst.map(|worst| Caught { direct_failures, ..worst }));
+        let results: Vec<CaseResult> = problems
+            .iter()
+            .map(|problem| test(engine, &problem.case(), size.draws, rate, noise))
+            .collect::<Result<_, _>>()?;
+        engines.extend(judge(engine.name(), &results));
     }
     Ok(SelfTest { engines })
+}
+
+/// What all cases together say of an engine; `None` without a case.
+fn judge(name: &'static str, results: &[CaseResult]) -> Option<Caught> {
+    let excess = |result: &&CaseResult| result.epsilon_lower - result.epsilon_claimed;
+    let worst = results.iter().max_by(|a, b| excess(a).total_cmp(&excess(b)))?;
+    let mut direct_failures: Vec<&'static str> = results.iter().flat_map(|result| result.direct.failed()).collect();
+    direct_failures.sort_unstable();
+    direct_failures.dedup();
+    let from_outside = results.iter().any(|result| result.broken);
+    Some(Caught {
+        name,
+        caught: from_outside || !direct_failures.is_empty(),
+        from_outside,
+        case: worst.name.clone(),
+        epsilon_claimed: worst.epsilon_claimed,
+        epsilon_lower: worst.epsilon_lower,
+        mu_claimed: worst.mu_claimed,
+        mu_lower: worst.mu_lower.unwrap_or(0.0),
+        direct_failures,
+    })
 }

@@ -40,15 +40,21 @@ fn sound_engine_passes_and_all_broken_ones_are_caught() {
     }
     let found = self_test(&problems, &size, &mut noise, &mut |_| {}).expect("plays");
     assert_eq!(found.n_caught(), crate::broken::ALL.len(), "{found:?}");
-    // From inside every flaw shows as well, each in its own way.
-    for (engine, failures) in found.engines.iter().zip([
-        &["noise-law", "noise-variance"][..],
-        &["distance"],
-        &["noise-independence"],
-        &["distance"],
-        &["distance"],
+    // Each flaw shows in its own way: from outside or not, and in which checks from inside.
+    let noise_as_a_whole = &["noise-directions", "noise-law", "noise-tails", "noise-variance"];
+    for (engine, (from_outside, failures)) in found.engines.iter().zip([
+        (true, &noise_as_a_whole[..]),
+        (true, &["distance", "gradient"]),
+        (true, &["noise-independence"]),
+        (true, &["distance", "gradient"]),
+        (true, &["distance", "gradient"]),
+        (false, noise_as_a_whole),
+        (false, &["low-bits", "low-bits-repeated"]),
+        (false, &["low-bits-repeated", "noise-missing", "noise-tails"]),
+        (false, &["gradient"]),
+        (false, &["published-fields"]),
     ]) {
-        assert_eq!(engine.direct_failures, failures, "{engine:?}");
+        assert_eq!((engine.from_outside, &engine.direct_failures[..]), (from_outside, failures), "{engine:?}");
     }
 }
 
@@ -80,6 +86,41 @@ fn alarms_at_a_coarse_rate_stay_below_it() {
         .count();
     // At most 40 expected.
     assert!(alarms <= 40, "{alarms}");
+}
+
+/// Each check by itself at 5 %: none alarms more often than that, and those with exact quantiles alarm at all.
+#[test]
+fn every_check_from_inside_keeps_its_rate() {
+    let problems = problems::all().expect("trains");
+    let case = problems[4].case();
+    let (removed, retrained) = (Sound.remove(&case).expect("removes"), Sound.retrain(&case).expect("trains"));
+    let means = Means { removed: weights(&removed), retrained: weights(&retrained) };
+    let mut noise = NoiseSource::danger_fixed_seed(78);
+    let mut alarms = std::collections::BTreeMap::new();
+    for _ in 0..400 {
+        let mut play =
+            |secrets: &[Secret]| draw(&Sound, case.trained.plan(), secrets, &means, 300, &mut noise).expect("releases");
+        let (ours, theirs) = (play(&removed), play(&retrained));
+        let worlds = Worlds {
+            case: &case,
+            removed: &removed,
+            retrained: &retrained,
+            published: [ours.published, theirs.published],
+            noise: [ours.noise, theirs.noise],
+        };
+        for check in direct::checks(worlds, 0.05 * direct::N_RANDOM).expect("readable").checks {
+            *alarms.entry(check.name).or_insert(0) += usize::from(!check.held);
+        }
+    }
+    for (name, alarms) in &alarms {
+        // 20 expected at most, standard deviation 4.4; sums over fixed directions and variances are exact.
+        let exact = ["noise-variance", "noise-mean", "noise-directions"].contains(name);
+        assert!((if exact { 4 } else { 0 }..=38).contains(alarms), "{name}: {alarms} of 400");
+    }
+    for certain in ["distance", "gradient", "published-fields"] {
+        assert_eq!(alarms[certain], 0, "{certain}");
+    }
+    println!("{alarms:?}");
 }
 
 fn small_rows(n: usize, regression: bool) -> DenseRows {

@@ -1,157 +1,143 @@
 //! The claim looked at from inside the trust boundary, where the secret weights can be seen: are they as close to the
-//! retrained ones as claimed, and is what was added to them the noise that is claimed?
+//! retrained ones as claimed, is what was added to them the noise that is claimed, and is everything else that leaves the
+//! same in both worlds?
 //!
 //! On an ordinary model the claimed distance is far above the true one, and no attack from outside could see that some
-//! of the noise is missing. These checks do.
+//! of the noise is missing. These checks do. Each is in a file of its own.
+
+mod check;
+mod directions;
+mod gradient;
+mod law;
+mod low_bits;
+mod published;
+mod rare;
 
 use efface_core::model::{ReleaseClaim, TrainingPlan};
-use efface_core::noise::NoiseLaw;
-use serde::Serialize;
+use efface_core::noise::{NoiseLaw, NoiseSource};
 
+use self::check::closest;
+pub use self::check::{DirectCheck, DirectChecks};
+use self::directions::Directions;
+use self::law::LawSums;
+use self::low_bits::LowBits;
+pub(super) use self::published::Published;
+use self::rare::Lengths;
+pub use self::rare::Power;
 use super::distance;
-use crate::engine::Secret;
-use crate::statistics::{
-    chi_square_limits, gamma_cdf, kolmogorov_smirnov, kolmogorov_smirnov_limit, normal_cdf, product_sum_limit,
-};
+use crate::engine::{Case, Secret};
+use crate::error::AuditError;
 
-/// The checks of one case.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct DirectChecks {
-    /// Each of them.
-    pub checks: Vec<DirectCheck>,
-}
-
-impl DirectChecks {
-    /// Whether all of them hold.
-    pub fn hold(&self) -> bool {
-        self.checks.iter().all(|check| check.held)
-    }
-
-    /// The names of those that do not.
-    pub fn failed(&self) -> Vec<&'static str> {
-        self.checks.iter().filter(|check| !check.held).map(|check| check.name).collect()
-    }
-}
-
-/// One quantity, and where it has to lie.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct DirectCheck {
-    /// `distance`, `noise-variance`, `noise-law` or `noise-independence`.
-    pub name: &'static str,
-    /// What was found.
-    pub found: f64,
-    /// The least that is allowed.
-    pub at_least: f64,
-    /// The most that is allowed.
-    pub at_most: f64,
-    /// Whether it is allowed.
-    pub held: bool,
-}
-
-impl DirectCheck {
-    fn new(name: &'static str, found: f64, at_least: f64, at_most: f64) -> Self {
-        Self { name, found, at_least, at_most, held: (at_least..=at_most).contains(&found) }
-    }
-}
-
-/// What was added to the secret weights, in units of its claimed scale.
+/// What was added to the secret weights of one world, in units of its claimed scale.
+#[derive(Clone)]
 pub(super) struct NoiseSample {
-    law: NoiseLaw,
     scale: f64,
-    /// Values kept of each release, evenly spread over the weights.
-    kept_per_release: usize,
-    values: Vec<f64>,
-    /// Σ z² over all weights, and how many they are.
-    squares: f64,
-    n_squares: usize,
-    /// Σ z z′ over successive releases.
-    products: f64,
-    n_products: usize,
-    before: Vec<f64>,
+    law: LawSums,
+    lengths: Lengths,
+    /// One for each release of a life: each has secret weights of its own.
+    releases: Vec<ReleaseSample>,
 }
 
-/// Values kept in all: enough to see the law to a hundredth.
-const MOST_VALUES: usize = 200_000;
+/// What depends on the secret weights themselves, which differ from release to release.
+#[derive(Clone)]
+struct ReleaseSample {
+    secret: Vec<f64>,
+    directions: Directions,
+    low_bits: LowBits,
+}
 
 impl NoiseSample {
-    pub(super) fn new(plan: &TrainingPlan, draws: usize) -> Self {
+    /// An empty sample for releases of these secret weights under these claims; directions are drawn from `noise`.
+    pub(super) fn new(
+        plan: &TrainingPlan,
+        secrets: &[Vec<f64>],
+        claims: &[ReleaseClaim],
+        draws: usize,
+        noise: &mut NoiseSource,
+    ) -> Self {
+        let law = plan.config().law;
+        let scale = claims.first().map_or(0.0, |claim| claim.noise_std);
+        let of_release = |(secret, claim): (&Vec<f64>, &ReleaseClaim)| ReleaseSample {
+            secret: secret.clone(),
+            directions: Directions::new(secret, noise),
+            low_bits: LowBits::new(secret, claim.noise_std, claim.lattice_step),
+        };
         Self {
-            law: plan.config().law,
-            scale: plan.noise_std(),
-            kept_per_release: (MOST_VALUES / draws.max(1)).max(1),
-            values: Vec::new(),
-            squares: 0.0,
-            n_squares: 0,
-            products: 0.0,
-            n_products: 0,
-            before: Vec::new(),
+            scale,
+            law: LawSums::new(law, draws),
+            lengths: Lengths::new(law, secrets.first().map_or(0, Vec::len)),
+            releases: secrets.iter().zip(claims).map(of_release).collect(),
         }
     }
 
     /// Adds the releases of one life.
-    pub(super) fn add(&mut self, released: &[Vec<f64>], secret: &[Vec<f64>]) {
+    pub(super) fn add(&mut self, released: &[Vec<f64>]) {
         if self.scale == 0.0 {
             return;
         }
-        for (released, secret) in released.iter().zip(secret) {
-            let noise: Vec<f64> = released.iter().zip(secret).map(|(w, a)| (w - a) / self.scale).collect();
-            let squares: f64 = noise.iter().map(|z| z * z).sum();
-            if self.law == NoiseLaw::Gamma {
-                // The length follows a gamma law; made uniform, so that models of any size share one test.
-                self.values.push(gamma_cdf(noise.len() as f64, squares.sqrt()));
-                continue;
+        for (released, sample) in released.iter().zip(&mut self.releases) {
+            let noise: Vec<f64> = released.iter().zip(&sample.secret).map(|(w, a)| (w - a) / self.scale).collect();
+            self.lengths.add(&noise);
+            if self.law.law() == NoiseLaw::Gaussian {
+                sample.directions.add(&noise);
+                sample.low_bits.add(released);
             }
-            self.squares += squares;
-            self.n_squares += noise.len();
-            if !self.before.is_empty() {
-                self.products += noise.iter().zip(&self.before).map(|(a, b)| a * b).sum::<f64>();
-                self.n_products += noise.len();
-            }
-            let kept = self.kept_per_release.min(noise.len());
-            self.values.extend((0..kept).map(|i| noise[i * noise.len() / kept]));
-            self.before = noise;
+            self.law.add(noise);
         }
     }
 
+    /// Adds more lives of the same world.
     pub(super) fn merge(&mut self, other: Self) {
-        self.values.extend(other.values);
-        self.squares += other.squares;
-        self.n_squares += other.n_squares;
-        self.products += other.products;
-        self.n_products += other.n_products;
+        self.law.merge(other.law);
+        self.lengths.merge(other.lengths);
+        for (sample, other) in self.releases.iter_mut().zip(other.releases) {
+            sample.directions.merge(other.directions);
+            sample.low_bits.merge(other.low_bits);
+        }
     }
 }
 
+/// What is looked at: the secret models of the two worlds, what they published, and what was added to them.
+pub(super) struct Worlds<'a> {
+    pub(super) case: &'a Case<'a>,
+    pub(super) removed: &'a [Secret],
+    pub(super) retrained: &'a [Secret],
+    pub(super) published: [Published; 2],
+    pub(super) noise: [NoiseSample; 2],
+}
+
+/// Checks in which chance has a part, under the Gaussian law; they share the rate.
+pub(super) const N_RANDOM: f64 = 9.0;
+
 /// All checks; one of them fails for a sound engine with probability at most `false_alarm_rate`.
-pub(super) fn checks(
-    plan: &TrainingPlan,
-    removed: &[Secret],
-    retrained: &[Secret],
-    claims: &[ReleaseClaim],
-    mut noise: NoiseSample,
-    false_alarm_rate: f64,
-) -> DirectChecks {
-    let mut checks = vec![closest_call(removed, retrained, claims)];
+pub(super) fn checks(worlds: Worlds<'_>, false_alarm_rate: f64) -> Result<DirectChecks, AuditError> {
+    let plan = worlds.case.trained.plan();
+    let [ours, theirs] = &worlds.published;
+    let mut checks = vec![
+        closest_call(worlds.removed, worlds.retrained, ours.claims()),
+        gradient::check(worlds.case, worlds.removed, worlds.retrained, ours.claims())?,
+    ];
+    let differing = ours.differing_fields(theirs);
+    checks.push(DirectCheck::count("published-fields", differing.len(), 0));
     if plan.is_exact() {
-        return DirectChecks { checks };
+        return Ok(DirectChecks { checks, differing, power: None });
     }
-    let rate = false_alarm_rate / 3.0;
-    let n = noise.values.len();
-    let limit = kolmogorov_smirnov_limit(n, rate);
-    if noise.law == NoiseLaw::Gamma {
-        let found = kolmogorov_smirnov(&mut noise.values, |x| x.clamp(0.0, 1.0));
-        checks.push(DirectCheck::new("noise-law", found, 0.0, limit));
-        return DirectChecks { checks };
+    let rate = false_alarm_rate / N_RANDOM;
+    let [mut noise, other] = worlds.noise;
+    noise.releases.extend(other.releases);
+    // What does not depend on the secret weights is pooled over the worlds.
+    noise.law.merge(other.law);
+    noise.lengths.merge(other.lengths);
+    checks.extend(noise.lengths.checks(rate));
+    let power = noise.lengths.power(rate);
+    checks.extend(noise.law.checks(rate));
+    if noise.law.law() == NoiseLaw::Gaussian {
+        let directions: Vec<&Directions> = noise.releases.iter().map(|sample| &sample.directions).collect();
+        checks.extend(directions::checks(&directions, rate));
+        let mut low_bits: Vec<LowBits> = noise.releases.into_iter().map(|sample| sample.low_bits).collect();
+        checks.extend(low_bits::checks(&mut low_bits, rate));
     }
-    let (low, high) = chi_square_limits(noise.n_squares, rate);
-    let count = noise.n_squares.max(1) as f64;
-    checks.push(DirectCheck::new("noise-variance", noise.squares / count, low / count, high / count));
-    let found = kolmogorov_smirnov(&mut noise.values, normal_cdf);
-    checks.push(DirectCheck::new("noise-law", found, 0.0, limit));
-    let count = noise.n_products.max(1) as f64;
-    let limit = product_sum_limit(noise.n_products, rate) / count;
-    checks.push(DirectCheck::new("noise-independence", noise.products / count, -limit, limit));
-    DirectChecks { checks }
+    Ok(DirectChecks { checks, differing, power: Some(power) })
 }
 
 /// The release whose secret weights are farthest from the retrained ones, measured by what it claims.
@@ -159,8 +145,7 @@ fn closest_call(removed: &[Secret], retrained: &[Secret], claims: &[ReleaseClaim
     let found = removed.iter().zip(retrained).zip(claims).map(|((ours, theirs), claim)| {
         // The retrained weights are themselves known up to their own bound only.
         let limit = claim.distance_bound.get() + theirs.distance_bound();
-        (distance(&ours.weights(), &theirs.weights()), limit * (1.0 + 1e-12))
+        DirectCheck::at_most("distance", distance(&ours.weights(), &theirs.weights()), limit * (1.0 + 1e-12))
     });
-    let (found, limit) = found.max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1))).unwrap_or((0.0, 0.0));
-    DirectCheck::new("distance", found, 0.0, limit)
+    closest(found).unwrap_or(DirectCheck::count("distance", 0, 0))
 }

@@ -1,0 +1,177 @@
+//! A third opinion on the secret weights: a fault that both worlds share leaves them as close to each other as claimed, and
+//! far from what the rows say.
+//!
+//! ```text
+//! ‖w − w*‖ ≤ ‖∇L(w)‖ / (λ n),   ∇L(w) = Σ_i s_i ℓ′(wᵀx_i, y_i) x_i + λ n w
+//! ```
+//!
+//! The gradient is computed here from the rows, one by one and in compensated sums, with the slopes of the losses
+//! written out again. Nothing is taken from the core but which rows count, and with which target.
+
+use efface_core::loss::Loss;
+use efface_core::model::{Model, ReleaseClaim, TrainingPlan};
+use efface_core::rows::{Features, Problem, RowBlock, RowStore, StoreError};
+use rayon::prelude::*;
+
+use super::check::{DirectCheck, closest};
+use crate::engine::{Case, Secret};
+use crate::error::AuditError;
+use crate::rows::HiddenRows;
+
+/// The secret weights of every release in both worlds: after removal within the claimed distance of the minimiser,
+/// after retraining within what the retrained model verifies of itself. Without noise nothing is claimed of the
+/// minimiser; there the gradient must be a rounding error of its own terms.
+pub(super) fn check(
+    case: &Case<'_>,
+    removed: &[Secret],
+    retrained: &[Secret],
+    claims: &[ReleaseClaim],
+) -> Result<DirectCheck, AuditError> {
+    let plan = case.trained.plan();
+    let mut gone = Vec::new();
+    let mut found = Vec::new();
+    for (((ours, theirs), claim), removal) in removed.iter().zip(retrained).zip(claims).zip(&case.removals) {
+        gone.extend(removal);
+        let left = HiddenRows::new(case.rows, &gone)?;
+        for (secret, limit) in [(ours, claim.distance_bound.get()), (theirs, theirs.distance_bound())] {
+            let measured = Measured::of(plan, secret.model(), &left)?;
+            found.push(if plan.is_exact() {
+                DirectCheck::at_most("gradient", measured.relative, ROUNDED)
+            } else {
+                DirectCheck::at_most("gradient", measured.distance, limit * (1.0 + 1e-12) + measured.slack)
+            });
+        }
+    }
+    Ok(closest(found.into_iter()).unwrap_or(DirectCheck::count("gradient", 0, 0)))
+}
+
+/// A gradient smaller than 2⁻²⁴ of its terms counts as rounding where a model claims no distance: values of 34 bits and
+/// their sums stay far below, a forgotten row or a wrong ridge does not.
+const ROUNDED: f64 = 1.0 / (1 << 24) as f64;
+
+/// What the rows say of some weights.
+struct Measured {
+    /// √(Σ_k (‖∇L_k‖ / λn_k)²): the distance to the minimiser is no larger.
+    distance: f64,
+    /// What rounding may have added to it.
+    slack: f64,
+    /// ‖∇L‖ as a share of its terms.
+    relative: f64,
+}
+
+/// Roundings of a term, relative to its size, and of a compensated sum.
+const ROUNDING: f64 = 32.0 * f64::EPSILON;
+
+impl Measured {
+    fn of(plan: &TrainingPlan, model: &Model, rows: &dyn RowStore) -> Result<Self, StoreError> {
+        let l2 = plan.config().l2_per_row;
+        let (mut distance, mut slack, mut gradient, mut terms) = (0.0, 0.0, 0.0, 0.0);
+        for fit in &model.state().fits {
+            let sums = sum_rows(plan.loss(), &fit.problem, &fit.weights, rows)?;
+            let n = sums.n.value();
+            let ridge = l2 * n;
+            let own = |(i, sum): (usize, &Compensated)| sum.plus(ridge * fit.weights[i]).value().powi(2);
+            let squares: f64 = sums.gradient.iter().enumerate().map(own).sum();
+            let size = sums.size + ridge * length(&fit.weights);
+            distance += squares / ridge.powi(2);
+            slack += ROUNDING * size / ridge;
+            gradient += squares;
+            terms += size;
+        }
+        let relative = if terms > 0.0 { gradient.sqrt() / terms } else { 0.0 };
+        Ok(Self { distance: distance.sqrt(), slack, relative })
+    }
+}
+
+/// Sums over the rows of one problem.
+struct RowSums {
+    gradient: Vec<Compensated>,
+    /// n = Σ s_i.
+    n: Compensated,
+    /// Σ s_i ‖x_i‖ (|ℓ′| + ‖x_i‖ ‖w‖): the size of the terms, and of what an error of a margin does to them.
+    size: f64,
+}
+
+impl RowSums {
+    fn zero(dim: usize) -> Self {
+        Self { gradient: vec![Compensated::default(); dim], n: Compensated::default(), size: 0.0 }
+    }
+
+    fn merge(mut self, other: &Self) -> Self {
+        for (sum, more) in self.gradient.iter_mut().zip(&other.gradient) {
+            *sum = sum.plus(more.sum).plus(more.error);
+        }
+        self.n = self.n.plus(other.n.sum).plus(other.n.error);
+        self.size += other.size;
+        self
+    }
+
+    fn add(&mut self, loss: &dyn Loss, problem: &Problem, weights: &[f64], block: &RowBlock<'_>) {
+        let dim = weights.len();
+        let mut row = vec![0.0; dim];
+        for i in 0..block.labels.len() {
+            let target = problem.target(block.labels[i], block.selectors[i]).filter(|_| block.present[i]);
+            let Some(target) = target else { continue };
+            let values = i * dim..(i + 1) * dim;
+            match block.features {
+                Features::F32(all) => row.iter_mut().zip(&all[values]).for_each(|(x, value)| *x = f64::from(*value)),
+                Features::F64(all) => row.copy_from_slice(&all[values]),
+            }
+            let products = row.iter().zip(weights).map(|(x, w)| x * w);
+            let margin = products.fold(Compensated::default(), Compensated::plus).value();
+            let (slope, weight) = (slope(loss, margin, target), block.row_weights[i]);
+            for (sum, x) in self.gradient.iter_mut().zip(&row) {
+                *sum = sum.plus(weight * slope * x);
+            }
+            self.n = self.n.plus(weight);
+            let long = length(&row);
+            self.size += weight * long * (slope.abs() + long * length(weights));
+        }
+        zeroize::Zeroize::zeroize(&mut row);
+    }
+}
+
+fn sum_rows(loss: &dyn Loss, problem: &Problem, weights: &[f64], rows: &dyn RowStore) -> Result<RowSums, StoreError> {
+    let blocks: Vec<RowSums> = (0..rows.n_blocks())
+        .into_par_iter()
+        .map(|index| {
+            let mut sums = RowSums::zero(weights.len());
+            rows.visit_block(index, &mut |block| sums.add(loss, problem, weights, block))?;
+            Ok(sums)
+        })
+        .collect::<Result<_, StoreError>>()?;
+    Ok(blocks.iter().fold(RowSums::zero(weights.len()), RowSums::merge))
+}
+
+/// ℓ′, written out again.
+fn slope(loss: &dyn Loss, margin: f64, target: f64) -> f64 {
+    match loss.tag() {
+        "logistic" => -target / (1.0 + (target * margin).exp()),
+        "squared" => margin - target,
+        // A loss that this page does not know yet is asked for its own.
+        _ => loss.slope(margin, target),
+    }
+}
+
+fn length(vector: &[f64]) -> f64 {
+    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// A sum and what rounding lost of it. Neumaier 1974.
+#[derive(Clone, Copy, Default)]
+struct Compensated {
+    sum: f64,
+    error: f64,
+}
+
+impl Compensated {
+    fn plus(self, x: f64) -> Self {
+        let sum = self.sum + x;
+        let lost = if self.sum.abs() >= x.abs() { (self.sum - sum) + x } else { (x - sum) + self.sum };
+        Self { sum, error: self.error + lost }
+    }
+
+    fn value(self) -> f64 {
+        self.sum + self.error
+    }
+}
