@@ -3,14 +3,26 @@
 //! They wrap the sound one and exist for the audit's self-test only. Nothing here can be reached by training, removing or
 //! releasing a model.
 
+mod claims;
 mod noise;
 mod weights;
 
-pub use noise::{NoiseReused, NoiseTooSmall};
-pub use weights::{DistanceUnderstated, RemovalForgotten, UnsettledWeights};
+pub use claims::VerifiedDistanceTold;
+pub use noise::{LowBitsTold, NoiseMissingAlongOnes, NoiseReused, NoiseSometimesMissing, NoiseTooSmall};
+pub use weights::{DistanceUnderstated, RemovalForgotten, RidgeWrong, UnsettledWeights};
 
 use crate::engine::Engine;
 
 /// All of them.
-pub const ALL: [&dyn Engine; 5] =
-    [&NoiseTooSmall, &DistanceUnderstated, &NoiseReused, &UnsettledWeights, &RemovalForgotten];
+pub const ALL: [&dyn Engine; 10] = [
+    &NoiseTooSmall,
+    &DistanceUnderstated,
+    &NoiseReused,
+    &UnsettledWeights,
+    &RemovalForgotten,
+    &NoiseMissingAlongOnes,
+    &LowBitsTold,
+    &NoiseSometimesMissing,
+    &RidgeWrong,
+    &VerifiedDistanceTold,
+];

@@ -1,9 +1,9 @@
 //! Engines whose secret weights are not where they are claimed to be.
 
-use efface_core::model::{Model, ReleaseAccount};
+use efface_core::model::{Model, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::secret::SecretVector;
 
-use crate::engine::{Case, Engine, Secret, remove_by_steps, retrain_each_time};
+use crate::engine::{Case, Engine, Secret, remove_by_steps, retrain_each_time, train_exactly};
 use crate::error::AuditError;
 
 /// Is four times as far from the retrained weights as it claims.
@@ -55,6 +55,32 @@ impl Engine for RemovalForgotten {
         let trained = case.trained.clone().with_account(ReleaseAccount::default());
         secrets.iter().map(|secret| with_claim_of(&trained, secret.model())).collect()
     }
+}
+
+/// Trains with a ridge a fourth larger than the plan's, in both worlds: they agree with each other, and with no minimiser.
+pub struct RidgeWrong;
+
+impl Engine for RidgeWrong {
+    fn name(&self) -> &'static str {
+        "a wrong ridge in both worlds"
+    }
+
+    fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
+        let trained = train_exactly(&wrong_plan(case)?, case.rows)?;
+        remove_by_steps(&Case { trained: &trained, ..case.clone() })
+    }
+
+    fn retrain(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
+        let plan = wrong_plan(case)?;
+        let trained = Model::from_state(plan, case.trained.state().clone()).ok_or(AuditError::State)?;
+        retrain_each_time(&Case { trained: &trained, ..case.clone() })
+    }
+}
+
+fn wrong_plan(case: &Case<'_>) -> Result<TrainingPlan, AuditError> {
+    let config = case.trained.plan().config().clone();
+    let noise_std = Some(case.trained.plan().noise_std());
+    Ok(TrainingPlan::new(TrainingConfig { l2_per_row: 1.25 * config.l2_per_row, noise_std, ..config })?)
 }
 
 /// The weights of one model under the claim of another.
