@@ -49,7 +49,9 @@ impl Engine for NoiseMissingAlongOnes {
     fn release(&self, secrets: &mut [Secret], noise: &mut NoiseSource) -> Result<Vec<Release>, AuditError> {
         with_other_noise(secrets, noise, |_, noise| {
             let mean = noise.iter().sum::<f64>() / noise.len() as f64;
-            noise.iter_mut().for_each(|z| *z -= mean);
+            for z in noise {
+                *z -= mean;
+            }
         })
     }
 }

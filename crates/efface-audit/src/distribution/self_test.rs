@@ -35,7 +35,7 @@ pub struct Caught {
     pub caught: bool,
     /// Whether releases alone broke its claim: a lower bound of its ε or μ exceeds it.
     pub from_outside: bool,
-    /// The case in which its lower bound exceeds its claim by most.
+    /// The first case in which it was caught; else the one in which its lower bound comes closest to its claim.
     pub case: String,
     /// ε as it claims.
     pub epsilon_claimed: f64,
@@ -45,11 +45,11 @@ pub struct Caught {
     pub mu_claimed: f64,
     /// Lower confidence bound of its true μ.
     pub mu_lower: f64,
-    /// The direct checks that fail, in whichever case.
+    /// The direct checks that fail in that case.
     pub direct_failures: Vec<&'static str>,
 }
 
-/// Attacks every broken engine on the problems.
+/// Attacks every broken engine on one problem after the other, until it is caught.
 pub fn self_test(
     problems: &[problems::Problem],
     size: &Size,
@@ -60,32 +60,38 @@ pub fn self_test(
     let mut engines = Vec::with_capacity(broken::ALL.len());
     for engine in broken::ALL {
         report(engine.name());
-        let results: Vec<CaseResult> = problems
-            .iter()
-            .map(|problem| test(engine, &problem.case(), size.draws, rate, noise))
-            .collect::<Result<_, _>>()?;
-        engines.extend(judge(engine.name(), &results));
+        let mut shown: Option<Caught> = None;
+        for problem in problems {
+            let found = Caught::in_case(engine.name(), test(engine, &problem.case(), size.draws, rate, noise)?);
+            let caught = found.caught;
+            if caught || shown.as_ref().is_none_or(|shown| found.excess() > shown.excess()) {
+                shown = Some(found);
+            }
+            if caught {
+                break;
+            }
+        }
+        engines.extend(shown);
     }
     Ok(SelfTest { engines })
 }
 
-/// What all cases together say of an engine; `None` without a case.
-fn judge(name: &'static str, results: &[CaseResult]) -> Option<Caught> {
-    let excess = |result: &&CaseResult| result.epsilon_lower - result.epsilon_claimed;
-    let worst = results.iter().max_by(|a, b| excess(a).total_cmp(&excess(b)))?;
-    let mut direct_failures: Vec<&'static str> = results.iter().flat_map(|result| result.direct.failed()).collect();
-    direct_failures.sort_unstable();
-    direct_failures.dedup();
-    let from_outside = results.iter().any(|result| result.broken);
-    Some(Caught {
-        name,
-        caught: from_outside || !direct_failures.is_empty(),
-        from_outside,
-        case: worst.name.clone(),
-        epsilon_claimed: worst.epsilon_claimed,
-        epsilon_lower: worst.epsilon_lower,
-        mu_claimed: worst.mu_claimed,
-        mu_lower: worst.mu_lower.unwrap_or(0.0),
-        direct_failures,
-    })
+impl Caught {
+    fn in_case(name: &'static str, result: CaseResult) -> Self {
+        Self {
+            name,
+            caught: result.broken || !result.direct.hold(),
+            from_outside: result.broken,
+            direct_failures: result.direct.failed(),
+            case: result.name,
+            epsilon_claimed: result.epsilon_claimed,
+            epsilon_lower: result.epsilon_lower,
+            mu_claimed: result.mu_claimed,
+            mu_lower: result.mu_lower.unwrap_or(0.0),
+        }
+    }
+
+    fn excess(&self) -> f64 {
+        self.epsilon_lower - self.epsilon_claimed
+    }
 }

@@ -41,16 +41,16 @@ fn sound_engine_passes_and_all_broken_ones_are_caught() {
     let found = self_test(&problems, &size, &mut noise, &mut |_| {}).expect("plays");
     assert_eq!(found.n_caught(), crate::broken::ALL.len(), "{found:?}");
     // Each flaw shows in its own way: from outside or not, and in which checks from inside.
-    let noise_as_a_whole = &["noise-directions", "noise-law", "noise-tails", "noise-variance"];
+    let noise_as_a_whole = &["noise-tails", "noise-variance", "noise-law", "noise-directions"];
     for (engine, (from_outside, failures)) in found.engines.iter().zip([
         (true, &noise_as_a_whole[..]),
-        (true, &["distance", "gradient"]),
+        (true, &["gradient", "distance"]),
         (true, &["noise-independence"]),
-        (true, &["distance", "gradient"]),
-        (true, &["distance", "gradient"]),
+        (true, &["gradient", "distance"]),
+        (true, &["gradient", "distance"]),
         (false, noise_as_a_whole),
         (false, &["low-bits", "low-bits-repeated"]),
-        (false, &["low-bits-repeated", "noise-missing", "noise-tails"]),
+        (false, &["noise-missing", "noise-tails", "low-bits-repeated"]),
         (false, &["gradient"]),
         (false, &["published-fields"]),
     ]) {
@@ -120,7 +120,6 @@ fn every_check_from_inside_keeps_its_rate() {
     for certain in ["distance", "gradient", "published-fields"] {
         assert_eq!(alarms[certain], 0, "{certain}");
     }
-    println!("{alarms:?}");
 }
 
 fn small_rows(n: usize, regression: bool) -> DenseRows {

@@ -21,7 +21,7 @@ const AXES: usize = 16;
 /// Sums of the noise of one release of a life, along each direction.
 #[derive(Clone)]
 pub(super) struct Directions {
-    directions: Arc<[Direction]>,
+    along: Arc<[Direction]>,
     n: usize,
     /// Σ p and Σ p² of the noise's part p along each direction, in units of its claimed scale.
     sums: Vec<(f64, f64)>,
@@ -39,13 +39,13 @@ impl Directions {
         let random = (0..RANDOM).map(|_| NoiseLaw::Gaussian.sample(n, 1.0, noise).to_vec());
         let dense = [vec![1.0; n], secret.to_vec()].into_iter().chain(random).filter_map(unit).map(Direction::Along);
         let axes = n.min(AXES);
-        let directions: Arc<[Direction]> = dense.chain((0..axes).map(|i| Direction::Axis(i * n / axes))).collect();
-        Self { sums: vec![(0.0, 0.0); directions.len()], directions, n: 0 }
+        let along: Arc<[Direction]> = dense.chain((0..axes).map(|i| Direction::Axis(i * n / axes))).collect();
+        Self { sums: vec![(0.0, 0.0); along.len()], along, n: 0 }
     }
 
     pub(super) fn add(&mut self, noise: &[f64]) {
         self.n += 1;
-        for (direction, (sum, squares)) in self.directions.iter().zip(&mut self.sums) {
+        for (direction, (sum, squares)) in self.along.iter().zip(&mut self.sums) {
             let part = match direction {
                 Direction::Axis(i) => noise[*i],
                 Direction::Along(unit) => dot(unit, noise),
@@ -67,7 +67,9 @@ impl Directions {
 /// The same direction with length 1; `None` for the zero vector.
 fn unit(mut direction: Vec<f64>) -> Option<Vec<f64>> {
     let length = dot(&direction, &direction).sqrt();
-    direction.iter_mut().for_each(|x| *x /= length);
+    for x in &mut direction {
+        *x /= length;
+    }
     (length > 0.0).then_some(direction)
 }
 
@@ -110,7 +112,9 @@ mod tests {
             for _ in 0..draws {
                 let mut z = NoiseLaw::Gaussian.sample(dim, 1.0, &mut noise).to_vec();
                 let mean = z.iter().sum::<f64>() / dim as f64;
-                z.iter_mut().for_each(|z| *z -= if missing { mean } else { 0.0 });
+                for z in &mut z {
+                    *z -= if missing { mean } else { 0.0 };
+                }
                 directions.add(&z);
                 law.add(z);
             }

@@ -155,7 +155,9 @@ mod tests {
         let mut noise = NoiseSource::danger_fixed_seed(seed);
         for draw in 0..draws {
             let mut released = lattice.publish(&weights, SCALE, &mut noise).expect("fits");
-            released.iter_mut().for_each(|w| change(draw, w));
+            for w in &mut released {
+                change(draw, w);
+            }
             bits.add(&released);
         }
         bits
