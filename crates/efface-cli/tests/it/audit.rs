@@ -20,10 +20,12 @@ fn built_in_problems_stand_and_broken_engines_are_caught() {
         assert!(number(case, "mu_lower") <= number(case, "mu_claimed"), "{case}");
     }
     let engines = value["self_test"]["engines"].as_array().expect("a list");
-    assert_eq!(engines.len(), 5);
-    for engine in engines {
-        assert!(number(engine, "epsilon_lower") > number(engine, "epsilon_claimed"), "{engine}");
-        assert_eq!(engine["caught"], true);
+    assert_eq!(engines.len(), 10);
+    for (i, engine) in engines.iter().enumerate() {
+        assert_eq!((&engine["caught"], &engine["from_outside"]), (&true.into(), &(i < 5).into()), "{engine}");
+        let exceeds = number(engine, "epsilon_lower") > number(engine, "epsilon_claimed");
+        assert!(exceeds == (i < 5), "{engine}");
+        assert!(engine["direct_failures"].as_array().is_some_and(|failures| !failures.is_empty()), "{engine}");
     }
     let membership = &value["membership"];
     assert!(number(&membership["before_removal"]["auc"], "value") > 0.9, "{membership}");

@@ -108,7 +108,7 @@ fn lines(audit: &Audit) -> Vec<(&'static str, String)> {
         lines.push(("ε between removal and retraining", found));
     }
     let held = if audit.distribution.direct_checks_hold { "as claimed" } else { "NOT as claimed" };
-    lines.push(("distance and noise, seen from inside", held.into()));
+    lines.push(("distance, noise and numbers, seen from inside", held.into()));
     if let Some(self_test) = &audit.self_test {
         lines.push(("broken engines caught", format!("{} of {}", self_test.n_caught(), self_test.engines.len())));
     }

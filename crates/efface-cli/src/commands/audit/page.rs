@@ -97,7 +97,7 @@ fn table(audit: &Audit) -> String {
     let failed = distribution.cases.iter().map(|case| case.direct.failed().len()).sum::<usize>();
     row(
         "The same from inside",
-        "Are distance and noise what is claimed of them?",
+        "Are distance, noise and published numbers what is claimed of them?",
         &format!("{failed} of {} checks fail", count(checks)),
         "none may fail",
         kept(distribution.direct_checks_hold),
@@ -163,6 +163,8 @@ fn limits(audit: &Audit) -> String {
          <li><b>Someone who kept the old model</b> is outside every claim, of this and of any other method: that is the \
          reconstruction above. Publish on a schedule, several removals at a time, and withdraw old versions.</li>\n\
          <li><b>Copies of the data</b>, and preparation that was fitted on the rows, are not looked at.</li>\n\
+         <li><b>Faults rarer than stated above</b>, faults in weights that were not looked at one by one, and what leaves \
+         by other ways than the release (time, memory, logs) are not seen.</li>\n\
          <li><b>The attacker of the distribution test is inside:</b> they know all rows and the secret weights. Real ones \
          know less.</li>\n</ul>\n</section>\n"
     )

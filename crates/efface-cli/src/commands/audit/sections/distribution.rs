@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use efface_audit::Audit;
-use efface_audit::distribution::{CaseResult, DirectCheck, SelfTest};
+use efface_audit::distribution::{CaseResult, SelfTest};
 
 use super::super::page::kept;
 use crate::charts::{Horizontal, LineChart, Scale, Series, escape};
@@ -81,17 +81,29 @@ fn picture(case: &CaseResult) -> String {
     )
 }
 
+/// The checks from inside, by name and in words.
+const CHECKS: [(&str, &str); 13] = [
+    ("distance", "Distance of the secret weights from the retrained ones"),
+    ("gradient", "Distance from the minimiser, by the gradient computed anew from the rows"),
+    ("published-fields", "Published numbers that differ between the worlds"),
+    ("noise-variance", "Variance of the noise (claimed = 1)"),
+    ("noise-law", "Distance of the noise’s distribution from the claimed law (Kolmogorov–Smirnov)"),
+    ("noise-independence", "Correlation of the noise of successive releases"),
+    ("noise-mean", "Mean of the noise along a direction (claimed = 0)"),
+    ("noise-directions", "Variance of the noise along a direction (claimed = 1)"),
+    ("noise-missing", "Releases with less noise than chance explains"),
+    ("noise-tails", "Releases with little or much noise, counted beyond a quantile"),
+    ("lattice", "Released weights off the lattice that is claimed"),
+    ("low-bits", "Frequency of a low bit of a released weight"),
+    ("low-bits-repeated", "Patterns of low bits that had been there before"),
+];
+
 /// The checks from inside: for each of them the case in which it is closest to its limit.
 fn direct(cases: &[CaseResult]) -> String {
     let mut rows = String::new();
-    for (name, words) in [
-        ("distance", "Distance of the secret weights from the retrained ones"),
-        ("noise-variance", "Variance of the noise (claimed = 1)"),
-        ("noise-law", "Distance of the noise’s distribution from the claimed law (Kolmogorov–Smirnov)"),
-        ("noise-independence", "Correlation of the noise of successive releases"),
-    ] {
+    for (name, words) in CHECKS {
         let checks = cases.iter().flat_map(|case| &case.direct.checks).filter(|check| check.name == name);
-        let Some(check) = checks.max_by(|a, b| strain(a).total_cmp(&strain(b))) else { continue };
+        let Some(check) = checks.max_by(|a, b| a.strain().total_cmp(&b.strain())) else { continue };
         let allowed = if check.at_least == 0.0 {
             format!("at most {}", number(check.at_most))
         } else {
@@ -106,19 +118,33 @@ fn direct(cases: &[CaseResult]) -> String {
     }
     format!(
         "<h3>The same from inside</h3>\n<p>Whoever runs an audit sees the secret weights and can look at what was added to \
-         them. These checks notice missing noise on any model, also where no attacker from outside could.</p>\n\
+         them, and at everything else that leaves. These checks notice missing noise on any model, also where no attacker \
+         from outside could. {power}</p>\n\
          <figure>\n<div class=\"wide\">\n<table>\n<thead><tr><th scope=\"col\">Quantity</th>\
          <th scope=\"col\" class=\"num\">Found</th><th scope=\"col\" class=\"num\">Allowed</th>\
          <th scope=\"col\">Verdict</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n\
-         <figcaption>Of each check the case that came closest to its limit. Limits other than that of the distance allow \
-         for chance, at the rate stated above.</figcaption>\n</figure>\n"
+         <figcaption>Of each check the case that came closest to its limit. Limits of the noise allow for chance, at the \
+         rate stated above.</figcaption>\n</figure>\n",
+        power = power(cases),
     )
 }
 
-/// How much of what is allowed a check uses up.
-fn strain(check: &DirectCheck) -> f64 {
-    let middle = 0.5 * (check.at_least + check.at_most);
-    (check.found - middle).abs() / (check.at_most - middle).max(f64::MIN_POSITIVE)
+/// How rare a failure would have been seen, in the case that sees least.
+fn power(cases: &[CaseResult]) -> String {
+    let powers = cases.iter().filter_map(|case| case.direct.power);
+    let Some(least) = powers.max_by(|a, b| a.without_noise.total_cmp(&b.without_noise)) else { return String::new() };
+    let half = if least.half_noise < 1.0 {
+        format!(", or one in {} had only half of it,", count((1.0 / least.half_noise) as usize))
+    } else {
+        String::new()
+    };
+    format!(
+        "In each case {} releases were looked at one by one. If one release in {} had no noise{half} an alarm would follow with \
+         a probability of {} %; rarer failures may go unseen.",
+        count(least.releases),
+        count((1.0 / least.without_noise) as usize),
+        setting(100.0 * least.probability),
+    )
 }
 
 pub(crate) fn self_test(found: &SelfTest) -> String {
@@ -129,10 +155,11 @@ pub(crate) fn self_test(found: &SelfTest) -> String {
         } else {
             "<span class=\"bad\">✗ unseen</span>"
         };
+        let outside = if engine.from_outside { "✓" } else { "–" };
         let _ = writeln!(
             rows,
             "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td>\
-             <td class=\"num\">{}</td><td>{caught}</td><td>{}</td></tr>",
+             <td class=\"num\">{}</td><td>{caught}</td><td>{outside}</td><td>{}</td></tr>",
             escape(&capitalized(engine.name)),
             number(engine.epsilon_claimed),
             number(engine.epsilon_lower),
@@ -143,14 +170,14 @@ pub(crate) fn self_test(found: &SelfTest) -> String {
     }
     format!(
         "<section>\n<h2>Can this audit see?</h2>\n<p>A test that never fails says nothing. So the same test is made on engines \
-         that are broken on purpose. Each must be caught from outside: the lower bound of its ε must exceed the ε that it \
-         claims. <strong>Caught: {caught} of {n}.</strong></p>\n\
+         that are broken on purpose. Each must be caught: from outside, where the lower bound of its ε exceeds the ε that it \
+         claims, or from inside. <strong>Caught: {caught} of {n}.</strong></p>\n\
          <figure>\n<div class=\"wide\">\n<table>\n<thead><tr><th scope=\"col\">What is wrong</th>\
          <th scope=\"col\" class=\"num\">ε claimed</th><th scope=\"col\" class=\"num\">ε at least</th>\
          <th scope=\"col\" class=\"num\">μ claimed</th><th scope=\"col\" class=\"num\">μ at least</th>\
-         <th scope=\"col\">From outside</th><th scope=\"col\">From inside</th></tr></thead>\n<tbody>\n{rows}</tbody>\n\
-         </table>\n</div>\n<figcaption>For each broken engine the case in which the bound exceeds the claim by most. The \
-         last column names the checks from inside that fail as well.</figcaption>\n</figure>\n</section>\n",
+         <th scope=\"col\">Verdict</th><th scope=\"col\">From outside</th><th scope=\"col\">From inside</th></tr></thead>\n<tbody>\n{rows}</tbody>\n\
+         </table>\n</div>\n<figcaption>For each broken engine the first case in which it was caught. The \
+         last column names the checks from inside that fail.</figcaption>\n</figure>\n</section>\n",
         caught = found.n_caught(),
         n = found.engines.len(),
     )
