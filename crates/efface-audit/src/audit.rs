@@ -119,7 +119,9 @@ impl Distribution {
     pub fn closest(&self) -> Option<&CaseResult> {
         // As a share of the claim; a claim of zero counts as a tiny one.
         let margin = |case: &CaseResult| (case.epsilon_lower - case.epsilon_claimed) / case.epsilon_claimed.max(1e-3);
-        self.cases.iter().max_by(|a, b| margin(a).total_cmp(&margin(b)))
+        // Where there is no noise there is nothing to bound.
+        let noisy = |case: &CaseResult| case.epsilon_claimed > 0.0;
+        self.cases.iter().max_by(|a, b| noisy(a).cmp(&noisy(b)).then(margin(a).total_cmp(&margin(b))))
     }
 
     /// Tests Efface as it is on all cases. The rate is shared among them.

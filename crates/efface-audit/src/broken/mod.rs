@@ -9,12 +9,12 @@ mod weights;
 
 pub use claims::VerifiedDistanceTold;
 pub use noise::{LowBitsTold, NoiseMissingAlongOnes, NoiseReused, NoiseSometimesMissing, NoiseTooSmall};
-pub use weights::{DistanceUnderstated, RemovalForgotten, RidgeWrong, UnsettledWeights};
+pub use weights::{DistanceUnderstated, LastBitWrong, RemovalForgotten, RidgeWrong, UnsettledWeights};
 
 use crate::engine::Engine;
 
 /// All of them.
-pub const ALL: [&dyn Engine; 10] = [
+pub const ALL: [&dyn Engine; 11] = [
     &NoiseTooSmall,
     &DistanceUnderstated,
     &NoiseReused,
@@ -25,4 +25,5 @@ pub const ALL: [&dyn Engine; 10] = [
     &NoiseSometimesMissing,
     &RidgeWrong,
     &VerifiedDistanceTold,
+    &LastBitWrong,
 ];

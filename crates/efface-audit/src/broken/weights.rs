@@ -83,6 +83,30 @@ fn wrong_plan(case: &Case<'_>) -> Result<TrainingPlan, AuditError> {
     Ok(TrainingPlan::new(TrainingConfig { l2_per_row: 1.25 * config.l2_per_row, noise_std, ..config })?)
 }
 
+/// Where there is no noise, leaves the last bit of one weight wrong after a removal.
+pub struct LastBitWrong;
+
+impl Engine for LastBitWrong {
+    fn name(&self) -> &'static str {
+        "the last bit of an exact weight differs"
+    }
+
+    fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
+        let mut secrets = remove_by_steps(case)?;
+        if case.trained.plan().is_exact() {
+            // The first weight of the retrained model, and the double next to it.
+            for (secret, exact) in secrets.iter_mut().zip(retrain_each_time(case)?) {
+                let mut exact = exact.weights().into_iter();
+                *secret = altered(secret.model(), |weights| {
+                    weights.iter_mut().zip(&mut exact).for_each(|(w, exact)| *w = exact);
+                    weights.first_mut().into_iter().for_each(|w| *w = w.next_up());
+                })?;
+            }
+        }
+        Ok(secrets)
+    }
+}
+
 /// The weights of one model under the claim of another.
 fn with_claim_of(weights: &Model, claim: &Model) -> Result<Secret, AuditError> {
     let mut weights = weights.state().fits.iter().map(|fit| fit.weights.clone());

@@ -182,7 +182,7 @@ fn draw(
     let secrets: Vec<Secret> = secrets.iter().map(Secret::without_matrices).collect::<Result<_, _>>()?;
     // One life to see what is claimed of all of them.
     let first = engine.release(&mut secrets.clone(), &mut branch(noise))?;
-    let published = Published::new(&first, rungs);
+    let published = Published::new(&first, rungs, plan.is_exact());
     let sample = NoiseSample::new(plan, &own, published.claims(), draws, &mut branch(noise));
     let sources = branches(draws.div_ceil(RUN).max(1), noise);
     let runs: Vec<Lives> = sources

@@ -33,6 +33,8 @@ pub enum Kind {
     Tight,
     /// It is several times the claim, and has to be settled first.
     Settled,
+    /// There must be none: squared loss, no noise, and nothing to hide a difference of a single bit.
+    Exact,
 }
 
 impl Problem {
@@ -69,7 +71,7 @@ const UNSETTLED: f64 = 8.0;
 
 /// All problems.
 pub fn all() -> Result<Vec<Problem>, AuditError> {
-    let rare = 0;
+    let (rare, shares_rare) = (0, 4);
     let (flipped, longest, second) = (1, 2, 3);
     let tight = |name: &str, removals, max_matrix_dim| problem(name, removals, max_matrix_dim, Kind::Tight);
     Ok(vec![
@@ -79,6 +81,7 @@ pub fn all() -> Result<Vec<Problem>, AuditError> {
         tight("a row along a rare direction, no curvature kept", vec![vec![rare]], 0)?,
         tight("two rows, one after the other, a release after each", vec![vec![rare], vec![second]], DIM)?,
         problem("a row along a rare direction, settled before the release", vec![vec![rare]], DIM, Kind::Settled)?,
+        exact("the only rows of a category, squared loss without noise", vec![vec![rare, shares_rare]])?,
     ])
 }
 
@@ -132,6 +135,13 @@ fn problem(name: &str, removals: Vec<Vec<usize>>, max_matrix_dim: usize, kind: K
     let state = problem.trained.state().clone();
     problem.trained = Model::from_state(TrainingPlan::new(config)?, state).ok_or(AuditError::State)?;
     Ok(Problem { kind, ..problem })
+}
+
+/// What only the removed rows had must be exactly zero afterwards, as it is after training without them.
+fn exact(name: &str, removals: Vec<Vec<usize>>) -> Result<Problem, AuditError> {
+    let rows = rows();
+    let plan = TrainingPlan::new(TrainingConfig::new(&loss::Squared, L2, None))?;
+    Ok(Problem { name: name.into(), trained: train_exactly(&plan, &rows)?, rows, removals, kind: Kind::Exact })
 }
 
 /// Dimensions of the problems, for reports.

@@ -53,6 +53,7 @@ fn sound_engine_passes_and_all_broken_ones_are_caught() {
         (false, &["noise-missing", "noise-tails", "low-bits-repeated"]),
         (false, &["gradient"]),
         (false, &["published-fields"]),
+        (false, &["released-bits"]),
     ]) {
         assert_eq!((engine.from_outside, &engine.direct_failures[..]), (from_outside, failures), "{engine:?}");
     }
@@ -146,6 +147,31 @@ fn gamma_law_and_models_without_noise_are_tested_too() {
         let result = test(&Sound, &case, 2_000, 1e-6, &mut noise).expect("plays");
         assert!(!result.broken && result.direct.hold() && result.mu_lower.is_none(), "{result:?}");
         let result = test(&crate::broken::RemovalForgotten, &case, 2_000, 1e-6, &mut noise).expect("plays");
-        assert!(result.direct.failed().contains(&"distance"), "{result:?}");
+        let check = if plan.is_exact() { "released-bits" } else { "distance" };
+        assert!(result.direct.failed().contains(&check) && result.direct.failed().contains(&"gradient"), "{result:?}");
     }
+}
+
+/// Without noise retraining itself stands, and a single bit beside it does not.
+#[test]
+fn exact_models_fail_on_any_differing_bit() {
+    struct Retrained;
+    impl Engine for Retrained {
+        fn name(&self) -> &'static str {
+            "trains anew"
+        }
+
+        fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
+            self.retrain(case)
+        }
+    }
+    let problems = problems::all().expect("trains");
+    let problem = problems.iter().find(|problem| problem.kind() == problems::Kind::Exact).expect("there is one");
+    let mut noise = NoiseSource::danger_fixed_seed(5);
+    let mut failed =
+        |engine: &dyn Engine| test(engine, &problem.case(), 100, 1e-6, &mut noise).expect("plays").direct.failed();
+    assert!(failed(&Retrained).is_empty());
+    assert_eq!(failed(&crate::broken::LastBitWrong), ["released-bits"]);
+    // A fault of both worlds shows without noise, too: their bits agree, the rows do not.
+    assert!(failed(&crate::broken::RidgeWrong).contains(&"gradient"));
 }

@@ -17,10 +17,11 @@ fn built_in_problems_stand_and_broken_engines_are_caught() {
     assert_eq!((&value["verdict"], &value["report"]), (&"stands".into(), &"audit.html".into()));
     for case in cases(&value) {
         assert!(number(case, "epsilon_lower") <= number(case, "epsilon_claimed"), "{case}");
-        assert!(number(case, "mu_lower") <= number(case, "mu_claimed"), "{case}");
+        let has_noise = number(case, "mu_claimed") > 0.0;
+        assert!(!has_noise || number(case, "mu_lower") <= number(case, "mu_claimed"), "{case}");
     }
     let engines = value["self_test"]["engines"].as_array().expect("a list");
-    assert_eq!(engines.len(), 10);
+    assert_eq!(engines.len(), 11);
     for (i, engine) in engines.iter().enumerate() {
         assert_eq!((&engine["caught"], &engine["from_outside"]), (&true.into(), &(i < 5).into()), "{engine}");
         let exceeds = number(engine, "epsilon_lower") > number(engine, "epsilon_claimed");
@@ -42,7 +43,7 @@ fn built_in_problems_stand_and_broken_engines_are_caught() {
 #[test]
 fn too_few_draws_are_a_negative_answer() {
     let sandbox = Sandbox::new();
-    let answer = sandbox.run("audit --built-in --quick --draws 200 --danger-fixed-seed 1");
+    let answer = sandbox.run("audit --built-in --quick --draws 200 --danger-fixed-seed 7");
     answer.ends_with(1);
     assert!(answer.stdout.is_empty() && answer.stderr.contains("went unseen"), "{answer:?}");
     assert!(sandbox.text("efface-audit.html").contains("No verdict."));

@@ -82,9 +82,10 @@ fn picture(case: &CaseResult) -> String {
 }
 
 /// The checks from inside, by name and in words.
-const CHECKS: [(&str, &str); 13] = [
+const CHECKS: [(&str, &str); 14] = [
     ("distance", "Distance of the secret weights from the retrained ones"),
     ("gradient", "Distance from the minimiser, by the gradient computed anew from the rows"),
+    ("released-bits", "Released weights that differ in any bit, where there is no noise"),
     ("published-fields", "Published numbers that differ between the worlds"),
     ("noise-variance", "Variance of the noise (claimed = 1)"),
     ("noise-law", "Distance of the noise’s distribution from the claimed law (Kolmogorov–Smirnov)"),
