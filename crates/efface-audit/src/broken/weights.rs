@@ -1,5 +1,6 @@
 //! Engines whose secret weights are not where they are claimed to be.
 
+use efface_core::exact::ExactSums;
 use efface_core::model::{Model, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::secret::SecretVector;
 
@@ -83,7 +84,7 @@ fn wrong_plan(case: &Case<'_>) -> Result<TrainingPlan, AuditError> {
     Ok(TrainingPlan::new(TrainingConfig { l2_per_row: 1.25 * config.l2_per_row, noise_std, ..config })?)
 }
 
-/// Where there is no noise, leaves the last bit of one weight wrong after a removal.
+/// Where there is no noise, leaves one sum off by a part in 2⁵⁰ after a removal: the last bits of some weights.
 pub struct LastBitWrong;
 
 impl Engine for LastBitWrong {
@@ -93,15 +94,18 @@ impl Engine for LastBitWrong {
 
     fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
         let mut secrets = remove_by_steps(case)?;
-        if case.trained.plan().is_exact() {
-            // The first weight of the retrained model, and the double next to it.
-            for (secret, exact) in secrets.iter_mut().zip(retrain_each_time(case)?) {
-                let mut exact = exact.weights().into_iter();
-                *secret = altered(secret.model(), |weights| {
-                    weights.iter_mut().zip(&mut exact).for_each(|(w, exact)| *w = exact);
-                    weights.first_mut().into_iter().for_each(|w| *w = w.next_up());
-                })?;
-            }
+        for secret in &mut secrets {
+            let model = secret.model();
+            let mut state = model.state().clone();
+            let Some(sums) = &state.sums else { continue };
+            let (ranges, integers) = sums.parts();
+            let integers = integers.map(|integers| {
+                let mut integers = integers.to_vec();
+                integers.iter_mut().take(1).for_each(|first| *first += *first >> 50);
+                integers
+            });
+            state.sums = ExactSums::from_parts(sums.dim(), sums.problems().to_vec(), ranges.clone(), integers);
+            *secret = Model::from_state(model.plan().clone(), state).map(Secret::new).ok_or(AuditError::State)?;
         }
         Ok(secrets)
     }
@@ -109,6 +113,10 @@ impl Engine for LastBitWrong {
 
 /// The weights of one model under the claim of another.
 fn with_claim_of(weights: &Model, claim: &Model) -> Result<Secret, AuditError> {
+    // Exact models have no weights but those of their sums, and all claim the same.
+    if claim.state().sums.is_some() {
+        return Ok(Secret::new(weights.clone()));
+    }
     let mut weights = weights.state().fits.iter().map(|fit| fit.weights.clone());
     altered(claim, |of| {
         if let Some(weights) = weights.next() {

@@ -2,9 +2,9 @@
 //!
 //! Ordinary claims are loose: the distance bound divides the residual by λn, and the true curvature is larger. Here λ is so large
 //! that λn is nearly all of the curvature in every direction; the gradient is measured and left as it is, not settled
-//! away; and the noise is chosen so that the distance is nearly all of the least step of the scale of claims. What is
-//! claimed is then a few percent above what is true, and an attacker sees nearly all of it. The least step is what
-//! retraining claims, too: the worlds differ in their weights only.
+//! away; and the noise is chosen so that the distance is nearly all of what a release claims. What is claimed is then a few
+//! percent above what is true, and an attacker sees nearly all of it. Retraining claims the same: the worlds differ in
+//! their weights only.
 
 use efface_core::accounting::{Guarantee, gaussian};
 use efface_core::loss;
@@ -116,19 +116,18 @@ fn rows() -> DenseRows {
 
 fn problem(name: &str, removals: Vec<Vec<usize>>, max_matrix_dim: usize, kind: Kind) -> Result<Problem, AuditError> {
     let rows = rows();
-    // Every release claims the least step of the scale, a small share of a life's promise: the promise is so large that
-    // this step is what the few releases here are to claim.
+    // The promise is what the few releases here claim together.
     let mu = gaussian::mu_limit(CLAIM.0, CLAIM.1).get() / (removals.len() as f64).sqrt();
-    let mut config =
-        TrainingConfig { delta: CLAIM.1, max_matrix_dim, ..TrainingConfig::new(&loss::Logistic, L2, Some(2)) };
-    let share = {
-        let plan = TrainingPlan::new(config.clone())?;
-        plan.settle_above() / (plan.noise_std() * plan.mu_limit().get())
+    let mut config = TrainingConfig {
+        epsilon: CLAIM.0,
+        delta: CLAIM.1,
+        max_releases: removals.len() as u64,
+        max_matrix_dim,
+        ..TrainingConfig::new(&loss::Logistic, L2, Some(2))
     };
-    config.epsilon = gaussian::epsilon_at(UpperBound::new(mu / share), CLAIM.1);
     let trained = train_exactly(&TrainingPlan::new(config.clone())?, &rows)?;
     let mut problem = Problem { name: name.into(), rows, trained, removals, kind: Kind::Tight };
-    // The noise of which the least step is a little more than the distance. The distance does not depend on the noise.
+    // The noise with which a release claims a little more than the distance. The distance does not depend on the noise.
     let farthest = remove_by_steps(&problem.case())?.iter().fold(0.0, |r: f64, secret| r.max(secret.distance_bound()));
     let times = if kind == Kind::Settled { UNSETTLED } else { 1.0 };
     config.noise_std = Some(1.0001 * farthest / (mu * times));

@@ -45,7 +45,7 @@ pub(super) fn check(
     Ok(closest(found.into_iter()).unwrap_or(DirectCheck::count("gradient", 0, 0)))
 }
 
-/// A gradient smaller than 2⁻²⁴ of its terms counts as rounding where a model claims no distance: values of 34 bits and
+/// A gradient smaller than 2⁻²⁴ of its terms counts as rounding where a model claims no distance: values of 41 bits and
 /// their sums stay far below, a forgotten row or a wrong ridge does not.
 const ROUNDED: f64 = 1.0 / (1 << 24) as f64;
 
@@ -66,13 +66,13 @@ impl Measured {
     fn of(plan: &TrainingPlan, model: &Model, rows: &dyn RowStore) -> Result<Self, StoreError> {
         let l2 = plan.config().l2_per_row;
         let (mut distance, mut slack, mut gradient, mut terms) = (0.0, 0.0, 0.0, 0.0);
-        for fit in &model.state().fits {
-            let sums = sum_rows(plan.loss(), &fit.problem, &fit.weights, rows)?;
+        for (problem, weights) in plan.problems().iter().zip(&model.weights()) {
+            let sums = sum_rows(plan.loss(), problem, weights, rows)?;
             let n = sums.n.value();
             let ridge = l2 * n;
-            let own = |(i, sum): (usize, &Compensated)| sum.plus(ridge * fit.weights[i]).value().powi(2);
+            let own = |(i, sum): (usize, &Compensated)| sum.plus(ridge * weights[i]).value().powi(2);
             let squares: f64 = sums.gradient.iter().enumerate().map(own).sum();
-            let size = sums.size + ridge * length(&fit.weights);
+            let size = sums.size + ridge * length(weights);
             distance += squares / ridge.powi(2);
             slack += ROUNDING * size / ridge;
             gradient += squares;
