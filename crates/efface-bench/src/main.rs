@@ -6,6 +6,7 @@
 //! cargo run --release -p efface-bench -- ladder --data DIR    what each bound promises, and what is true
 //! cargo run --release -p efface-bench -- growth               instant removal against the number of rows
 //! cargo run --release -p efface-bench -- gram                 the weighted Gram matrix against a matrix product
+//! cargo run --release -p efface-bench -- exact                ridge with exact sums beside ridge with noise
 //! cargo run --release -p efface-bench -- scale                a million rows under a limit on memory, durable removals
 //! cargo run --release -p efface-bench -- ledger               issuing and verifying certificates, proofs from a long log
 //! cargo run --release -p efface-bench -- peers --data DIR     all of it beside scikit-learn, on the same rows
@@ -16,6 +17,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
 
 mod compare;
+mod exact;
 mod figure;
 mod gram;
 mod growth;
@@ -66,6 +68,8 @@ enum Command {
     Growth,
     /// The weighted Gram matrix, in GFLOP/s, beside the machine's matrix product.
     Gram,
+    /// Ridge with exact integer sums beside the same with noise: training, removal, release.
+    Exact,
     /// 1,000,000 × 256 from Parquet under a limit on memory: training, durable removals, settling, opening.
     Scale(scale::ScaleArgs),
     /// Certificates of a model of 784 features, and a log of 1,000,000 entries.
@@ -104,6 +108,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Memory { data } => mnist::memory(&data),
         Command::Ladder { data } => ladder::run(&data),
         Command::Growth => growth::run(),
+        Command::Exact => exact::run(),
         Command::Gram => gram::run(),
         Command::Ledger => ledger::run(),
         Command::Peers(args) => peers::run(&args),

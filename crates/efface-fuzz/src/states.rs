@@ -73,8 +73,9 @@ fn sealed(bytes: &[u8], prefix_bytes: usize, numbers_len_at: usize) -> Option<Ve
 }
 
 /// Settings of the models that the seeds are states of.
-static SETTINGS: LazyLock<[Settings; 2]> = LazyLock::new(|| {
-    [include_str!("../models/release.json"), include_str!("../models/objective.json")]
+static SETTINGS: LazyLock<[Settings; 3]> = LazyLock::new(|| {
+    let exact = include_str!("../models/exact.json");
+    [include_str!("../models/release.json"), include_str!("../models/objective.json"), exact]
         .map(|text| serde_json::from_str(text).expect("settings"))
 });
 

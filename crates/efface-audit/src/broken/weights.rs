@@ -84,7 +84,7 @@ fn wrong_plan(case: &Case<'_>) -> Result<TrainingPlan, AuditError> {
     Ok(TrainingPlan::new(TrainingConfig { l2_per_row: 1.25 * config.l2_per_row, noise_std, ..config })?)
 }
 
-/// Where there is no noise, leaves one sum off by a part in 2⁵⁰ after a removal: the last bits of some weights.
+/// Where there is no noise, leaves one sum off by a part in 2⁴⁰ after a removal: the last bits of some weights.
 pub struct LastBitWrong;
 
 impl Engine for LastBitWrong {
@@ -101,7 +101,7 @@ impl Engine for LastBitWrong {
             let (ranges, integers) = sums.parts();
             let integers = integers.map(|integers| {
                 let mut integers = integers.to_vec();
-                integers.iter_mut().take(1).for_each(|first| *first += *first >> 50);
+                integers.iter_mut().take(1).for_each(|first| *first += *first >> 40);
                 integers
             });
             state.sums = ExactSums::from_parts(sums.dim(), sums.problems().to_vec(), ranges.clone(), integers);

@@ -33,22 +33,42 @@ fn rows_that_cannot_be_removed_are_named() {
     assert_eq!(sandbox.json("status model")["n_removed"], 5);
 }
 
+/// The last person of a class could not leave: a lawful request that nobody could carry out.
 #[test]
-fn the_last_row_of_a_model_or_a_class_stays() {
+fn a_class_goes_with_its_last_row() {
     let sandbox = Sandbox::new();
-    sandbox.write("rows.csv", "id,a,y\n1,0.5,no\n2,0.6,no\n3,0.7,yes\n");
-    sandbox.json("train rows.csv --id id --label y --out model");
-    let last = ["error: removing 3 rows would leave none: the model has 3", "hint: delete the whole model directory"];
-    sandbox.refuses("remove model --id 1 2 3", &last);
-    let parts = ["removing 1 row would leave none of class `yes`: it has 1", "hint: train a new model without"];
-    sandbox.refuses("remove model --id 3", &parts);
-    sandbox.refuses("remove model --id 1 2", &["removing 2 rows would leave none of class `no`: it has 2"]);
-    sandbox.json("remove model --id 1");
-    sandbox.refuses("remove model --id 2", &["removing 1 row would leave none of class `no`: it has 1"]);
-    sandbox.write("wrong.csv", "id,a,y\n3,0.7,no\n");
-    sandbox.refuses("correct model wrong.csv", &["would leave none of class `yes`"]);
-    sandbox.write("swapped.csv", "id,a,y\n2,0.6,yes\n3,0.7,no\n");
-    assert_eq!(sandbox.json("correct model swapped.csv")["n_rows"], 2);
+    let rows = ["1,0.5,0.1,no", "2,0.6,0.2,no", "3,0.7,0.9,yes", "4,0.1,0.8,yes", "5,0.4,0.4,maybe"];
+    let write = |name: &str, rows: &[&str]| sandbox.write(name, format!("id,a,b,y\n{}\n", rows.join("\n")));
+    write("rows.csv", &rows);
+    let train = "--id id --label y";
+    sandbox.json(&format!("train rows.csv {train} --out model"));
+    let removed = sandbox.json("remove model --id 5");
+    assert_eq!(removed["classes_gone"], serde_json::json!(["maybe"]));
+    sandbox.json("release model");
+    // As if the class had never been there.
+    write("without.csv", &rows[..4]);
+    sandbox.json(&format!("train without.csv {train} --out other"));
+    sandbox.json("release other");
+    let file = |model: &str| {
+        let mut file = sandbox.json_file(&format!("{model}/releases/1/model.json"));
+        let weights = file["weights"].take();
+        (file, weights.as_array().expect("one problem").len())
+    };
+    assert_eq!(file("model"), file("other"));
+    assert_eq!(file("model").0["classes"], serde_json::json!(["no", "yes"]));
+    write("back.csv", &["6,0.4,0.4,maybe"]);
+    let gone = ["error: class `maybe` left this model with its last row", "hint: train a new model"];
+    sandbox.refuses("add model back.csv", &gone);
+
+    // Of two classes one is left: the rows leave, and nothing can be released.
+    let told = sandbox.run("remove model --id 3 4");
+    told.ends_with(0);
+    assert!(told.stderr.contains("classes that left with their last row") && told.stderr.contains("yes"), "{told:?}");
+    let refused = sandbox.run("release model --json");
+    refused.ends_with(1);
+    assert_eq!(refused.json()["outcome"], "one-class");
+    let last = ["error: removing 2 rows would leave none: the model has 2", "hint: delete the whole model directory"];
+    sandbox.refuses("remove model --id 1 2", &last);
 }
 
 #[test]

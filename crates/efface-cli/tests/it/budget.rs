@@ -45,17 +45,17 @@ fn settling_right_after_a_removal_decides_whether_the_model_stands() {
     assert_eq!(sandbox.json("status model")["outcome"], "done");
 }
 
-/// The squared loss needs no noise because its removals are exact. A model that was not solved exactly must not profit.
+/// Exact sums take a matrix: with more features than one is made of there must be noise, never a bare ε = 0.
 #[test]
-fn without_noise_only_exact_weights_leave() {
+fn too_many_features_for_exact_sums_need_noise() {
     let sandbox = Sandbox::new();
     sandbox.write("numbers.csv", table(0..60, target));
-    let loose = "--loss squared --max-matrix-dim 1 --tolerance 1e3";
-    sandbox.json(&format!("train numbers.csv {COLUMNS} {loose} --out model"));
+    let train = format!("train numbers.csv {COLUMNS} --loss squared --max-matrix-dim 1 --out model");
+    sandbox.refuses(&train, &["error: without noise the squared loss takes a square matrix", "noise-std, for example"]);
+    sandbox.json(&format!("{train} --noise-std 0.001"));
     sandbox.json("remove model --id u5");
     let released = sandbox.json("release model");
-    assert_eq!((number(&released, "epsilon"), number(&released, "delta")), (0.0, 0.0));
-    assert!(number(&released, "settle_passes") > 0.0 && number(&released, "distance_bound") < 1e-6, "{released}");
+    assert_eq!((number(&released, "epsilon"), number(&released, "delta")), (1.0, 1e-4));
 }
 
 #[test]
@@ -82,19 +82,23 @@ fn retraining_draws_a_fresh_perturbation() {
     assert_ne!(first, weights(3));
 }
 
+/// Settings under which nothing could ever be released are refused by `train`, with others that work.
 #[test]
-fn a_promise_that_the_noise_cannot_keep_is_refused_with_code_1() {
-    // Noise far below what settling can reach.
-    let sandbox = Sandbox::with_model("--noise-std 1e-14");
-    let refused = sandbox.run("release model --json");
-    refused.ends_with(1);
-    let report = refused.json();
-    assert_eq!(report["outcome"], "budget-exhausted");
-    assert!(number(&report, "spent") > number(&report, "budget"), "{report}");
-    assert!(sandbox.run("release model").stderr.contains("--noise-std"));
-    let status = sandbox.json("status model");
-    assert_eq!((&status["n_releases"], &status["mu_total"]), (&0.into(), &0.0.into()));
-    assert!(sandbox.names("model/releases").is_empty());
+fn a_promise_that_the_noise_cannot_keep_is_refused_before_there_is_a_model() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows.csv", table(0..60, class));
+    for hopeless in ["--noise-std 1e-14", "--l2 1e-13"] {
+        let train = |settings: &str| sandbox.run(&format!("train rows.csv {COLUMNS} {settings} --out model"));
+        let refused = train(hopeless);
+        refused.is_refusal(&["nothing could ever be released; raise noise-std to ", ", or promise fewer releases"]);
+        assert!(!sandbox.names(".").contains(&"model".into()));
+        let advice = refused.stderr.split("raise noise-std to ").nth(1).expect("advice");
+        let noise_std = advice.split(' ').next().expect("a number");
+        train(&format!("{hopeless} --noise-std {noise_std}").replace("--noise-std 1e-14", "")).ends_with(0);
+        sandbox.json("release model");
+        std::fs::remove_dir_all(sandbox.path("model")).expect("removable");
+    }
+    sandbox.refuses(&format!("train rows.csv {COLUMNS} --l2 1e-300 --out model"), &["l2"]);
 }
 
 #[test]

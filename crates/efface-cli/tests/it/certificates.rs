@@ -141,5 +141,5 @@ fn the_limits_of_the_published_proof_are_named_with_mechanism_objective() {
         let sandbox = Sandbox::with_model(&format!("--mechanism {mechanism}"));
         release(&sandbox, "").1["limits"].as_array().expect("a list").len()
     };
-    assert_eq!((limits("release"), limits("objective")), (0, 3));
+    assert_eq!((limits("release"), limits("objective")), (0, 4));
 }

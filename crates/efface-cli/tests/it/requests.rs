@@ -87,7 +87,7 @@ fn a_negative_answer_is_repeated_too() {
 /// A bound that is not known is `null` in the stored answer, which made the state unreadable.
 #[test]
 fn an_answer_without_a_finite_bound_can_be_read_again() {
-    let sandbox = Sandbox::with_model("--bound worst-case --l2 1e-15");
+    let sandbox = Sandbox::with_model("--bound worst-case --l2 1e-15 --noise-std 1e6");
     let first = sandbox.run("remove model --id u3 --request-id ticket-1 --json");
     assert!(first.code == Some(0), "{first:?}");
     sandbox.json("status model");

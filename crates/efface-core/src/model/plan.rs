@@ -39,6 +39,7 @@ pub struct TrainingConfig {
     /// Constants of the bounds.
     pub constants: Constants,
     /// N: the promise is shared out evenly among so many releases under mechanism `release`.
+    #[serde(default = "default_releases")]
     pub max_releases: u64,
     /// A private feature extractor that the rows went through, and how many of them its promise is to cover.
     pub extractor: Option<Extractor>,
@@ -121,6 +122,10 @@ const DEFAULT_RELEASE_STD: f64 = 1e-3;
 
 /// Releases that the promise is shared among when their number is not given: a release every hour for seven years.
 const DEFAULT_RELEASES: u64 = 65_536;
+
+fn default_releases() -> u64 {
+    DEFAULT_RELEASES
+}
 
 /// More releases than this are not counted exactly by a double.
 const MOST_RELEASES: u64 = 1 << 52;

@@ -168,7 +168,8 @@ impl Model {
         let rounding = |fit: &Fit| fit.gradient_error.over(objective.strong_convexity(fit.count.weight_sum));
         let squares: UpperBound = self.state.fits.iter().map(|fit| rounding(fit).squared()).sum();
         let (distance, limit) = (squares.sqrt(), self.plan.verified_limit().over(UpperBound::new(MARGIN)));
-        (!self.plan.is_objective() && distance.get() > limit.get()).then_some((distance, limit))
+        let beyond = distance.is_finite() && distance.get() > limit.get();
+        (!self.plan.is_objective() && beyond).then_some((distance, limit))
     }
 
     /// Settles if a release should be settled first; passes over the rows that it took.

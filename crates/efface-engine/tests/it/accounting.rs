@@ -51,8 +51,11 @@ fn what_is_spent_stays_spent_over_removals_and_retraining() {
 
 #[test]
 fn a_release_beyond_the_promise_is_refused_and_spends_nothing() {
-    let folder = Folder::with(|config| config.noise_std = Some(1e-14));
-    match folder.open().release(&mut randomness(), None).expect("writable") {
+    let folder = Folder::with(|config| config.max_releases = 1);
+    let mut model = folder.open();
+    published(model.release(&mut randomness(), None).expect("writable"));
+    let spent = Status::read(folder.model()).expect("readable").mu_total;
+    match model.release(&mut randomness(), None).expect("writable") {
         ReleaseAnswer::Refused { outcome, spent, budget } => {
             assert_eq!(outcome, "budget-exhausted");
             assert!(spent > budget);
@@ -60,8 +63,8 @@ fn a_release_beyond_the_promise_is_refused_and_spends_nothing() {
         answer => panic!("{answer:?}"),
     }
     let status = Status::read(folder.model()).expect("readable");
-    assert_eq!((status.n_releases, status.mu_total.get()), (0, 0.0));
-    assert!(!folder.path("model/releases/1").exists());
+    assert_eq!((status.n_releases, status.mu_total), (1, spent));
+    assert!(!folder.path("model/releases/2").exists());
 }
 
 #[test]

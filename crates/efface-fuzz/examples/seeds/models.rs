@@ -21,9 +21,9 @@ pub(super) fn write() {
 
     let mut objective = TrainingConfig::new(&loss::Logistic, 1e-2, None);
     objective.mechanism = Mechanism::Objective { budget: BudgetRule::Analytic };
-    for (name, config, n_classes) in
-        [("release", TrainingConfig::new(&loss::Logistic, 1e-2, None), 2), ("objective", objective, 3)]
-    {
+    let exact = TrainingConfig::new(&loss::Squared, 1e-2, None);
+    let release = TrainingConfig::new(&loss::Logistic, 1e-2, None);
+    for (name, config, n_classes) in [("release", release, 2), ("objective", objective, 3), ("exact", exact, 5)] {
         // A model with a witness cannot be opened without it.
         let witness = (name == "objective").then(|| folder.path().join("witness"));
         let path = train(folder.path(), name, config, n_classes, witness.as_ref());
@@ -33,6 +33,9 @@ pub(super) fn write() {
         let state = state_of(&path);
         seed_with_damage("state_file", name, &fs::read(&state).expect("readable"));
         seed_with_damage("published_model", name, &fs::read(path.join("releases/1/model.json")).expect("readable"));
+        if name == "exact" {
+            continue;
+        }
         if name == "objective" {
             seed_with_damage("witness", name, &fs::read(witness.expect("its witness")).expect("readable"));
         } else {
