@@ -129,8 +129,18 @@ impl ExactSums {
     /// Adds or retracts rows. O(d²) each, and without a pass over the others.
     pub(crate) fn change(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
         let before = self.ranges.exponents();
+        let mut whole = WholeRows::default();
         for (sign, rows) in change.parts() {
-            self.ranges.update(&ranges_of(rows, self.dim, &self.problems)?, sign == Sign::Retract);
+            if rows.n_rows() > FEW_ROWS {
+                self.ranges.update(&ranges_of(rows, self.dim, &self.problems)?, sign);
+                continue;
+            }
+            for index in 0..rows.n_blocks() {
+                let ranges = &mut self.ranges;
+                rows.visit_block(index, &mut |block| {
+                    ranges.update_rows(whole.read(block, self.dim, &self.problems), sign);
+                })?;
+            }
         }
         // A column that had no values has no sums either, and one that has none left has none again: only a column whose
         // largest value changed its size has to be added up anew.
@@ -140,7 +150,6 @@ impl ExactSums {
         }
         let Some(triangle) = &mut self.triangle else { return Ok(()) };
         let n_columns = self.dim + self.problems.len();
-        let mut whole = WholeRows::default();
         for (sign, rows) in change.parts() {
             let grid = Grid::new(if sign == Sign::Retract { &before } else { &after });
             let many = rows.n_rows() > FEW_ROWS;
@@ -201,7 +210,7 @@ fn ranges_of(rows: &dyn RowStore, dim: usize, problems: &[Problem]) -> Result<Co
     })?;
     let mut total = ColumnRanges::empty(n_columns);
     for (run, _) in &runs {
-        total.update(&run.ranges(), false);
+        total.update(&run.ranges(), Sign::Add);
     }
     Ok(total)
 }

@@ -3,6 +3,8 @@
 //! The counts are integers, so a row that leaves takes away exactly what it brought, and the grid is a function of the
 //! rows present alone.
 
+use crate::rows::Sign;
+
 /// The least exponent of a grid: what is smaller than 2⁻⁹⁴² counts as zero there, numbers without a leading bit among it.
 const LEAST_EXPONENT: i32 = -900;
 
@@ -48,21 +50,39 @@ impl ColumnRanges {
     }
 
     /// Adds or retracts what other rows brought.
-    pub(super) fn update(&mut self, other: &Self, retract: bool) {
+    pub(super) fn update(&mut self, other: &Self, sign: Sign) {
         for (mine, theirs) in self.columns.iter_mut().zip(&other.columns) {
-            for (field, n) in theirs {
-                match mine.binary_search_by_key(field, |(field, _)| *field) {
-                    Ok(at) if retract => mine[at].1 = mine[at].1.saturating_sub(*n),
-                    Ok(at) => mine[at].1 += n,
-                    Err(at) if !retract => mine.insert(at, (*field, *n)),
-                    Err(_) => {}
+            theirs.iter().for_each(|(field, n)| change(mine, *field, *n, sign));
+        }
+    }
+
+    /// Adds or retracts a few rows of one value per column each.
+    pub(super) fn update_rows(&mut self, rows: &[f64], sign: Sign) {
+        for row in rows.chunks_exact(self.columns.len().max(1)) {
+            for (value, counts) in row.iter().zip(&mut self.columns) {
+                let field = field(*value) as u16;
+                if field > 0 {
+                    change(counts, field, 1, sign);
                 }
-            }
-            if retract {
-                mine.retain(|(_, n)| *n > 0);
             }
         }
     }
+}
+
+/// So many values more, or fewer, in one binade of a column.
+fn change(counts: &mut Vec<(u16, u64)>, field: u16, n: u64, sign: Sign) {
+    match (counts.binary_search_by_key(&field, |(field, _)| *field), sign) {
+        (Ok(at), Sign::Add) => counts[at].1 += n,
+        (Ok(at), Sign::Retract) if counts[at].1 > n => counts[at].1 -= n,
+        (Ok(at), Sign::Retract) => drop(counts.remove(at)),
+        (Err(at), Sign::Add) => counts.insert(at, (field, n)),
+        (Err(_), Sign::Retract) => {}
+    }
+}
+
+/// The exponent field of a value.
+fn field(value: f64) -> usize {
+    (value.to_bits() >> 52) as usize % FIELDS
 }
 
 /// Counts that are being taken, a place for every exponent: one addition per value.
@@ -80,7 +100,7 @@ impl RangeCount {
     pub(super) fn add(&mut self, rows: &[f64]) {
         for row in rows.chunks_exact(self.n_columns) {
             for (value, counts) in row.iter().zip(self.counts.as_chunks_mut::<FIELDS>().0) {
-                counts[(value.to_bits() >> 52) as usize % FIELDS] += 1;
+                counts[field(*value)] += 1;
             }
         }
     }
@@ -118,10 +138,13 @@ mod tests {
     fn what_leaves_takes_away_what_it_brought() {
         let (all, some) = (ranges(&[1.0, 8.0, 0.25, 0.0, 1.5, -9.0]), ranges(&[1.0, 8.0, 1.5, -9.0]));
         let mut left = all.clone();
-        left.update(&some, true);
+        left.update(&some, Sign::Retract);
         assert_eq!(left, ranges(&[0.25, 0.0]));
         assert_eq!(left.exponents(), [Some(-1), None]);
-        left.update(&some, false);
+        left.update_rows(&[1.0, 8.0, 1.5, -9.0], Sign::Add);
+        assert_eq!(left, all);
+        left.update_rows(&[1.5, -9.0, 1.0, 8.0], Sign::Retract);
+        left.update(&some, Sign::Add);
         assert_eq!(left, all);
     }
 

@@ -1,7 +1,7 @@
 //! Publishing: what a release costs and when it is refused, what mechanism `objective` covers, and what must never leave.
 
-use efface_core::accounting::gaussian::{epsilon_at, gaussian_tail_factor, mu_limit};
 use efface_core::accounting::Extractor;
+use efface_core::accounting::gaussian::{epsilon_at, gaussian_tail_factor, mu_limit};
 use efface_core::loss::{Logistic, Squared};
 use efface_core::model::{
     BudgetRule, Mechanism, Model, Outcome, ReleaseOutcome, TrainError, TrainingConfig, TrainingPlan,
