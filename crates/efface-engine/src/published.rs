@@ -82,7 +82,6 @@ const FORMAT: &str = "efface-model-1";
 
 impl PublishedModel {
     pub(crate) fn new(settings: &Settings, plan: &TrainingPlan, release: &Release) -> Self {
-        let classes = plan.classes().into_iter().map(|class| settings.codec.classes()[class as usize].clone());
         let has_intercept = settings.transform.intercept;
         let n_features = settings.features.len();
         let split = |weights: &Vec<f64>| {
@@ -96,7 +95,7 @@ impl PublishedModel {
             release: release.claim.release,
             certified: release.claim.certified,
             loss: settings.config.loss.tag().into(),
-            classes: classes.collect(),
+            classes: settings.class_names(plan),
             features: settings.features.clone(),
             schema: settings.schema.clone(),
             scale: settings.transform.scale,

@@ -1,6 +1,6 @@
 //! What was decided at training and does not change afterwards.
 
-use efface_core::model::{Model, TrainingConfig};
+use efface_core::model::{Model, TrainingConfig, TrainingPlan};
 use efface_data::{Columns, IdKey, LabelCodec, Precision, RowTransform, Schema};
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,11 @@ impl Settings {
     /// Number of classes; 0 for regression.
     pub fn n_classes(&self) -> usize {
         self.codec.classes().len()
+    }
+
+    /// Names of the classes that have rows.
+    pub(crate) fn class_names(&self, plan: &TrainingPlan) -> Vec<String> {
+        plan.classes().into_iter().map(|class| self.codec.classes()[class as usize].clone()).collect()
     }
 
     /// Lets the classes go that have no rows any more; the names of those that were there before.

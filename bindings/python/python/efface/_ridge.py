@@ -38,8 +38,9 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
     epsilon, delta : float, default=1.0, 1e-4
         The promise for the whole life of the model.
     noise_std : float, optional
-        Standard deviation of the noise per weight. Default: 0, because removal from the squared loss is exact up to
-        rounding; epsilon and delta are then 0, too, and the released weights are the exact ones.
+        Standard deviation of the noise per weight. Default: 0, because removal from the squared loss is exact: the
+        released model is bit for bit the one that training without the removed rows gives, and epsilon and delta are 0.
+        More than 4,096 features need noise.
     max_releases : int, default=65536
         Releases that the promise is shared among. With fewer, each may be less exact, which a very small ``l2`` needs.
     mechanism : {"release", "objective"}, default="release"

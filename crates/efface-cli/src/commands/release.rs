@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
         ReleaseAnswer::Published(report) => {
             let pair = format!("({}, {})", promised(report.epsilon), promised(report.delta));
             let promise = match report.noise_std {
-                0.0 => format!("{pair}, exact up to rounding: no noise hides the distance below"),
+                0.0 => format!("{pair}, bit for bit what training without the removed rows gives"),
                 _ => pair,
             };
             let settled = match report.settle_passes {

@@ -13,7 +13,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     let status = Status::read(&args.model)?;
     let pair = format!("({}, {})", promised(status.epsilon), promised(status.delta));
     let promise = match status.noise_std {
-        0.0 => format!("{pair}, exact up to rounding: no noise hides the distance below"),
+        0.0 => format!("{pair}, bit for bit what training without the removed rows gives"),
         _ => pair,
     };
     let mut lines = vec![

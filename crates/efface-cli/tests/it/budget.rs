@@ -1,6 +1,6 @@
 //! Negative answers: a spent budget is exit code 1 and an outcome, not an error, and retraining makes up for it.
 
-use crate::sandbox::{COLUMNS, Sandbox, number, table, target};
+use crate::sandbox::{COLUMNS, Sandbox, class, number, table, target};
 
 /// A perturbation so small that any removal spends more than the budget.
 const TINY: &str = "--mechanism objective --noise-std 1e-7";
@@ -98,7 +98,8 @@ fn a_promise_that_the_noise_cannot_keep_is_refused_before_there_is_a_model() {
         sandbox.json("release model");
         std::fs::remove_dir_all(sandbox.path("model")).expect("removable");
     }
-    sandbox.refuses(&format!("train rows.csv {COLUMNS} --l2 1e-300 --out model"), &["l2"]);
+    let tiny = format!("train rows.csv {COLUMNS} --l2 1e-300 --out model");
+    sandbox.refuses(&tiny, &["nothing could ever be released; raise l2 to ", ", or promise fewer releases"]);
 }
 
 #[test]

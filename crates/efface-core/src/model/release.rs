@@ -166,8 +166,10 @@ impl Model {
     pub(super) fn unreachable(&self) -> Option<(UpperBound, LowerBound)> {
         let objective = self.plan.objective();
         let rounding = |fit: &Fit| fit.gradient_error.over(objective.strong_convexity(fit.count.weight_sum));
-        let squares: UpperBound = self.state.fits.iter().map(|fit| rounding(fit).squared()).sum();
-        let (distance, limit) = (squares.sqrt(), self.plan.verified_limit().over(UpperBound::new(MARGIN)));
+        // √(Σ r_k²) ≤ √K · max r_k, which does not overflow.
+        let largest = self.state.fits.iter().map(rounding).fold(UpperBound::ZERO, UpperBound::max);
+        let distance = UpperBound::count(self.state.fits.len()).sqrt() * largest;
+        let limit = self.plan.verified_limit().over(UpperBound::new(MARGIN));
         let beyond = distance.is_finite() && distance.get() > limit.get();
         (!self.plan.is_objective() && beyond).then_some((distance, limit))
     }

@@ -1,5 +1,6 @@
 //! Training a plan on rows.
 
+use super::plan::MOST_NOISE;
 use super::{Curvature, Fit, Model, ModelState, ReleaseAccount, TrainingPlan};
 use crate::exact::ExactSums;
 use crate::linalg::{Cholesky, TrackedMatrix, largest_eigenvalue};
@@ -47,8 +48,8 @@ pub enum TrainError {
     /// claims.
     #[error(
         "weights can be shown to be within {distance:.1e} of the exact ones, and a release claims {limit:.1e}: \
-         nothing could ever be released; raise noise-std to {noise_std:.1e} or l2 to {l2_per_row:.1e}, or promise fewer \
-         releases"
+         nothing could ever be released; {}, or promise fewer releases",
+        settings_that_work(*noise_std, *l2_per_row)
     )]
     OutOfReach {
         /// Their distance, at most.
@@ -82,6 +83,13 @@ pub enum TrainError {
         /// λ.
         l2_per_row: f64,
     },
+}
+
+fn settings_that_work(noise_std: f64, l2_per_row: f64) -> String {
+    if noise_std > MOST_NOISE {
+        return format!("raise l2 to {l2_per_row:.1e}");
+    }
+    format!("raise noise-std to {noise_std:.1e} or l2 to {l2_per_row:.1e}")
 }
 
 impl TrainError {

@@ -20,3 +20,4 @@ mod round_trip;
 mod shared_witness;
 mod transactions;
 mod verification;
+mod worlds;

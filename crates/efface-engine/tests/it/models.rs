@@ -69,6 +69,16 @@ impl Folder {
         self.try_train_with(rows, config, name, |request| request.key = key)
     }
 
+    /// Trains on rows that are scaled in another way.
+    pub(crate) fn try_train_scaled(
+        &self,
+        rows: &str,
+        config: TrainingConfig,
+        transform: RowTransform,
+    ) -> Result<TrainReport, EngineError> {
+        self.try_train_with(rows, config, "model", |request| request.transform = transform)
+    }
+
     fn try_train_with(
         &self,
         rows: &str,

@@ -52,7 +52,7 @@ pub struct LargeRun {
     pub settled: Checked,
     /// Standard deviation of the noise of a release.
     pub release_noise_std: f64,
-    /// Distance that the release claims, rounded up to a coarse scale.
+    /// Distance that the release claims, whatever the rows are.
     pub release_distance: f64,
     /// ε that the release spends at the promised δ.
     pub release_epsilon: f64,

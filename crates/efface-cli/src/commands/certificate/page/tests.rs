@@ -128,7 +128,7 @@ fn exact_weights_tell_no_more_than_a_coin() {
     }));
     is_self_contained(&page);
     says(&page, &["bit for bit", "No noise was added", "no better than a coin"]);
-    assert!(!page.contains("at most") && !page.contains("fresh noise"));
+    assert!(!page.contains("the whole promise") && !page.contains("fresh noise"));
 }
 
 #[test]
