@@ -366,7 +366,7 @@ fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
                     "OutOfReachError",
                     "rounding hides more than a release may leave open (raise noise_std or l2): distance, limit",
                 ),
-                "one-class" => ("LastRowError", "rows of a single class are left, and a classifier needs two: classes"),
+                "one-class" => ("LastRowError", "a classifier needs rows of two classes, and those of one are left"),
                 "singular" => ("SingularError", "the sums of the rows cannot be solved; raise l2: l2, least"),
                 "extractor-exhausted" => (
                     "BudgetExhaustedError",

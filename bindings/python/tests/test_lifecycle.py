@@ -175,7 +175,8 @@ def test_plans_by_size_by_rows_and_of_a_model(rows, fitted):
     with pytest.raises(ValueError, match="n_rows=None"):
         RemovableLogisticRegression().plan(n_features=3)
     with pytest.raises(efface.PlanError, match="raw"):
-        RemovableRidge().plan(n_rows=100, n_features=3)
+        RemovableRidge(noise_std=0.1).plan(n_rows=100, n_features=3)
+    assert RemovableRidge().plan(n_rows=100, n_features=3)["basis"] == "sizes"
     assert RemovableRidge().plan(*rows)["basis"] == "rows"
 
 

@@ -159,7 +159,9 @@ def table(seed):
     sizes = 10.0 ** rng.integers(-6, 7, size=n_numbers)
     numbers = rng.standard_t(2, size=(n_rows, n_numbers)) * sizes
     categories = (n_categories * rng.uniform(size=n_rows) ** 3).astype(int)
-    X = np.hstack([numbers, categories[:, None] == np.arange(n_categories)]).astype(rng.choice([np.float32, np.float64]))
+    X = np.hstack([numbers, categories[:, None] == np.arange(n_categories)]).astype(
+        rng.choice([np.float32, np.float64])
+    )
     y = rng.normal(size=n_rows) * 100.0 if seed % 2 else np.arange(n_rows) % int(rng.integers(2, 5))
     weights = rng.uniform(0.0, 3.0, size=n_rows) if rng.integers(2) else np.ones(n_rows)
     return rng, X, y, weights

@@ -2,7 +2,7 @@
 //! release noise and accounting. No I/O, no clock; randomness is passed in.
 //!
 //! Where to look: the removal step is in [`removal`], the bounds on what it leaves behind in [`residual`], what may be
-//! promised in [`accounting`], and the model that ties them together in [`model`].
+//! promised in [`accounting`], sums without rounding in [`exact`], and the model that ties them together in [`model`].
 
 pub mod accounting;
 pub mod exact;

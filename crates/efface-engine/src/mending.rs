@@ -159,7 +159,7 @@ pub(crate) fn train_again(parts: Parts, other: &OtherState) -> Result<ModelDirec
     head.account.n_left = head.account.n_left.saturating_add(leaving.len());
     let absent_classes = absent_classes(&head.class_counts).collect();
     let plan = TrainingPlan::new(TrainingConfig { absent_classes, ..settings.config.clone() })?;
-    let trained = plan.train(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?;
+    let trained = plan.train_again(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?;
     check_is_bounded(&trained.model)?;
     let model = trained.model.with_account(head.account);
     // Rows that came after an old database was saved are lost as well: only the state had counted them.

@@ -67,7 +67,7 @@ pub struct NeededNoise {
 pub struct PlanRow {
     /// Scale of the noise.
     pub noise_std: f64,
-    /// Distance at which a release is settled first.
+    /// Distance that a model is settled to before a release: what it claims, less what rounding costs.
     pub settle_above_distance: f64,
     /// Instant removals that fit between settles whatever the data.
     pub guaranteed_removals: u64,
@@ -131,7 +131,7 @@ pub fn plan_from_rows(
     let (mut rows, test) = (all.batch(&kept)?, all.batch(if held_out.is_empty() { &kept } else { &held_out })?);
     let n_rows = rows.n_rows();
 
-    let model = plan.train(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?.model;
+    let model = plan.train_again(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?.model;
     let weights: Vec<Vec<f64>> = model.weights().iter().map(|weights| weights.to_vec()).collect();
     let plain = score(&test, &weights, &codec)?;
     let distances = removal_distances(model, &mut rows)?;

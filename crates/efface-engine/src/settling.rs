@@ -75,7 +75,7 @@ impl ModelDirectory {
         let start = Instant::now();
         let report = self.transaction(|this| {
             let account = this.model.state().account;
-            let trained = this.model.plan().train(&this.rows, noise, report)?;
+            let trained = this.model.plan().train_again(&this.rows, noise, report)?;
             check_is_bounded(&trained.model)?;
             this.model = trained.model.with_account(account);
             this.commit_state(|_, _| Ok(()))?;

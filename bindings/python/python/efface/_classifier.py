@@ -56,7 +56,8 @@ class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
         """
         if not self.__sklearn_is_fitted__():
             return self._fit(X, y, classes, sample_weight, ids=ids, subjects=subjects)
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        known = self._trained_with(), _labels.names(self.classes_)
+        if classes is not None and _labels.names(np.unique(classes)) not in known:
             raise ValueError(f"classes must be those of the first call, {self.classes_!r}, got {classes!r}")
         self._add(X, y, sample_weight, ids=ids, subjects=subjects)
         return self
@@ -112,13 +113,17 @@ class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
         return codes, _labels.names(self.classes_)
 
     def _encode(self, labels: NDArray[Any]) -> NDArray[np.float64]:
-        # The engine counts the classes that the model was trained with, those that have gone since included.
-        trained_with = json.loads(self._engine_to_change().description())["classes"]
+        trained_with = self._trained_with()
         codes = np.array([trained_with.index(name) for name in _labels.names(self.classes_)], dtype=np.float64)
         return codes[_labels.encode(labels, self.classes_).astype(np.intp)]
+
+    def _trained_with(self) -> list[str]:
+        """The classes that the engine counts: those of the training, also those that have gone since."""
+        names: list[str] = json.loads(self._engine_to_change().description())["classes"]
+        return names
 
     def _follow(self, released: Released) -> None:
         # A class goes with its last row.
         kept = [name in released.classes for name in _labels.names(self.classes_)]
         if not all(kept):
-            self.classes_ = self.classes_[kept]
+            self.classes_ = _labels.no_wider_than_needed(self.classes_[kept])

@@ -32,7 +32,7 @@ class RepeatedIdError(EffaceError, ValueError):
 
 
 class LastRowError(EffaceError, ValueError):
-    """Nothing would remain."""
+    """Nothing would remain, or a release would be of rows of a single class."""
 
 
 class SingularError(EffaceError, ValueError):

@@ -17,7 +17,7 @@ def find_classes(
     Every class must have a row that counts: a model of a class that nobody is in would be a guess.
     """
     check_classification_targets(labels)
-    found = np.unique(labels if classes is None else np.asarray(classes))
+    found = no_wider_than_needed(np.unique(labels if classes is None else np.asarray(classes)))
     if len(found) < 2:
         raise ValueError(f"a classifier needs labels of at least 2 classes, got 1 class: {_shown(found)}")
     codes = encode(labels, found)
@@ -27,6 +27,11 @@ def find_classes(
         weighted = "" if weights is None else " of positive sample_weight"
         raise ValueError(f"every class needs a row{weighted}, got none of class {_shown(empty)}")
     return found, codes
+
+
+def no_wider_than_needed(classes: NDArray[Any]) -> NDArray[Any]:
+    """Texts in as many characters as the longest of them has: not of one that has gone."""
+    return np.array(classes.tolist()) if classes.dtype.kind in "US" else classes
 
 
 def encode(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:

@@ -97,7 +97,7 @@ def _is_radius(text: str) -> bool:
 
 
 def raw_scale(longest_row: float) -> str:
-    """The scale that ``"raw"`` stands for with noise: rows as they are, within the least power of two that none exceeds."""
+    """What ``"raw"`` stands for with noise: rows as they are, within the least power of two that none exceeds."""
     if longest_row <= 0.0:
         return "within:1"
     mantissa, exponent = math.frexp(longest_row)

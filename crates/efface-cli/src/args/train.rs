@@ -141,7 +141,7 @@ pub(crate) struct PromiseArgs {
     /// δ of the promise (0 under the gamma law).
     #[arg(long, value_name = "D", default_value_t = 1e-4, allow_hyphen_values = true)]
     pub(crate) delta: f64,
-    /// Standard deviation of the noise (scale of the gamma law) [default: 0.001 (release), 1 (objective), 0 (squared loss)].
+    /// Standard deviation of the noise (scale of the gamma law) [default: 0.001 (release), 1 (objective), 0 (squared loss, up to 4,096 features)].
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(crate) noise_std: Option<f64>,
     /// Releases that the promise is shared among; with fewer, each may be less exact, which a very small --l2 needs.

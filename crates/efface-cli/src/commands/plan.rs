@@ -83,9 +83,7 @@ fn explain(report: &PlanReport, output: &Output) {
             output.say("a score moves by the noise of a row of norm 1: keep it well below typical scores (about 1)");
         }
     }
-    output.say(
-        "After more removals than that a release settles first: a few passes over the rows, no retraining. That is the rule.",
-    );
+    output.say("Every release after a change settles the model first: a few passes over the rows, no retraining.");
     if measured {
         output.say(
             "A noise level chosen on rows that may be removed is outside every certificate: plan on a public sample.",

@@ -48,6 +48,12 @@ impl Drop for Triangle {
 /// Up to this many rows, one product of integers each is faster than products of slices.
 const FEW_ROWS: usize = 12;
 
+/// No sum over rows that fit any memory comes near it, and one more row does not overflow it.
+const LARGEST_ENTRY: u128 = 1 << 126;
+
+/// Sums of all threads together take so many bytes at most, or one thread makes them.
+const SUM_BYTES: usize = 1 << 30;
+
 /// Columns of the matrix that are made at a time, so that their products stay in the cache.
 const PANEL: usize = 256;
 
@@ -73,7 +79,9 @@ impl ExactSums {
     ) -> Option<Self> {
         let triangle = triangle.map(Triangle);
         let n_columns = dim.checked_add(problems.len())?;
+        let is_sum = |triangle: &Triangle| triangle.0.iter().all(|entry| entry.unsigned_abs() < LARGEST_ENTRY);
         let fits = ranges.counts().len() == n_columns
+            && triangle.as_ref().is_none_or(is_sum)
             && triangle.as_ref().is_none_or(|triangle| Some(triangle.0.len()) == triangle_len(n_columns));
         fits.then_some(Self { dim, problems, ranges, triangle })
     }
@@ -113,7 +121,8 @@ impl ExactSums {
         let grid = self.grid();
         let n_columns = self.n_columns();
         let empty = || (Accumulator::new(n_columns), WholeRows::default());
-        let runs = fold::fold(rows, rayon::current_num_threads(), empty, |(sum, whole), block| {
+        let n_runs = (SUM_BYTES / (8 * n_columns * n_columns).max(1)).clamp(1, rayon::current_num_threads());
+        let runs = fold::fold(rows, n_runs, empty, |(sum, whole), block| {
             sum.add(whole.read(block, self.dim, &self.problems), &grid);
         })?;
         // Integers: the order of the runs, and their number, makes no difference.
@@ -136,10 +145,15 @@ impl ExactSums {
                 continue;
             }
             for index in 0..rows.n_blocks() {
-                let ranges = &mut self.ranges;
+                let (ranges, mut is_finite) = (&mut self.ranges, true);
                 rows.visit_block(index, &mut |block| {
-                    ranges.update_rows(whole.read(block, self.dim, &self.problems), sign);
+                    let rows = whole.read(block, self.dim, &self.problems);
+                    is_finite = rows.iter().all(|value| value.is_finite());
+                    ranges.update_rows(rows, sign);
                 })?;
+                if !is_finite {
+                    return Err(beyond_doubles());
+                }
             }
         }
         // A column that had no values has no sums either, and one that has none left has none again: only a column whose
@@ -209,10 +223,18 @@ fn ranges_of(rows: &dyn RowStore, dim: usize, problems: &[Problem]) -> Result<Co
         count.add(whole.read(block, dim, problems));
     })?;
     let mut total = ColumnRanges::empty(n_columns);
+    if !runs.iter().all(|(run, _)| run.is_finite()) {
+        return Err(beyond_doubles());
+    }
     for (run, _) in &runs {
         total.update(&run.ranges(), Sign::Add);
     }
     Ok(total)
+}
+
+/// A finite value and a finite weight, whose product is not.
+fn beyond_doubles() -> StoreError {
+    StoreError("a value times the root of its row's weight is beyond double precision".into())
 }
 
 /// Numbers in the lower triangle of a square of `n` columns.

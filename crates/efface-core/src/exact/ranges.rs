@@ -56,7 +56,7 @@ impl ColumnRanges {
         }
     }
 
-    /// Adds or retracts a few rows of one value per column each.
+    /// Adds or retracts a few rows of one finite value per column each.
     pub(super) fn update_rows(&mut self, rows: &[f64], sign: Sign) {
         for row in rows.chunks_exact(self.columns.len().max(1)) {
             for (value, counts) in row.iter().zip(&mut self.columns) {
@@ -105,9 +105,14 @@ impl RangeCount {
         }
     }
 
+    /// Whether every value was finite.
+    pub(super) fn is_finite(&self) -> bool {
+        self.counts.as_chunks::<FIELDS>().0.iter().all(|counts| counts[FIELDS - 1] == 0)
+    }
+
     pub(super) fn ranges(&self) -> ColumnRanges {
         let column = |counts: &[u64; FIELDS]| {
-            let counted = (1..FIELDS).filter(|field| counts[*field] > 0);
+            let counted = (1..FIELDS - 1).filter(|field| counts[*field] > 0);
             counted.map(|field| (field as u16, counts[field])).collect()
         };
         ColumnRanges { columns: self.counts.as_chunks::<FIELDS>().0.iter().map(column).collect() }

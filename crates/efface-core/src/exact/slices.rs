@@ -38,6 +38,8 @@ impl WholeRows {
     /// The rows of a block that are present.
     pub(super) fn read(&mut self, block: &RowBlock<'_>, dim: usize, problems: &[Problem]) -> &[f64] {
         self.values.clear();
+        // Room for all of it: what grows leaves copies behind.
+        self.values.reserve(block.labels.len() * (dim + problems.len()));
         let rows = block.labels.iter().zip(block.selectors).zip(block.present).zip(block.row_weights);
         for (i, (((label, selector), present), weight)) in rows.enumerate() {
             if !present {

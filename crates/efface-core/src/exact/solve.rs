@@ -63,5 +63,23 @@ impl ExactSums {
 
 /// 2^k, 0 or infinite beyond the range of doubles.
 fn power(k: i32) -> f64 {
-    2f64.powi(k)
+    match k {
+        ..-1074 => 0.0,
+        -1074..-1022 => f64::from_bits(1 << (k + 1074)),
+        -1022..1024 => power_of_two(k),
+        1024.. => f64::INFINITY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_are_exact_wherever_doubles_reach() {
+        for k in [-1074, -1073, -1023, -1022, -41, 0, 1, 1023] {
+            assert_eq!(power(k).log2(), f64::from(k));
+        }
+        assert_eq!((power(-1075), power(1024)), (0.0, f64::INFINITY));
+    }
 }

@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::rounding::UpperBound;
-use crate::rows::{BLOCK_ROWS, Features, RowBlock, UNIT_WEIGHTS};
+use crate::rows::{BLOCK_ROWS, Features, RowBlock, WeightSum};
 
 /// Rows of a formula, in blocks of a given size, with numbers as targets.
 struct Formula {
     dim: usize,
     n_rows: usize,
     block: usize,
+    row_weight: f64,
 }
 
 impl Formula {
@@ -33,6 +34,10 @@ impl RowStore for Formula {
         self.n_rows
     }
 
+    fn weight_sum(&self) -> WeightSum {
+        (0..self.n_rows).map(|_| WeightSum::of_row(self.row_weight)).sum()
+    }
+
     fn row_norm_bound(&self) -> UpperBound {
         UpperBound::INFINITE
     }
@@ -51,7 +56,7 @@ impl RowStore for Formula {
             labels: &labels,
             selectors: &vec![0; n],
             present: &vec![true; n],
-            row_weights: &UNIT_WEIGHTS[..n],
+            row_weights: &vec![self.row_weight; n],
         });
         Ok(())
     }
@@ -72,7 +77,7 @@ fn integer(value: f64, largest: f64) -> i128 {
 #[test]
 fn sums_are_those_of_integers_added_up_one_by_one() {
     for (dim, n_rows, block) in [(1, 5, 3), (7, 700, BLOCK_ROWS), (40, 300, 17), (300, 64, BLOCK_ROWS)] {
-        let rows = Formula { dim, n_rows, block };
+        let rows = Formula { dim, n_rows, block, row_weight: 1.0 };
         let sums = ExactSums::over(&rows, vec![Problem::regression()]).expect("readable");
         let column = |j: usize| -> Vec<f64> {
             (0..n_rows).map(|i| if j < dim { rows.value(i, j) } else { Formula::label(i) }).collect()
@@ -98,7 +103,7 @@ fn sums_are_those_of_integers_added_up_one_by_one() {
 #[test]
 fn parts_that_do_not_fit_are_refused() {
     let sums =
-        ExactSums::over(&Formula { dim: 3, n_rows: 20, block: 7 }, vec![Problem::regression()]).expect("readable");
+        ExactSums::over(&Formula { dim: 3, n_rows: 20, block: 7, row_weight: 1.0 }, vec![Problem::regression()]).expect("readable");
     let (ranges, triangle) = sums.parts();
     let kept = |dim, triangle| ExactSums::from_parts(dim, vec![Problem::regression()], ranges.clone(), triangle);
     let triangle = triangle.map(<[i128]>::to_vec);
@@ -107,4 +112,17 @@ fn parts_that_do_not_fit_are_refused() {
     assert!(kept(2, triangle.clone()).is_none());
     assert!(kept(3, triangle.map(|mut t| t.split_off(1))).is_none());
     assert!(kept(usize::MAX, None).is_none());
+}
+
+/// A finite value and a finite weight may have an infinite product, which no integer stands for.
+#[test]
+fn products_beyond_double_precision_are_refused() {
+    let rows = |n_rows, row_weight| Formula { dim: 650, n_rows, block: 256, row_weight };
+    // 3⁶⁴⁷ is about 1e308.
+    assert!(ExactSums::over(&rows(3, 1.0), vec![Problem::regression()]).is_ok());
+    assert!(ExactSums::over(&rows(3, 1e6), vec![Problem::regression()]).is_err());
+    let mut sums = ExactSums::over(&rows(30, 1.0), vec![Problem::regression()]).expect("readable");
+    for n_rows in [3, 20] {
+        assert!(sums.change(&Change::add(&rows(n_rows, 1e6))).is_err());
+    }
 }

@@ -158,16 +158,16 @@ impl TrainingPlan {
             if !extractor.is_possible() {
                 return Err(PlanError::Extractor { epsilon, delta, group });
             }
-            let cost = extractor.cost();
-            if !is_claim(cost) {
-                return Err(PlanError::ExtractorGroup { epsilon, delta, group, reached: cost });
-            }
         }
         // The squared loss takes numbers, or the signs that classes become.
         match (config.loss.is_classification(), config.n_classes) {
             (_, Some(n)) if n >= 2 => {}
             (false, None) => {}
             (_, n) => return Err(PlanError::Classes { loss: config.loss.tag(), found: n.unwrap_or(0) }),
+        }
+        let n_classes = config.n_classes.unwrap_or(0);
+        if config.absent_classes.iter().any(|class| *class >= n_classes) {
+            return Err(PlanError::Classes { loss: config.loss.tag(), found: n_classes });
         }
         if !(1..=MOST_RELEASES).contains(&config.max_releases) {
             return Err(PlanError::Releases { value: config.max_releases });
@@ -197,6 +197,10 @@ impl TrainingPlan {
         let plan = Self { config, noise_std, mu_limit };
         if !plan.is_exact() && plan.config.law == NoiseLaw::Gaussian && plan.mu_limit().get() <= 0.0 {
             return Err(PlanError::Unreachable { epsilon: plan.config.epsilon, delta: plan.config.delta });
+        }
+        let promised = plan.claimed_guarantee(0);
+        if let (Some(Extractor { epsilon, delta, group }), false) = (plan.config.extractor, is_claim(promised)) {
+            return Err(PlanError::ExtractorGroup { epsilon, delta, group, reached: promised });
         }
         if plan.noise_arithmetic() == NoiseArithmetic::Exact {
             let lattice = plan.lattice(MOST_WEIGHTS).and_then(|lattice| RoundedNormal::new(noise_std, lattice));

@@ -119,8 +119,26 @@ const EXACT_PASSES: usize = 2;
 const MAX_HESSIANS: usize = 30;
 
 impl TrainingPlan {
-    /// Trains on the rows: perturbed under mechanism `objective`, unperturbed under mechanism `release`.
+    /// Trains on the rows: perturbed under mechanism `objective`, unperturbed under mechanism `release`. Refuses settings under
+    /// which nothing could ever be released.
     pub fn train(
+        &self,
+        rows: &dyn RowStore,
+        noise: &mut NoiseSource,
+        report: &mut dyn FnMut(Phase),
+    ) -> Result<Trained, TrainError> {
+        let trained = self.train_again(rows, noise, report)?;
+        if trained.model.weights().is_empty() {
+            return Err(TrainError::Singular { l2_per_row: self.config().l2_per_row });
+        }
+        match trained.model.unreachable() {
+            None => Ok(trained),
+            Some((distance, limit)) => Err(TrainError::out_of_reach(self, distance, limit)),
+        }
+    }
+
+    /// The same for a model that exists: its rows can be removed, whatever can be released of it.
+    pub fn train_again(
         &self,
         rows: &dyn RowStore,
         noise: &mut NoiseSource,
@@ -133,6 +151,10 @@ impl TrainingPlan {
         if self.is_exact() {
             return self.train_exactly(rows);
         }
+        let row_norm = rows.row_norm_bound();
+        if !row_norm.is_finite() {
+            return Err(TrainError::UnboundedRows);
+        }
         let gram = if dim <= self.config().max_matrix_dim {
             let mut gram = TrackedMatrix::zeros(dim);
             rows.add_gram(Sign::Add, &mut gram)?;
@@ -140,10 +162,6 @@ impl TrainingPlan {
         } else {
             None
         };
-        let row_norm = rows.row_norm_bound();
-        if !row_norm.is_finite() {
-            return Err(TrainError::UnboundedRows);
-        }
         let trace = rows.weight_sum().upper() * row_norm.squared();
         let design_norm_squared = gram.as_ref().map_or(trace, |gram| largest_eigenvalue(gram).min(trace));
 
@@ -158,7 +176,7 @@ impl TrainingPlan {
             report,
         };
         // One vector over all problems: under the gamma law their norms belong together.
-        let perturbed = self.is_objective() && !self.is_exact();
+        let perturbed = self.is_objective();
         let joint = perturbed.then(|| self.config().law.sample(dim * problems.len(), self.noise_std(), noise));
         let mut fits = Vec::with_capacity(problems.len());
         for (index, problem) in problems.into_iter().enumerate() {
@@ -174,14 +192,10 @@ impl TrainingPlan {
             design_norm_squared,
             row_norm,
             rung: Rung::Measured,
-            certified: !self.is_objective() || self.is_exact() || noise.is_certified(),
+            certified: !self.is_objective() || noise.is_certified(),
             account: ReleaseAccount::default(),
         };
-        let model = Model { plan: self.clone(), state };
-        match model.unreachable() {
-            None => Ok(Trained { model, iterations }),
-            Some((distance, limit)) => Err(TrainError::out_of_reach(self, distance, limit)),
-        }
+        Ok(Trained { model: Model { plan: self.clone(), state }, iterations })
     }
 
     /// The sums of the rows, from which weights follow.
@@ -206,11 +220,7 @@ impl TrainingPlan {
             certified: true,
             account: ReleaseAccount::default(),
         };
-        let model = Model { plan: self.clone(), state };
-        if model.weights().is_empty() {
-            return Err(TrainError::Singular { l2_per_row: self.config().l2_per_row });
-        }
-        Ok(Trained { model, iterations: EXACT_PASSES })
+        Ok(Trained { model: Model { plan: self.clone(), state }, iterations: EXACT_PASSES })
     }
 }
 

@@ -80,7 +80,7 @@ impl MemoryModel {
         report: &mut dyn FnMut(Phase),
     ) -> Result<RetrainReport, EngineError> {
         let start = Instant::now();
-        let trained = self.rows.read(lent, |rows| Ok(self.model.plan().train(rows, noise, report)?))?;
+        let trained = self.rows.read(lent, |rows| Ok(self.model.plan().train_again(rows, noise, report)?))?;
         check_is_bounded(&trained.model)?;
         self.model = trained.model.with_account(self.model.state().account);
         self.iterations = trained.iterations;

@@ -124,7 +124,10 @@ fn release(model: Result<ModelDirectory, EngineError>) -> Option<(Vec<u8>, Value
         Err(EngineError::Train(TrainError::OutOfReach { .. } | TrainError::Singular { .. })) => return None,
         Err(error) => panic!("{error}"),
     };
-    model.settle(None).expect("readable");
+    // Mechanism `objective` has a budget instead of settling before a release.
+    if matches!(model.settings().config.mechanism, Mechanism::Objective { .. }) {
+        model.settle(None).expect("readable");
+    }
     match model.release(&mut randomness(), None).expect("writable") {
         ReleaseAnswer::Published(report) => {
             Some((std::fs::read(&report.model).expect("written"), certificate(&report.certificate)))
@@ -146,15 +149,22 @@ fn differing(ours: &Value, theirs: &Value, allowed: &[&str]) -> BTreeSet<String>
 /// 1.23e-6 after the others and after every retraining.
 #[test]
 fn everything_published_is_the_same_whether_rows_were_removed_or_never_there() {
-    let (mut n_compared, mut n_refused) = (0, 0);
+    let (mut n_compared, mut n_refused, mut n_in_one) = (0, 0, 0);
     for seed in 0..420 {
         let setting = Setting::new(seed, false);
         let mut dice = ChaCha8Rng::seed_from_u64(seed + 10_000);
         let (folder, other) = (Folder::new(), Folder::new());
         let worlds = (release(setting.removed(&folder, &mut dice)), release(setting.never_there(&other)));
-        let (Some((model, claims)), Some((other_model, other_claims))) = worlds else {
-            n_refused += 1;
-            continue;
+        let ((model, claims), (other_model, other_claims)) = match worlds {
+            (Some(removed), Some(never_there)) => (removed, never_there),
+            (None, None) => {
+                n_refused += 1;
+                continue;
+            }
+            _ => {
+                n_in_one += 1;
+                continue;
+            }
         };
         let objective = matches!(setting.config.mechanism, Mechanism::Objective { .. });
         let mut allowed = NAMES_TIMES_AND_COUNTS.to_vec();
@@ -171,12 +181,14 @@ fn everything_published_is_the_same_whether_rows_were_removed_or_never_there() {
     }
     assert!(n_compared >= 300, "{n_compared} compared, {n_refused} refused by training");
     assert!(n_refused >= 10, "the settings are too kind: {n_refused} refused");
+    // Whether a model can be trained is decided by looking at the rows, at a limit that few settings come near.
+    assert!(n_in_one <= 4, "{n_in_one} are released in one world only");
 }
 
 /// Without noise nothing hides a bit: the whole file is the same.
 #[test]
 fn an_exact_model_file_is_the_retrained_one_byte_for_byte() {
-    for seed in 0..120 {
+    for seed in 0..200 {
         let setting = Setting::new(seed, true);
         let mut dice = ChaCha8Rng::seed_from_u64(seed + 20_000);
         let (folder, other) = (Folder::new(), Folder::new());

@@ -208,7 +208,7 @@ pub struct Adversary {
     pub sees_prior_release: bool,
     /// Whether it may have all releases after the removal.
     pub sees_later_releases: bool,
-    /// Whether it may choose removals after seeing releases.
+    /// Whether it may choose requests after seeing releases made after the removal.
     pub adaptive_requests: bool,
     /// Whether the secret state must have stayed secret.
     pub secret_state: bool,

@@ -31,8 +31,8 @@ pub const NOISES: [&str; 3] = ["exact", "idealized", "none"];
 /// What an observer of two releases could learn.
 pub const EXPOSURES: [&str; 4] = ["no-previous-release", "nobody-left", "one-person", "several-together"];
 
-/// Limits of the proof that a claim rests on.
-/// Mechanism `objective` has all of them, mechanism `release` none.
+/// Limits of the proof that a claim rests on:
+/// mechanism `objective` has all of them, mechanism `release` none.
 pub const LIMITS: [&str; 4] = ["p1-dependence", "p2-stopping", "p3-sequences", "p4-published-residual"];
 
 /// What a claim does not cover.
@@ -51,7 +51,9 @@ pub const OUTSIDE_SCOPE: [&str; 9] = [
 /// A tag in plain words.
 pub fn in_words(tag: &str) -> &'static str {
     match tag {
-        "prior-releases" => "someone who kept a model from before the removal",
+        "prior-releases" => {
+            "someone who kept a model from before the removal, and requests that were chosen after looking at one"
+        }
         "copies-elsewhere" => {
             "copies of the data, caches, and models trained elsewhere or derived downstream from the same rows"
         }
@@ -68,7 +70,8 @@ pub fn in_words(tag: &str) -> &'static str {
         "p2-stopping" => "whether the model is retrained depends on the perturbation",
         "p3-sequences" => "one perturbation covers each model alone, not two successive models together",
         "p4-published-residual" => {
-            "the residual and what it rests on stand here without noise, and depend on the removed rows"
+            "the residual, the distance that follows from it and what they rest on stand here without noise, and depend on the \
+             rows, removed ones included"
         }
         "no-previous-release" => "there is no earlier release to compare this one with",
         "nobody-left" => {

@@ -188,7 +188,7 @@ fn against(adversary: Adversary) -> Vec<String> {
         choose(
             adversary.adaptive_requests,
             [
-                "Also if they choose whom to have removed next after seeing releases.",
+                "Also if they choose whom to have removed next after seeing releases made since the removal; not if they chose by a model from before it.",
                 "Only if nobody chose whom to have removed by looking at models.",
             ],
         ),
