@@ -364,7 +364,7 @@ fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
                 "budget-exhausted" => ("BudgetExhaustedError", "the promise allows no further release"),
                 "out-of-reach" => (
                     "OutOfReachError",
-                    "rounding hides more than a release may leave open (raise noise_std or l2): distance, limit",
+                    "the weights cannot be brought as near to the exact ones as a release claims (raise noise_std or l2)",
                 ),
                 "one-class" => ("LastRowError", "a classifier needs rows of two classes, and those of one are left"),
                 "singular" => ("SingularError", "the sums of the rows cannot be solved; raise l2: l2, least"),

@@ -77,7 +77,9 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
             let next = match *outcome {
                 "retrain-required" => over_budget(&args.model),
                 "out-of-reach" => {
-                    "rounding hides more than a release claims: train again with a larger --noise-std or --l2".into()
+                    "the weights cannot be brought as near to the exact ones as a release claims: train again with a larger \
+                     --noise-std or --l2"
+                        .into()
                 }
                 "one-class" => "rows of a single class are left: delete the model, or train a new one".into(),
                 "singular" => "the sums of the rows cannot be solved: train again with a larger --l2".into(),

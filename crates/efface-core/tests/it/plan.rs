@@ -54,7 +54,7 @@ fn fractions_extractors_classes_and_bounds_are_checked() {
     assert!(refusal(TrainingConfig { extractor: Some(nobody), ..logistic() }).ends_with("`0.5`, `0` and `0`"));
     // Declared for more rows than its δ reaches for: nothing could ever be released.
     let many = Extractor { group: 50, ..Extractor::per_row(0.5, 1e-9) };
-    let words = "promises nothing to a group of `50` rows: epsilon comes to 2.500e1 and delta to 1.110e2";
+    let words = "promises nothing to a group of `50` rows: epsilon comes to 2.600e1 and delta to 1.110e2";
     let found = refusal(TrainingConfig { extractor: Some(many), ..logistic() });
     assert!(found.contains(words), "{found}");
     for n_classes in [None, Some(0), Some(1)] {
