@@ -3,10 +3,10 @@
 use efface_core::loss;
 use efface_core::model::{Model, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
-use efface_core::removal::Change;
 
 use crate::figure::{Samples, repeated};
 use crate::measure::timed;
+use crate::operations::remove_one;
 use crate::subject::Subject;
 
 /// n and d.
@@ -61,14 +61,7 @@ fn life(subject: &Subject, plan: &TrainingPlan, times: &mut Times) -> anyhow::Re
     let mut model: Model = trained?.model;
     let mut rows = subject.train_rows()?;
     for position in subject.leaving(REMOVALS) {
-        let (done, seconds) = timed(|| -> anyhow::Result<()> {
-            let batch = rows.batch(&[position])?;
-            rows.remove(&[position])?;
-            model.change(&Change::remove(&batch), &rows)?;
-            Ok(())
-        });
-        done?;
-        times.remove.push(seconds);
+        times.remove.push(remove_one(&mut model, &mut rows, position)?);
     }
     let (released, seconds) = timed(|| -> anyhow::Result<_> {
         model.settle_before_release(&rows)?;

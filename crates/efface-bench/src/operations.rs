@@ -6,6 +6,7 @@ use efface_core::noise::NoiseSource;
 use efface_core::predict;
 use efface_core::removal::Change;
 use efface_core::rows::RowStore;
+use efface_data::MemoryRows;
 use serde::Serialize;
 
 use crate::figure::{Figure, Samples, repeated};
@@ -115,13 +116,7 @@ impl<'a> Bench<'a> {
         let mut rows = self.subject.train_rows()?;
         let mut total = 0.0;
         for position in self.subject.leaving(REMOVALS) {
-            let (done, seconds) = timed(|| -> anyhow::Result<()> {
-                let batch = rows.batch(&[position])?;
-                rows.remove(&[position])?;
-                model.change(&Change::remove(&batch), &rows)?;
-                Ok(())
-            });
-            done?;
+            let seconds = remove_one(&mut model, &mut rows, position)?;
             if total == 0.0 {
                 self.remove_one.push_with_gradient(seconds, gradient_norm(&model));
             } else {
@@ -162,6 +157,18 @@ impl<'a> Bench<'a> {
     pub(crate) fn weights(&self) -> Vec<Vec<f64>> {
         self.model.as_ref().map(weights).unwrap_or_default()
     }
+}
+
+/// Removes one row; seconds that it took.
+pub(crate) fn remove_one(model: &mut Model, rows: &mut MemoryRows, position: usize) -> anyhow::Result<f64> {
+    let (done, seconds) = timed(|| -> anyhow::Result<()> {
+        let batch = rows.batch(&[position])?;
+        rows.remove(&[position])?;
+        model.change(&Change::remove(&batch), rows)?;
+        Ok(())
+    });
+    done?;
+    Ok(seconds)
 }
 
 fn weights(model: &Model) -> Vec<Vec<f64>> {

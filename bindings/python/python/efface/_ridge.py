@@ -96,7 +96,7 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
     >>> model.remove(ids=range(20))["n_changed"]
     20
     >>> model.certificate_["n_rows"]
-    [480]
+    480
     """
 
     _loss = "squared"
