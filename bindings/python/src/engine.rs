@@ -361,7 +361,10 @@ fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
         ReleaseAnswer::Refused { outcome, spent, budget } => {
             let (class, what) = match *outcome {
                 "retrain-required" => ("RetrainRequiredError", "the residual exceeds its budget; retrain"),
-                "budget-exhausted" => ("BudgetExhaustedError", "the promise allows no further release"),
+                "budget-exhausted" => (
+                    "BudgetExhaustedError",
+                    "all max_releases releases that the promise was shared among have been made",
+                ),
                 "out-of-reach" => (
                     "OutOfReachError",
                     "the weights cannot be brought as near to the exact ones as a release claims (raise noise_std or l2)",

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use efface_core::noise::NoiseSource;
 use efface_data::{
-    ClassCollector, FeatureOrder, IdDigest, IdKey, IdKind, LabelCodec, RowId, RowLayout, RowTransform, StoredRows,
-    Table, TableReader, encode_table,
+    ClassCollector, FeatureOrder, IdDigest, IdKey, IdKind, LabelCodec, Remark, RowId, RowLayout, RowTransform, Scale,
+    StoredRows, Table, TableReader, encode_table,
 };
 
 use crate::database::{Database, RowKeys};
@@ -72,7 +72,9 @@ impl<'a> Import<'a> {
         let mut is_first = true;
         while let Some(chunk) = reader.next_chunk(max_rows)? {
             if std::mem::take(&mut is_first) {
-                chunk.remarks().into_iter().for_each(|remark| report(TrainProgress::Remark(remark)));
+                let is_scaled = matches!(self.transform.scale, Scale::Unit | Scale::Clip { .. });
+                let matters = |remark: &Remark| is_scaled || !matches!(remark, Remark::OneColumnRules { .. });
+                chunk.remarks().into_iter().filter(matters).for_each(|remark| report(TrainProgress::Remark(remark)));
             }
             self.take(chunk)?;
             report(TrainProgress::Reading(reader.progress()));

@@ -144,7 +144,7 @@ pub(crate) struct PromiseArgs {
     /// Standard deviation of the noise (scale of the gamma law) [default: 0.001 (release), 1 (objective), 0 (squared loss, up to 4,096 features)].
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(crate) noise_std: Option<f64>,
-    /// Releases that the promise is shared among; with fewer, each may be less exact, which a very small --l2 needs.
+    /// Releases that the promise is shared among, where there is noise: no more are made, and with fewer each may be less exact.
     #[arg(long, value_name = "N", default_value_t = 65_536)]
     pub(crate) max_releases: u64,
     /// Law of the noise: gaussian gives (ε, δ), gamma gives pure ε.

@@ -72,8 +72,9 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
         }
         ReleaseAnswer::Refused { outcome, spent, budget } => {
             let sentence = format!("not published: {outcome}");
-            let lines = [("would spend", bound(*spent)), ("allowed", number(*budget))];
-            output.show(&answer, &sentence, &lines)?;
+            let numbers = [("would spend", bound(*spent)), ("allowed", number(*budget))];
+            let lines = if matches!(*outcome, "one-class" | "singular") { &[] } else { &numbers[..] };
+            output.show(&answer, &sentence, lines)?;
             let next = match *outcome {
                 "retrain-required" => over_budget(&args.model),
                 "out-of-reach" => {
@@ -81,7 +82,11 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                      --noise-std or --l2"
                         .into()
                 }
-                "one-class" => "rows of a single class are left: delete the model, or train a new one".into(),
+                "one-class" => {
+                    "only rows of one class are left, and a classifier needs two: revoke the releases that still know the \
+                     removed rows, and delete the model or train a new one"
+                        .into()
+                }
                 "singular" => "the sums of the rows cannot be solved: train again with a larger --l2".into(),
                 "extractor-exhausted" => {
                     "more rows have left than the private feature extractor can promise anything to: train a new extractor \
@@ -92,7 +97,11 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                     "a weight is too large beside the noise: train again with a larger --l2, or a larger --noise-std"
                         .into()
                 }
-                _ => "the noise is too small for this promise: train again with a larger --noise-std".into(),
+                _ => {
+                    "all releases that the promise was shared among have been made: train a new model, with a larger \
+                     --max-releases if you need more"
+                        .into()
+                }
             };
             output.say(&next);
             Ok(Answer::Negative)

@@ -52,7 +52,9 @@ impl ColumnRanges {
     /// Adds or retracts what other rows brought.
     pub(super) fn update(&mut self, other: &Self, sign: Sign) {
         for (mine, theirs) in self.columns.iter_mut().zip(&other.columns) {
-            theirs.iter().for_each(|(field, n)| change(mine, *field, *n, sign));
+            for (field, n) in theirs {
+                change(mine, *field, *n, sign);
+            }
         }
     }
 

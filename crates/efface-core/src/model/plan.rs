@@ -134,7 +134,7 @@ const MOST_RELEASES: u64 = 1 << 52;
 const DEFAULT_PERTURBATION_STD: f64 = 1.0;
 
 /// More noise than this leaves no room for sums of squares in double precision.
-pub(super) const MOST_NOISE: f64 = 1e100;
+const MOST_NOISE: f64 = 1e100;
 
 /// Lattices are asked for that hold the releases of so many weights. More do not fit any memory.
 const MOST_WEIGHTS: usize = 1 << 40;

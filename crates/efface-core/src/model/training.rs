@@ -1,6 +1,5 @@
 //! Training a plan on rows.
 
-use super::plan::MOST_NOISE;
 use super::{Curvature, Fit, Model, ModelState, ReleaseAccount, TrainingPlan};
 use crate::exact::ExactSums;
 use crate::linalg::{Cholesky, TrackedMatrix, largest_eigenvalue};
@@ -69,7 +68,7 @@ pub enum TrainError {
     /// Exact sums take a matrix, and there are too many features for one.
     #[error(
         "without noise the squared loss takes a square matrix of sums: {dim} features are more than {limit}; \
-         give a noise-std, for example 0.001"
+         (the intercept is one); give a noise-std, for example 0.001, and a bound on the rows"
     )]
     TooWide {
         /// d.
@@ -85,11 +84,16 @@ pub enum TrainError {
     },
 }
 
+const MOST_USEFUL_NOISE: f64 = 1e6;
+const MOST_USEFUL_L2: f64 = 1.0;
+
 fn settings_that_work(noise_std: f64, l2_per_row: f64) -> String {
-    if noise_std > MOST_NOISE {
-        return format!("raise l2 to {l2_per_row:.1e}");
+    // Beyond these, neither leaves a model of any use.
+    match (noise_std <= MOST_USEFUL_NOISE, l2_per_row <= MOST_USEFUL_L2) {
+        (false, _) => format!("raise l2 to {l2_per_row:.1e}"),
+        (true, false) => format!("raise noise-std to {noise_std:.1e}"),
+        (true, true) => format!("raise noise-std to {noise_std:.1e} or l2 to {l2_per_row:.1e}"),
     }
-    format!("raise noise-std to {noise_std:.1e} or l2 to {l2_per_row:.1e}")
 }
 
 impl TrainError {

@@ -150,7 +150,9 @@ fn weights_are_the_minimiser() {
         table.labels = (0..n).map(|i| (i as f64).sin()).collect();
         for row in &mut table.rows {
             // Sizes that double-double solves without scaling.
-            row.iter_mut().for_each(|x| *x = x.clamp(-1.0, 1.0));
+            for x in row {
+                *x = x.clamp(-1.0, 1.0);
+            }
         }
         let model = table.train(&table.store(0..n, 0));
         let reference = Reference {

@@ -71,7 +71,10 @@ pub enum LabelError {
 
 /// A text is not a way to scale rows.
 #[derive(Debug, thiserror::Error)]
-#[error("scale must be `unit`, `clip:R`, `within:R` or `none`, R positive and finite, got `{text}`{}", why_not(text))]
+#[error(
+    "scale must be `unit`, `clip:R`, `within:R`, `none` or `raw`, R positive and finite, got `{text}`{}",
+    why_not(text)
+)]
 pub struct ParseScaleError {
     /// The text.
     pub text: String,

@@ -74,7 +74,8 @@ impl Setting {
                     write!(row, ",{}", size * dice.random_range(-1.0..1.0)).expect("text");
                 }
                 // Only the first rows are of a category, and there are columns of other sizes.
-                write!(row, ",{},{}", u8::from(i < 2) as f64 * size, 1e-4 * dice.random::<f64>() * size).expect("text");
+                write!(row, ",{},{}", f64::from(u8::from(i < 2)) * size, 1e-4 * dice.random::<f64>() * size)
+                    .expect("text");
                 let label: f64 = if n_classes > 0 { (i % n_classes) as f64 } else { dice.random_range(-9.0..9.0) };
                 write!(row, ",{label}").expect("text");
                 row
