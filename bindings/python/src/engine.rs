@@ -370,14 +370,16 @@ fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
                     "the weights cannot be brought as near to the exact ones as a release claims (raise noise_std or l2)",
                 ),
                 "one-class" => ("LastRowError", "a classifier needs rows of two classes, and those of one are left"),
-                "singular" => ("SingularError", "the sums of the rows cannot be solved; raise l2: l2, least"),
+                "singular" => ("SingularError", "the sums of the rows cannot be solved; raise l2"),
                 "extractor-exhausted" => (
                     "BudgetExhaustedError",
                     "more rows have left than the private feature extractor promises anything to (delta)",
                 ),
                 _ => ("EffaceError", "a weight is too large for the lattice that the noise lives on"),
             };
-            named(py, class, &format!("{what}: {spent:e} of {budget:e}"))
+            // Numbers of classes, or of one setting, are no budget.
+            let has_numbers = !matches!(*outcome, "one-class" | "singular");
+            named(py, class, &if has_numbers { format!("{what}: {spent:e} of {budget:e}") } else { what.into() })
         }
         other => named(py, "EffaceError", &json(other)),
     }

@@ -200,13 +200,28 @@ def test_a_class_goes_with_its_last_row():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(60, 3)), np.array(["a", "b", "c"])[np.arange(60) % 3]
     y[:58][y[:58] == "c"] = "a"
+    y = y.astype("<U8")
     for estimator in (RemovableRidgeClassifier, RemovableLogisticRegression):
         model = estimator().fit(X, y)
         (last,) = np.flatnonzero(y == "c")
         assert model.remove(ids=int(last))["classes_gone"] == ["c"]
-        assert model.predict(X).shape == (60,)
+        # Whichever is looked at first: the classes, or the scores that belong to them.
+        assert np.array_equal(model.classes_[(model.decision_function(X) > 0).astype(int)], model.predict(X))
         assert model.classes_.tolist() == ["a", "b"]
+        assert model.classes_.dtype == "<U1"
         assert model.coef_.shape == (1, 3)
         model.partial_fit(X[:2], np.array(["b", "a"]))
         with pytest.raises(ValueError, match="not among the classes"):
             model.partial_fit(X[:1], np.array(["c"]))
+
+
+def test_a_class_of_rows_without_weight_is_one_in_both_worlds():
+    """It was refused by a training, and kept by a removal."""
+    X = np.random.default_rng(4).normal(size=(7, 2))
+    y, weights = np.array([0, 0, 1, 1, 2, 2, 2]), np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    removed = RemovableRidgeClassifier().fit(X, y, weights)
+    removed.remove(ids=4)
+    staying = np.arange(7) != 4
+    alone = RemovableRidgeClassifier().fit(X[staying], y[staying], weights[staying])
+    alone.release()
+    assert removed.to_json() == alone.to_json()

@@ -50,7 +50,7 @@ class Changes(Foundation):
         engine = self._engine_to_change()
         if (ids is None) == (subjects is None):
             raise ValueError(f"remove takes ids or subjects, got {'neither' if ids is None else 'both'}")
-        return _parsed(
+        report = _parsed(
             engine.remove(
                 ids=None if ids is None else _ids.listed(ids, what="ids"),
                 subjects=None if subjects is None else _ids.listed(subjects, what="subjects"),
@@ -58,6 +58,8 @@ class Changes(Foundation):
                 skip_missing=bool(skip_missing),
             )
         )
+        self._changed(report)
+        return report
 
     def correct(self, ids: Any, X: Any, y: Any, *, subjects: Any = None, sample_weight: Any = None) -> Report:
         """Replace rows by corrected ones: a removal and an addition in one step.
@@ -86,7 +88,7 @@ class Changes(Foundation):
         names = named.column("ids", rows.n_rows)
         if names is None:
             raise ValueError("correct needs the ids of the rows, got `None`")
-        return _parsed(
+        report = _parsed(
             engine.correct(
                 names,
                 rows.data,
@@ -95,6 +97,8 @@ class Changes(Foundation):
                 row_weights=_input.sample_weights(sample_weight, rows, _parameters.max_sample_weight(self)),
             )
         )
+        self._changed(report)
+        return report
 
     def _add(self, X: Any, y: Any, sample_weight: Any, *, ids: Any, subjects: Any) -> None:
         engine = self._engine_to_change()

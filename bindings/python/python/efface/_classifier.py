@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from efface import _labels
 from efface._base import RemovableLinearModel
+from efface._foundation import Report
 from efface._released import Released
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
     def _encode_first(
         self, labels: NDArray[Any], classes: Any, weights: NDArray[np.float64] | None
     ) -> tuple[NDArray[np.float64], list[str] | None]:
-        self.classes_, codes = _labels.find_classes(labels, classes, weights)
+        self.classes_, codes = _labels.find_classes(labels, classes)
         return codes, _labels.names(self.classes_)
 
     def _encode(self, labels: NDArray[Any]) -> NDArray[np.float64]:
@@ -123,7 +124,15 @@ class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
         return names
 
     def _follow(self, released: Released) -> None:
-        # A class goes with its last row.
-        kept = [name in released.classes for name in _labels.names(self.classes_)]
+        self._keep_classes([name in released.classes for name in _labels.names(self.classes_)])
+
+    def _changed(self, report: Report) -> None:
+        # A class goes with its last row: at once where the next look at the weights releases anew, so that classes and
+        # scores belong together whichever is looked at first.
+        if self.auto_release:
+            gone = report.get("classes_gone", [])
+            self._keep_classes([name not in gone for name in _labels.names(self.classes_)])
+
+    def _keep_classes(self, kept: list[bool]) -> None:
         if not all(kept):
             self.classes_ = _labels.no_wider_than_needed(self.classes_[kept])

@@ -113,6 +113,9 @@ class Foundation(BaseEstimator):
     def _follow(self, released: Released) -> None:
         """Takes over what a release changes of the estimator itself."""
 
+    def _changed(self, report: Report) -> None:
+        """Takes over what a change of the rows changes of the estimator itself."""
+
     def _catch_up(self, secret: _secret.Secret) -> Released | None:
         """The engine's latest release.
 

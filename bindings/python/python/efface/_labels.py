@@ -9,23 +9,19 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 
-def find_classes(
-    labels: NDArray[Any], classes: Any, weights: NDArray[np.float64] | None
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def find_classes(labels: NDArray[Any], classes: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """The classes, sorted, and each label as an index among them.
 
-    Every class must have a row that counts: a model of a class that nobody is in would be a guess.
+    Every class must have a row, also one of weight 0: a class goes with its last row, and with none before it.
     """
     check_classification_targets(labels)
     found = no_wider_than_needed(np.unique(labels if classes is None else np.asarray(classes)))
     if len(found) < 2:
         raise ValueError(f"a classifier needs labels of at least 2 classes, got 1 class: {_shown(found)}")
     codes = encode(labels, found)
-    count = np.bincount(codes.astype(np.intp), weights=weights, minlength=len(found))
-    empty = found[count == 0]
+    empty = np.setdiff1d(found, labels)
     if len(empty):
-        weighted = "" if weights is None else " of positive sample_weight"
-        raise ValueError(f"every class needs a row{weighted}, got none of class {_shown(empty)}")
+        raise ValueError(f"every class needs a row, got none of class {_shown(empty)}")
     return found, codes
 
 

@@ -6,6 +6,9 @@ use crate::linalg::{self, Cholesky, TrackedMatrix};
 use crate::rounding::{UpperBound, operations};
 use crate::secret::SecretVector;
 
+/// Columns are brought to similar sizes down to 2⁻⁴⁰⁰.
+const LEAST_UNIT: i32 = -400;
+
 /// Products with the matrix that refine a solution, at most.
 const REFINEMENTS: usize = 8;
 
@@ -17,14 +20,19 @@ impl ExactSums {
     pub(crate) fn weights(&self, ridge: f64) -> Option<Vec<SecretVector>> {
         let exponents: Vec<i32> = self.ranges.exponents().iter().map(|e| e.unwrap_or(0)).collect();
         let (columns, targets) = exponents.split_at(self.dim);
-        let matrix = self.matrix(|i, j| if i == j { ridge * power(-2 * columns[i]) } else { 0.0 }, |_, _| 1.0)?;
+        // What is smaller than that is left small: its ridge would be beyond double precision.
+        let units: Vec<i32> = columns.iter().map(|e| (*e).max(LEAST_UNIT)).collect();
+        let below = |j: usize| columns[j] - units[j];
+        let own = |i: usize, j: usize| if i == j { ridge * power(-2 * units[i]) } else { 0.0 };
+        let matrix = self.matrix(own, |i, j| power(below(i) + below(j)))?;
         let factor = Cholesky::on_one_thread(&matrix, 0.0)?;
         let floor = (operations(self.dim + 3) * matrix.trace()).get();
         let done = |v: &[f64], leftover: f64| leftover <= floor * v.iter().map(|x| x * x).sum::<f64>().sqrt();
         let solve = |(k, target): (usize, &i32)| {
-            let right_hand_side: SecretVector = (0..self.dim).map(|j| self.entry(self.dim + k, j)).collect();
+            let entry = |j: usize| self.entry(self.dim + k, j) * power(below(j));
+            let right_hand_side: SecretVector = (0..self.dim).map(entry).collect();
             let mut weights = linalg::solve(&matrix, 0.0, &factor, &right_hand_side, REFINEMENTS, done).step;
-            weights.iter_mut().zip(columns).for_each(|(weight, e)| *weight *= power(target - e));
+            weights.iter_mut().zip(&units).for_each(|(weight, e)| *weight *= power(target - e));
             weights.iter().all(|weight| weight.is_finite()).then_some(weights)
         };
         targets.iter().enumerate().map(solve).collect()
