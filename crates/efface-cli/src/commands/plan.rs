@@ -32,6 +32,12 @@ pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
         parameter(report.delta),
     );
     output.show(&report, &sentence, &[("all releases together may spend (μ)", number(report.mu_limit))])?;
+    let config = &request.config;
+    if config.loss.curvature_lipschitz() == 0.0 && config.noise_std.is_none() && report.dim <= config.max_matrix_dim {
+        output.say(
+            "the squared loss needs no noise: leave --noise-std out, and (ε, δ) is (0, 0). With noise it would be:",
+        );
+    }
     explain(&report, output);
     Ok(Answer::Done)
 }

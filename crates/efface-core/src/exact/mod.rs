@@ -135,25 +135,33 @@ impl ExactSums {
         Ok(1)
     }
 
-    /// Adds or retracts rows. O(d²) each, and without a pass over the others.
+    /// Adds or retracts rows. O(d²) each, and without a pass over the others. Rows that no integers stand for are refused
+    /// before anything is changed.
     pub(crate) fn change(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
         let before = self.ranges.exponents();
         let mut whole = WholeRows::default();
+        for (_, rows) in change.parts() {
+            let mut is_finite = true;
+            for index in 0..rows.n_blocks() {
+                rows.visit_block(index, &mut |block| {
+                    let rows = whole.read(block, self.dim, &self.problems);
+                    is_finite &= rows.iter().all(|value| value.is_finite());
+                })?;
+            }
+            if !is_finite {
+                return Err(beyond_doubles());
+            }
+        }
         for (sign, rows) in change.parts() {
             if rows.n_rows() > FEW_ROWS {
                 self.ranges.update(&ranges_of(rows, self.dim, &self.problems)?, sign);
                 continue;
             }
             for index in 0..rows.n_blocks() {
-                let (ranges, mut is_finite) = (&mut self.ranges, true);
+                let ranges = &mut self.ranges;
                 rows.visit_block(index, &mut |block| {
-                    let rows = whole.read(block, self.dim, &self.problems);
-                    is_finite = rows.iter().all(|value| value.is_finite());
-                    ranges.update_rows(rows, sign);
+                    ranges.update_rows(whole.read(block, self.dim, &self.problems), sign);
                 })?;
-                if !is_finite {
-                    return Err(beyond_doubles());
-                }
             }
         }
         // A column that had no values has no sums either, and one that has none left has none again: only a column whose

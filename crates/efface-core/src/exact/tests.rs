@@ -122,7 +122,10 @@ fn products_beyond_double_precision_are_refused() {
     assert!(ExactSums::over(&rows(3, 1.0), vec![Problem::regression()]).is_ok());
     assert!(ExactSums::over(&rows(3, 1e6), vec![Problem::regression()]).is_err());
     let mut sums = ExactSums::over(&rows(30, 1.0), vec![Problem::regression()]).expect("readable");
+    let (before, leaving) = (sums.clone(), rows(2, 1.0));
     for n_rows in [3, 20] {
-        assert!(sums.change(&Change::add(&rows(n_rows, 1e6))).is_err());
+        let (added, removed) = (rows(n_rows, 1e6), Some(&leaving as &dyn RowStore));
+        assert!(sums.change(&Change { removed, added: Some(&added) }).is_err());
+        assert!(sums == before, "a refusal changes nothing");
     }
 }
