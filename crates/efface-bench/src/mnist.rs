@@ -5,12 +5,12 @@ use std::path::Path;
 use efface_core::loss;
 use efface_core::model::{Model, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
-use efface_core::removal::Change;
 use efface_core::rows::RowStore;
 use efface_data::MemoryRows;
 use efface_reproduce::data::mnist_3_vs_8;
 
 use crate::measure::{forget_peak_memory, median, peak_memory, quantile, timed};
+use crate::operations::remove_one;
 
 const REPEATS: usize = 7;
 const REMOVALS: usize = 100;
@@ -87,14 +87,7 @@ fn remove_some(model: &mut Model, rows: &mut MemoryRows, offset: usize) -> anyho
     let mut times = Vec::with_capacity(REMOVALS);
     for i in 0..REMOVALS {
         let position = (i * 97 + offset * 13) % rows.len();
-        let (done, seconds) = timed(|| -> anyhow::Result<()> {
-            let batch = rows.batch(&[position])?;
-            rows.remove(&[position])?;
-            model.change(&Change::remove(&batch), rows)?;
-            Ok(())
-        });
-        done?;
-        times.push(seconds);
+        times.push(remove_one(model, rows, position)?);
     }
     Ok(times)
 }

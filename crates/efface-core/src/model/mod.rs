@@ -3,13 +3,15 @@
 mod fit;
 mod influence;
 mod plan;
+mod plan_error;
 mod release;
 mod scale;
 mod settle;
 mod training;
 
 pub use fit::{Curvature, Fit};
-pub use plan::{BudgetRule, Mechanism, PlanError, TrainingConfig, TrainingPlan};
+pub use plan::{BudgetRule, Mechanism, TrainingConfig, TrainingPlan};
+pub use plan_error::PlanError;
 pub use release::{Release, ReleaseAccount, ReleaseClaim, ReleaseOutcome};
 pub use settle::{Measured, Settled};
 pub use training::{Phase, TrainError, Trained};
