@@ -17,5 +17,5 @@ pub mod residual;
 pub mod rounding;
 pub mod rows;
 pub mod secret;
-pub mod statistic;
+pub mod sums;
 mod train;

@@ -46,9 +46,7 @@ impl Objective<'_> {
         perturbation: Option<&[f64]>,
     ) -> Result<Measurement, StoreError> {
         let sum = rows.gradients(self.loss, &[*point])?.swap_remove(0);
-        let weights_norm = norm(point.weights);
-        let depth = kernel::dot_depth(rows.dim());
-        let mut error = sum.rounding(self.loss, rows.row_norm_bound(), weights_norm, depth);
+        let (weights_norm, mut error) = (sum.weights_norm(), sum.error());
         let ridge = self.ridge(sum.count.weight_sum);
         let mut value = sum.value + 0.5 * ridge * kernel::dot(point.weights, point.weights);
         let mut gradient = sum.gradient;

@@ -12,7 +12,7 @@ use crate::model::Fit;
 use crate::objective::Objective;
 use crate::residual::{self, CurvatureChange, RemovalSize, Rung, StepNorms};
 use crate::rounding::{UpperBound, norm, operations};
-use crate::rows::{Point, RowCount, RowStore, Sign, StoreError, WeightSum, margin_error};
+use crate::rows::{Point, RowCount, RowStore, Sign, StoreError, WeightSum};
 use crate::secret::SecretVector;
 
 /// Rows that leave and rows that arrive, in one step.
@@ -112,8 +112,8 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
             residual::stale(&context.change, &norms, anchor_distance)
         }
         Rung::PerRow => {
-            let powers = context.rows.step_powers(&Point { problem: &fit.problem, weights: &solution.step })?;
-            residual::per_row(&context.change, design, &powers, margin_error(context.rows, &solution.step))
+            let point = Point { problem: &fit.problem, weights: &solution.step };
+            residual::per_row(&context.change, design, &context.rows.step_powers(&[point])?.swap_remove(0))
         }
     };
 
@@ -168,8 +168,7 @@ fn removal_gradient(fit: &Fit, change: &Change<'_>, context: &StepContext<'_>) -
     for (sign, rows) in change.parts() {
         let point = Point { problem: &fit.problem, weights: &fit.weights };
         let sum = rows.gradients(objective.loss, &[point])?.swap_remove(0);
-        let depth = kernel::dot_depth(rows.dim());
-        shift.error += sum.rounding(objective.loss, rows.row_norm_bound(), weights_norm, depth);
+        shift.error += sum.error();
         shift.n_changed += sum.count.n_rows;
         shift.changed += sum.count.weight_sum;
         match sign {
@@ -194,7 +193,8 @@ fn update_curvature(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_
     if let Some(curvature) = fit.curvature.as_mut() {
         for (sign, rows) in change.parts() {
             let point = Point { problem: &fit.problem, weights: &curvature.anchor };
-            rows.add_curvature(context.objective.loss, &point, sign, &mut curvature.hessian)?;
+            let sum = rows.curvature(context.objective.loss, &[point])?.swap_remove(0);
+            curvature.hessian.update(&sum, sign)?;
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{BLOCK_ROWS, RowBlock, RowStore, StoreError, UNIT_WEIGHTS, WeightSum};
+use efface_core::rows::{BLOCK_ROWS, RowBlock, RowBlocks, RowShape, StoreError, UNIT_WEIGHTS, WeightSum};
 use zeroize::Zeroize;
 
 use crate::encode::{EncodedRows, FeatureOrder, encode_table};
@@ -198,21 +198,14 @@ fn counted_class(label: f64) -> Option<usize> {
     class_of(label).filter(|class| *class < MAX_CLASSES)
 }
 
-impl RowStore for MemoryRows {
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn n_rows(&self) -> usize {
-        self.n_present
-    }
-
-    fn weight_sum(&self) -> WeightSum {
-        self.weight_sum
-    }
-
-    fn row_norm_bound(&self) -> UpperBound {
-        self.row_norm_bound
+impl RowBlocks for MemoryRows {
+    fn row_shape(&self) -> RowShape {
+        RowShape {
+            dim: self.dim,
+            n_rows: self.n_present,
+            weight_sum: self.weight_sum,
+            row_norm_bound: self.row_norm_bound,
+        }
     }
 
     fn n_blocks(&self) -> usize {
@@ -243,7 +236,7 @@ impl RowStore for MemoryRows {
 impl fmt::Debug for MemoryRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shape = f.debug_struct("MemoryRows");
-        shape.field("n_rows", &self.n_rows()).field("dim", &self.dim).field("precision", &self.precision());
+        shape.field("n_rows", &self.n_present).field("dim", &self.dim).field("precision", &self.precision());
         shape.finish_non_exhaustive()
     }
 }

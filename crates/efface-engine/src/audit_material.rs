@@ -1,7 +1,7 @@
 //! What an audit attacks.
 
 use efface_core::model::Model;
-use efface_core::rows::RowStore;
+use efface_core::rows::RowBlocks;
 
 use crate::model_directory::ModelDirectory;
 
@@ -11,7 +11,7 @@ pub struct AuditMaterial<'a> {
     /// The model as it is now.
     pub model: &'a Model,
     /// The rows present.
-    pub rows: &'a dyn RowStore,
+    pub rows: &'a dyn RowBlocks,
 }
 
 impl ModelDirectory {

@@ -1,7 +1,7 @@
 //! Rows on disk: a pass over a segment, or over the older `rows.bin`, succeeds only when every record is whole.
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::RowStore;
+use efface_core::rows::{RowBlocks, RowStore};
 use efface_data::{Precision, RowLayout, RowsFile, StoredRows};
 
 use crate::scratch;

@@ -71,14 +71,22 @@ fn power_estimate(gram: &TrackedMatrix) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::tracked::SumSize;
+    use crate::rows::{Features, RowBlock, UNIT_WEIGHTS};
+    use crate::sums::{GramSum, GramWeights};
 
     fn gram_of(rows: &[f64], dim: usize) -> TrackedMatrix {
-        let mut gram = TrackedMatrix::zeros(dim);
-        let size = UpperBound::new(rows.iter().map(|x| x * x).sum::<f64>() * 1.000_001);
-        let sum = SumSize { size, weight_error: UpperBound::ZERO, depth: rows.len() / dim };
-        gram.update(&sum, false, |lower| kernel::rank_update(lower, dim, rows, &vec![1.0; rows.len() / dim]));
-        gram
+        let n = rows.len() / dim;
+        let block = RowBlock {
+            features: Features::F64(rows),
+            labels: &vec![0.0; n],
+            selectors: &vec![0; n],
+            present: &vec![true; n],
+            row_weights: &UNIT_WEIGHTS[..n],
+        };
+        let longest = rows.chunks_exact(dim).map(norm).fold(UpperBound::ZERO, UpperBound::max);
+        let mut sum = GramSum::zeros(dim, longest, &GramWeights::One);
+        sum.add(&GramWeights::One, &block).expect("the same point");
+        sum.into()
     }
 
     #[test]

@@ -6,6 +6,8 @@ use zeroize::Zeroize;
 
 use super::kernel;
 use crate::rounding::{UpperBound, operations};
+use crate::rows::Sign;
+use crate::sums::{GramSum, PointTag, SLACK, SumError};
 
 /// `A ≈ Σ a_i x_i x_iᵀ` with `‖A − exact‖_F ≤ error`.
 ///
@@ -19,22 +21,39 @@ pub struct TrackedMatrix {
     error: UpperBound,
     /// Bound on the trace of the exact matrix, and so on its Frobenius norm.
     trace: UpperBound,
+    /// Where the sums were taken, once one was added.
+    tag: Option<PointTag>,
+}
+
+impl From<GramSum> for TrackedMatrix {
+    /// The sum as it is, without a copy.
+    fn from(sum: GramSum) -> Self {
+        let (dim, tag) = (sum.dim(), Some(sum.tag()));
+        let sum = sum.added_up();
+        Self { dim, error: sum.error(), trace: sum.size(), tag, lower: sum.into_lower() }
+    }
 }
 
 impl TrackedMatrix {
     /// The empty sum.
     pub fn zeros(dim: usize) -> Self {
-        Self { dim, lower: vec![0.0; dim * dim], error: UpperBound::ZERO, trace: UpperBound::ZERO }
+        Self { dim, lower: vec![0.0; dim * dim], error: UpperBound::ZERO, trace: UpperBound::ZERO, tag: None }
     }
 
     /// A matrix read back from a file, as taken apart by [`Self::parts`].
     pub fn from_parts(dim: usize, lower: Vec<f64>, error: UpperBound, trace: UpperBound) -> Option<Self> {
-        (lower.len() == dim * dim).then_some(Self { dim, lower, error, trace })
+        (lower.len() == dim * dim).then_some(Self { dim, lower, error, trace, tag: None })
     }
 
     /// Entries (lower triangle, column-major in a full square), error bound and trace bound.
     pub fn parts(&self) -> (&[f64], UpperBound, UpperBound) {
         (&self.lower, self.error, self.trace)
+    }
+
+    /// The same sum for a loss whose curvature is 1 everywhere: it is the same at every point.
+    pub(crate) fn at_any_point(mut self) -> Self {
+        self.tag = None;
+        self
     }
 
     /// Number of rows and of columns.
@@ -57,16 +76,33 @@ impl TrackedMatrix {
         self.error
     }
 
-    /// Changes the entries by `change`, which adds or retracts a sum with the given size and error.
-    pub(crate) fn update(&mut self, sum: &SumSize, retracted: bool, change: impl FnOnce(&mut [f64])) {
-        // Each entry passes through at most `depth` rounded operations on terms that add up, in absolute value, to at
-        // most the old entry and the new terms; the Frobenius norm of |x||x|ᵀ is ‖x‖².
-        let touched = self.trace + self.error + sum.size;
-        self.error += operations(sum.depth) * touched + sum.weight_error;
-        if !retracted {
-            self.trace += sum.size;
+    /// Adds a sum over other rows, taken at the same point.
+    pub fn add(&mut self, sum: &GramSum) -> Result<(), SumError> {
+        self.update(sum, Sign::Add)
+    }
+
+    /// Takes the sum over some of the rows back. Rounding stays behind.
+    pub fn retract(&mut self, sum: &GramSum) -> Result<(), SumError> {
+        self.update(sum, Sign::Retract)
+    }
+
+    /// Adds or retracts a sum.
+    pub(crate) fn update(&mut self, sum: &GramSum, sign: Sign) -> Result<(), SumError> {
+        if sum.dim() != self.dim {
+            return Err(SumError::Dimension { expected: self.dim, got: sum.dim() });
         }
-        change(&mut self.lower);
+        if *self.tag.get_or_insert(sum.tag()) != sum.tag() {
+            return Err(SumError::AnotherPoint);
+        }
+        // Each entry passes through as many rounded operations as the sum has rows, or one where they are added up already,
+        // on terms that add up, in absolute value, to at most the old entry and the new terms.
+        let touched = self.trace + self.error + sum.size();
+        self.error += operations(sum.n_listed() + SLACK) * touched + sum.error();
+        if sign == Sign::Add {
+            self.trace += sum.size();
+        }
+        sum.update_lower(&mut self.lower, self.dim, sign.factor());
+        Ok(())
     }
 
     /// `out = A v + ridge · v`, and a bound on its distance from the product with the exact matrix.
@@ -102,14 +138,4 @@ impl Drop for TrackedMatrix {
     fn drop(&mut self) {
         self.lower.zeroize();
     }
-}
-
-/// What a sum of outer products brings along for the error bound.
-pub(crate) struct SumSize {
-    /// Bound on `Σ a_i ‖x_i‖²`.
-    pub(crate) size: UpperBound,
-    /// Bound on `Σ |error of a_i| ‖x_i‖²`.
-    pub(crate) weight_error: UpperBound,
-    /// Longest chain of rounded operations behind one entry.
-    pub(crate) depth: usize,
 }

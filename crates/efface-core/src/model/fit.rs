@@ -5,7 +5,7 @@ use crate::linalg::{Cholesky, TrackedMatrix};
 use crate::objective::{Measurement, Objective};
 use crate::residual::measured;
 use crate::rounding::{UpperBound, norm};
-use crate::rows::{Point, Problem, RowCount, RowStore, Sign, StoreError};
+use crate::rows::{Point, Problem, RowCount, RowStore, StoreError};
 use crate::secret::SecretVector;
 
 /// Weights of one problem with a verified bound on their gradient.
@@ -101,9 +101,8 @@ impl Fit {
 
     /// Forms the Hessian at the current weights. `false` when it cannot be factorized.
     pub(crate) fn anchor_here(&mut self, objective: &Objective<'_>, rows: &dyn RowStore) -> Result<bool, StoreError> {
-        let mut hessian = TrackedMatrix::zeros(rows.dim());
         let point = Point { problem: &self.problem, weights: &self.weights };
-        rows.add_curvature(objective.loss, &point, Sign::Add, &mut hessian)?;
+        let hessian = rows.curvature(objective.loss, &[point])?.swap_remove(0).into();
         let curvature = Curvature::new(self.weights.clone(), hessian, objective.ridge(self.count.weight_sum));
         let formed = curvature.is_some();
         self.curvature = curvature;

@@ -7,7 +7,7 @@ use crate::linalg::kernel::{self, Value};
 use crate::objective::Objective;
 use crate::removal::{self, Change, StepContext};
 use crate::residual::Rung;
-use crate::rows::{BLOCK_ROWS, Features, RowBlock, RowStore, StoreError, WeightSum};
+use crate::rows::{BLOCK_ROWS, Features, RowBlock, RowBlocks, RowStore, StoreError, WeightSum};
 use crate::secret::SecretVector;
 
 impl Model {
@@ -36,7 +36,7 @@ impl Model {
     /// ```
     ///
     /// The rows of a block share one solve, which reads the factor once instead of once per row.
-    pub fn influences(&self, rows: &dyn RowStore) -> Result<Vec<f64>, StoreError> {
+    pub fn influences(&self, rows: &dyn RowBlocks) -> Result<Vec<f64>, StoreError> {
         let (objective, fits) = (self.plan.objective(), self.fits());
         let blocks: Result<Vec<Vec<f64>>, StoreError> = (0..rows.n_blocks())
             .into_par_iter()

@@ -205,18 +205,18 @@ impl Model {
         }
         if let Some(gram) = state.gram.as_mut() {
             for (sign, rows) in change.parts() {
-                rows.add_gram(sign, gram)?;
+                gram.update(&rows.gram()?, sign)?;
             }
         }
         if let Some(added) = change.added {
             state.row_norm = state.row_norm.max(added.row_norm_bound());
             // ‖X‖² grows by at most the squared norms of the new rows, and never by a removal.
-            let arriving = RowCount { n_rows: added.n_rows(), weight_sum: added.weight_sum() };
+            let arriving = added.row_count();
             state.design_norm_squared += arriving.weight_sum.upper() * state.row_norm.squared();
             state.count.merge(&arriving);
         }
         if let Some(removed) = change.removed {
-            let leaving = RowCount { n_rows: removed.n_rows(), weight_sum: removed.weight_sum() };
+            let leaving = removed.row_count();
             state.count = state.count.without(&leaving);
             state.account.n_left = state.account.n_left.saturating_add(leaving.n_rows);
         }

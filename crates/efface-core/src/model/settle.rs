@@ -5,7 +5,7 @@ use crate::exact::ExactSums;
 use crate::objective::Objective;
 use crate::residual::Rung;
 use crate::rounding::{LowerBound, UpperBound, norm, operations};
-use crate::rows::{RowCount, RowStore, StoreError};
+use crate::rows::{RowStore, StoreError};
 use crate::train::{Descent, polish};
 
 /// What settling did.
@@ -98,8 +98,8 @@ impl Model {
 
     /// Exact sums are those of the rows, or nothing holds: there is no small difference.
     fn measure_sums(&self, sums: &ExactSums, rows: &dyn RowStore) -> Result<Measured, StoreError> {
-        let count = RowCount { n_rows: rows.n_rows(), weight_sum: rows.weight_sum() };
-        let same = count == self.state.count && sums.agrees_with(&ExactSums::over(rows, self.plan.problems())?);
+        let same =
+            rows.row_count() == self.state.count && sums.agrees_with(&ExactSums::over(rows, self.plan.problems())?);
         let (least, claim) = (LowerBound::new(if same { 0.0 } else { f64::INFINITY }), self.claim());
         let distance = if same { UpperBound::ZERO } else { UpperBound::INFINITE };
         Ok(Measured {

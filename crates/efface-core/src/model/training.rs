@@ -7,7 +7,7 @@ use crate::noise::NoiseSource;
 use crate::objective::Objective;
 use crate::residual::Rung;
 use crate::rounding::{LowerBound, UpperBound};
-use crate::rows::{Problem, RowCount, RowStore, Sign, StoreError, WeightSum};
+use crate::rows::{Problem, RowStore, StoreError, WeightSum};
 use crate::secret::SecretVector;
 use crate::train::{Descent, polish};
 
@@ -159,13 +159,7 @@ impl TrainingPlan {
         if !row_norm.is_finite() {
             return Err(TrainError::UnboundedRows);
         }
-        let gram = if dim <= self.config().max_matrix_dim {
-            let mut gram = TrackedMatrix::zeros(dim);
-            rows.add_gram(Sign::Add, &mut gram)?;
-            Some(gram)
-        } else {
-            None
-        };
+        let gram = if dim <= self.config().max_matrix_dim { Some(TrackedMatrix::from(rows.gram()?)) } else { None };
         let trace = rows.weight_sum().upper() * row_norm.squared();
         let design_norm_squared = gram.as_ref().map_or(trace, |gram| largest_eigenvalue(gram).min(trace));
 
@@ -189,7 +183,7 @@ impl TrainingPlan {
         }
         let iterations = trainer.passes;
         let state = ModelState {
-            count: RowCount { n_rows: rows.n_rows(), weight_sum: rows.weight_sum() },
+            count: rows.row_count(),
             fits,
             sums: None,
             gram,
@@ -214,7 +208,7 @@ impl TrainingPlan {
         let sums = ExactSums::over(rows, self.problems())?;
         let row_norm = rows.row_norm_bound();
         let state = ModelState {
-            count: RowCount { n_rows: rows.n_rows(), weight_sum: rows.weight_sum() },
+            count: rows.row_count(),
             fits: Vec::new(),
             sums: Some(sums),
             gram: None,
@@ -243,7 +237,7 @@ impl Trainer<'_> {
     fn fit(&mut self, index: usize, problem: Problem, perturbation: Option<SecretVector>) -> Result<Fit, TrainError> {
         let dim = self.rows.dim();
         let objective = self.plan.objective();
-        let count = self.rows.count(&problem)?;
+        let count = self.rows.counts(std::slice::from_ref(&problem))?[0];
         if count.weight_sum == WeightSum::ZERO {
             return Err(TrainError::NoRows);
         }
@@ -352,8 +346,11 @@ impl Trainer<'_> {
             loss.curvature_lipschitz() == 0.0 && loss.curvature_bound() == 1.0 && fit.problem.negatives.is_none();
         let formed = match self.gram {
             Some(gram) if constant => {
-                fit.curvature =
-                    Curvature::new(fit.weights.clone(), gram.clone(), objective.ridge(fit.count.weight_sum));
+                fit.curvature = Curvature::new(
+                    fit.weights.clone(),
+                    gram.clone().at_any_point(),
+                    objective.ridge(fit.count.weight_sum),
+                );
                 fit.curvature.is_some()
             }
             _ => fit.anchor_here(objective, self.rows)?,

@@ -16,5 +16,6 @@ mod rows;
 mod samplers;
 mod secrecy;
 mod store;
+mod sums;
 mod weights;
 mod world;

@@ -4,6 +4,7 @@ use efface_core::linalg::{TrackedMatrix, largest_eigenvalue};
 use efface_core::loss::Logistic;
 use efface_core::rounding::{UpperBound, norm};
 use efface_core::rows::{Point, Problem, RowStore, Sign};
+use efface_core::sums::GramSum;
 use efface_testkit::dense::{design_norm, dot};
 use efface_testkit::{DoubleDouble, ReferenceLoss, Shape, random_problem};
 use rand::{RngExt, SeedableRng};
@@ -83,13 +84,21 @@ fn error_of_a_sum_is_bounded_through_a_thousand_changes() {
                 }
             });
             let batch = pool.batch(&places);
-            batch.add_gram(sign, &mut gram).expect("readable");
-            batch.add_curvature(&Logistic, &point, sign, &mut hessian).expect("readable");
+            update(&mut gram, &batch.gram().expect("readable"), sign);
+            update(&mut hessian, &batch.curvature(&Logistic, &[point]).expect("readable")[0], sign);
             if cycle % 100 == 99 {
                 check_sums(&pool, &copies, &anchor, &gram, &hessian);
             }
         }
     }
+}
+
+fn update(matrix: &mut TrackedMatrix, sum: &GramSum, sign: Sign) {
+    match sign {
+        Sign::Add => matrix.add(sum),
+        Sign::Retract => matrix.retract(sum),
+    }
+    .expect("the same point");
 }
 
 fn check_sums(pool: &TestStore, copies: &[u32], anchor: &[f64], gram: &TrackedMatrix, hessian: &TrackedMatrix) {
@@ -124,9 +133,8 @@ fn check_sums(pool: &TestStore, copies: &[u32], anchor: &[f64], gram: &TrackedMa
 fn cancelling(row: &[f64], weights: &[f64]) -> (Exact, TrackedMatrix) {
     let store = TestStore::of(&[row.to_vec()], &[1.0]);
     let problem = Problem::one_vs_rest(1, None);
-    let mut hessian = TrackedMatrix::zeros(row.len());
     let point = Point { problem: &problem, weights };
-    store.add_curvature(&Logistic, &point, Sign::Add, &mut hessian).expect("readable");
+    let hessian = store.curvature(&Logistic, &[point]).expect("readable").swap_remove(0).into();
     let mut exact = Exact::zeros(row.len());
     exact.add(ReferenceLoss::Logistic.curvature(dot(row, weights), 1.0), row);
     (exact, hessian)
@@ -307,8 +315,7 @@ fn squared_norm_of_a_design_is_bounded_tightly() {
         let problem = random_problem(seed, ReferenceLoss::Logistic, n_rows, dim, shape);
         let layout = LAYOUTS[seed as usize % LAYOUTS.len()];
         let store = TestStore::of(&problem.rows, &problem.targets).with_layout(layout);
-        let mut gram = TrackedMatrix::zeros(dim);
-        store.add_gram(Sign::Add, &mut gram).expect("readable");
+        let gram = TrackedMatrix::from(store.gram().expect("readable"));
         let (bound, exact) = (largest_eigenvalue(&gram).get(), design_norm(&problem.rows).powi(2));
         assert!(bound >= exact * (1.0 - 3e-12), "{bound:e} for {exact:e}: seed {seed}, {shape:?}");
         // Beside the estimate's 6 %, the rounding bound, which is relative to n rows of the declared norm.

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use efface_core::rounding::UpperBound;
-use efface_core::rows::{RowBlock, RowStore, StoreError, WeightSum};
+use efface_core::rows::{RowBlock, RowBlocks, RowShape, RowStore, StoreError, WeightSum};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::block::Block;
@@ -15,21 +14,11 @@ use crate::labels::class_of;
 use crate::memory::MemoryRows;
 use crate::values::FeatureValues;
 
-impl RowStore for StoredRows {
-    fn dim(&self) -> usize {
-        self.geometry.dim()
-    }
-
-    fn n_rows(&self) -> usize {
-        self.len - self.gone.len()
-    }
-
-    fn weight_sum(&self) -> WeightSum {
-        if self.layout().weighted { self.weight_sum } else { WeightSum::of_rows(self.n_rows()) }
-    }
-
-    fn row_norm_bound(&self) -> UpperBound {
-        self.row_norm_bound
+impl RowBlocks for StoredRows {
+    fn row_shape(&self) -> RowShape {
+        let n_rows = self.len - self.gone.len();
+        let weight_sum = if self.layout().weighted { self.weight_sum } else { WeightSum::of_rows(n_rows) };
+        RowShape { dim: self.geometry.dim(), n_rows, weight_sum, row_norm_bound: self.row_norm_bound }
     }
 
     fn n_blocks(&self) -> usize {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use efface_core::rows::{RowStore, WeightSum};
+use efface_core::rows::{RowBlocks, RowStore, WeightSum};
 use zeroize::Zeroizing;
 
 use super::checksum::{self, Record};

@@ -2,8 +2,8 @@
 
 use efface_core::linalg::TrackedMatrix;
 use efface_core::loss::Logistic;
-use efface_core::rows::{NegativeSampling, Point, Problem, RowStore, Sign};
-use efface_core::statistic::GradientSum;
+use efface_core::rows::{NegativeSampling, Point, Problem, RowStore};
+use efface_core::sums::GradientSum;
 use efface_data::{LookupError, MemoryRows, Precision};
 
 use crate::samples::{SALT, contents, encoded, noise, store};
@@ -16,8 +16,7 @@ fn sums(store: &MemoryRows) -> (GradientSum, Vec<f64>) {
     let problem = Problem::one_vs_rest(1, Some(NegativeSampling { fraction: 0.7 }));
     let point = Point { problem: &problem, weights: &weights };
     let gradient = store.gradients(&Logistic, &[point]).expect("in memory").remove(0);
-    let mut gram = TrackedMatrix::zeros(store.dim());
-    store.add_gram(Sign::Add, &mut gram).expect("in memory");
+    let gram = TrackedMatrix::from(store.gram().expect("in memory"));
     (gradient, gram.parts().0.to_vec())
 }
 

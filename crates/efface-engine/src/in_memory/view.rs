@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{BLOCK_ROWS, Features, RowBlock, RowStore, StoreError, UNIT_WEIGHTS, WeightSum};
+use efface_core::rows::{BLOCK_ROWS, Features, RowBlock, RowBlocks, RowShape, StoreError, UNIT_WEIGHTS, WeightSum};
 use efface_data::{FeatureValues, RowValue};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -85,21 +85,14 @@ impl<'a> RowsView<'a> {
     }
 }
 
-impl RowStore for RowsView<'_> {
-    fn dim(&self) -> usize {
-        self.table.dim()
-    }
-
-    fn n_rows(&self) -> usize {
-        self.table.n_present
-    }
-
-    fn weight_sum(&self) -> WeightSum {
-        self.table.weight_sum
-    }
-
-    fn row_norm_bound(&self) -> UpperBound {
-        self.table.transform.row_norm_bound()
+impl RowBlocks for RowsView<'_> {
+    fn row_shape(&self) -> RowShape {
+        RowShape {
+            dim: self.table.dim(),
+            n_rows: self.table.n_present,
+            weight_sum: self.table.weight_sum,
+            row_norm_bound: self.table.transform.row_norm_bound(),
+        }
     }
 
     fn n_blocks(&self) -> usize {
@@ -220,21 +213,14 @@ impl Batch {
     }
 }
 
-impl RowStore for Batch {
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn n_rows(&self) -> usize {
-        self.labels.len()
-    }
-
-    fn weight_sum(&self) -> WeightSum {
-        self.row_weights.iter().map(|weight| WeightSum::of_row(*weight)).sum()
-    }
-
-    fn row_norm_bound(&self) -> UpperBound {
-        self.row_norm_bound
+impl RowBlocks for Batch {
+    fn row_shape(&self) -> RowShape {
+        RowShape {
+            dim: self.dim,
+            n_rows: self.labels.len(),
+            weight_sum: self.row_weights.iter().map(|weight| WeightSum::of_row(*weight)).sum(),
+            row_norm_bound: self.row_norm_bound,
+        }
     }
 
     fn n_blocks(&self) -> usize {

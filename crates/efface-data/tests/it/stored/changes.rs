@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::RowStore;
+use efface_core::rows::{RowBlocks, RowStore};
 use efface_data::{AppendError, Precision, RowLayout, StoredRows, StoredRowsError};
 
 use super::{DIM, LEADING, N, SMALL, bytes, gram, open, refusal, sample, segment_path};

@@ -1,7 +1,10 @@
 //! Rows that are lent, added and removed: what is checked, when, and what is kept of them.
 
+use efface_testkit::store::{PlainRow, store_conformance};
+
 use super::*;
 use crate::in_memory::index::{RowIndex, numbered};
+use crate::in_memory::view::RowsView;
 
 #[test]
 fn rows_that_cannot_be_added_leave_the_index_as_it_was() {
@@ -54,6 +57,28 @@ fn rows_are_checked_again_after_they_were_read() {
     let lent = LentRows { features: Features::F64(&changed), cancel: &GO_ON };
     let read = model.rows.read(&lent, |_| -> Result<(), _> { panic!("rows that changed are not read") });
     assert!(matches!(read, Err(EngineError::InMemory(RowsError::Changed { row: 400 }))), "{read:?}");
+}
+
+/// Scaled on the fly or as they are, with and without rows that left and rows that came.
+#[test]
+fn lent_rows_conform() {
+    for scale in [Scale::Unit, Scale::Within { radius: 2.0 }] {
+        for intercept in [false, true] {
+            let sample = Sample::new(scale, intercept, 2);
+            let (mut model, lent) = (sample.train(), sample.lent());
+            let check = |rows: &RowsView<'_>| Ok(store_conformance(rows, &PlainRow::of(rows)));
+            model.rows.read(&lent, check).expect("unchanged");
+            model.remove(&lent, &ids([3, 300]), None, false).expect("present");
+            let new = NewRows {
+                features: Features::F64(&sample.values[..N_FEATURES]),
+                labels: &[1.0],
+                row_weights: None,
+                subjects: None,
+            };
+            model.add(&lent, new, None).expect("numbered on");
+            model.rows.read(&lent, check).expect("unchanged");
+        }
+    }
 }
 
 #[test]
