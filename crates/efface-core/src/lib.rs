@@ -5,6 +5,7 @@
 //! promised in [`accounting`], sums without rounding in [`exact`], and the model that ties them together in [`model`].
 
 pub mod accounting;
+pub mod curvature;
 pub mod exact;
 pub mod linalg;
 pub mod loss;

@@ -11,6 +11,7 @@
 //! - [`hockey_stick`](mod@hockey_stick): the true δ between two laws on the line, and the Gaussian trade-off.
 //! - [`dyadic`]: integers times powers of two, of any length, exactly.
 //! - [`golden`]: tables made with 60-digit arithmetic.
+//! - [`watched`]: rows that count the passes over them, and fail where they are told to.
 //! - [`store`]: what every store of rows promises, checked against the rows themselves.
 
 pub mod counts;
@@ -28,6 +29,7 @@ pub mod rounded_normal;
 pub mod special;
 pub mod statistics;
 pub mod store;
+pub mod watched;
 
 pub use dense::design_norm;
 pub use double::DoubleDouble;
@@ -37,3 +39,4 @@ pub use reference::{Reference, distance_to};
 pub use reference_loss::ReferenceLoss;
 pub use statistics::{kolmogorov_smirnov, ks_threshold};
 pub use store::store_conformance;
+pub use watched::WatchedRows;

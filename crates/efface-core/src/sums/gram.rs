@@ -11,7 +11,7 @@ use super::{DecodeError, Origin, PointTag, Reader, SumDepth, SumError, Writer, l
 use crate::linalg::kernel::{self, Value};
 use crate::loss::{EVALUATION_ROUNDING, Loss};
 use crate::rounding::{UpperBound, operations};
-use crate::rows::{Features, Point, RowBlock, RowCount, Sign};
+use crate::rows::{BLOCK_ROWS, Features, Point, RowBlock, RowCount, Sign};
 
 /// `Σ s_i a_i x_i x_iᵀ`, a_i being 1 or ℓ″ at a point.
 ///
@@ -76,8 +76,10 @@ enum Entries {
     Lower(Zeroizing<Vec<f64>>),
 }
 
-/// Rows that a sum keeps as they are, at most.
-pub(crate) const LISTED_ROWS: usize = 64;
+/// Rows of so many numbers that a sum keeps as they are: they take less room than a matrix.
+fn listed_rows(dim: usize) -> usize {
+    (dim / 2).clamp(FEW_ROWS, BLOCK_ROWS)
+}
 
 /// Up to this many rows, a rank-one update each is faster than a blocked product.
 const FEW_ROWS: usize = 12;
@@ -141,11 +143,17 @@ impl GramSum {
     pub fn merge(&mut self, other: &Self) -> Result<(), SumError> {
         self.charge(other)?;
         self.count.merge(&other.count);
+        let dim = self.origin.dim;
         match &other.entries {
-            Entries::Rows(rows) => self.add_scaled(rows, other.n_listed()),
+            Entries::Rows(rows) if self.has_room(other.n_listed()) => self.add_scaled(rows, other.n_listed()),
             Entries::Lower(lower) => {
-                let dim = self.origin.dim;
                 add_lower(self.lower_mut(), dim, 1.0, lower);
+                self.depth.merge(other.depth);
+            }
+            // As a matrix of its own: one more addition for each entry, however many rows there are.
+            Entries::Rows(_) => {
+                let other = other.clone().added_up();
+                other.update_lower(self.lower_mut(), dim, 1.0);
                 self.depth.merge(other.depth);
             }
         }
@@ -275,9 +283,9 @@ impl GramSum {
     }
 
     fn add_scaled(&mut self, scaled: &[f64], n: usize) {
-        let (dim, listed) = (self.origin.dim, self.n_listed());
+        let (dim, has_room) = (self.origin.dim, self.has_room(n));
         match &mut self.entries {
-            Entries::Rows(rows) if listed + n <= LISTED_ROWS => {
+            Entries::Rows(rows) if has_room => {
                 // Room for all of it: what grows leaves copies behind.
                 let mut longer = Zeroizing::new(Vec::with_capacity(rows.len() + n * dim));
                 longer.extend_from_slice(rows);
@@ -289,6 +297,11 @@ impl GramSum {
                 self.depth.accumulation += n;
             }
         }
+    }
+
+    /// Whether so many more rows are kept as they are.
+    fn has_room(&self, n: usize) -> bool {
+        self.listed().is_some() && self.n_listed() + n <= listed_rows(self.origin.dim)
     }
 
     /// Puts the rows of a block that count, times the roots of their factors, into the scratch; how many there are.
@@ -375,7 +388,7 @@ impl GramSum {
         let weight_size = reader.size()?;
         let entries = match reader.byte()? {
             0 => {
-                let n = Some(reader.count()?).filter(|n| *n <= LISTED_ROWS).ok_or(DecodeError::Length)?;
+                let n = Some(reader.count()?).filter(|n| *n <= listed_rows(origin.dim)).ok_or(DecodeError::Length)?;
                 Entries::Rows(reader.numbers(n.checked_mul(origin.dim).ok_or(DecodeError::Length)?)?.into())
             }
             1 => Entries::Lower(unpacked(&mut reader, origin.dim)?),

@@ -10,6 +10,7 @@ mod exact_noise;
 mod extractor;
 mod ladder;
 mod matrices;
+mod passes;
 mod plan;
 mod release;
 mod rows;

@@ -5,9 +5,10 @@ pub(crate) mod version_1;
 
 use std::path::Path;
 
+use efface_core::curvature::Dense;
 use efface_core::exact::{ColumnRanges, ExactSums};
 use efface_core::linalg::TrackedMatrix;
-use efface_core::model::{Curvature, Fit, Model, ModelState, ReleaseAccount, TrainingConfig, TrainingPlan};
+use efface_core::model::{Fit, Model, ModelState, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::residual::Rung;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{Problem, RowCount, WeightSum};
@@ -310,7 +311,7 @@ impl FitHeader {
             Some((error, trace)) => {
                 let anchor = numbers.take(dim)?;
                 let hessian = TrackedMatrix::from_parts(dim, numbers.take_lower(dim)?, error, trace)?;
-                Some(Curvature::new(anchor.into(), hessian, l2_per_row * count.weight_sum.get())?)
+                Some(Dense::new(anchor.into(), hessian, l2_per_row * count.weight_sum.get())?)
             }
         };
         Some(Fit {
