@@ -11,4 +11,4 @@ pub use cholesky::Cholesky;
 pub use conjugate_gradient::Operator;
 pub(crate) use conjugate_gradient::{Factored, Solution, solve};
 pub use spectral::largest_eigenvalue;
-pub use tracked::TrackedMatrix;
+pub use tracked::{Entries, TrackedMatrix};

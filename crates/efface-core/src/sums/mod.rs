@@ -14,7 +14,7 @@ pub use bytes::DecodeError;
 pub use gradient::{GradientParts, GradientSum};
 pub(crate) use gradient::{GradientScratch, add_to_all};
 pub use gram::{GramParts, GramSum, GramWeights};
-pub(crate) use gram::{GramScratch, SLACK};
+pub(crate) use gram::{GramScratch, SLACK, add_rows};
 pub use powers::StepPowers;
 pub use request::{SumRequest, Sums};
 

@@ -79,12 +79,12 @@ fn bits(model: &Model) -> Vec<u64> {
         numbers.extend(fit.weights.iter().chain(&*fit.gradient));
         numbers.extend([fit.gradient_error.get(), fit.count.weight_sum.get()]);
         if let Some(dense) = &fit.curvature {
-            numbers.extend(dense.anchor.iter().chain(dense.hessian.parts().0));
+            numbers.extend(dense.anchor.iter().chain(&*dense.hessian.parts().0));
             numbers.push(dense.hessian.error().get());
         }
     }
     if let Some(gram) = &state.gram {
-        numbers.extend(gram.parts().0);
+        numbers.extend(&*gram.parts().0);
         numbers.push(gram.error().get());
     }
     numbers.iter().map(|number| number.to_bits()).collect()

@@ -50,7 +50,7 @@ fn all_sums(store: &TestStore) -> Vec<u64> {
     let mut matrices = store.curvature(&Logistic, &points).expect("readable");
     matrices.push(store.gram().expect("readable"));
     for matrix in matrices.into_iter().map(TrackedMatrix::from) {
-        numbers.extend(matrix.parts().0);
+        numbers.extend(&*matrix.parts().0);
         numbers.push(matrix.error().get());
     }
     let powers = &store.step_powers(&points).expect("readable")[0];
@@ -119,8 +119,9 @@ fn any_layout_gives_the_same_sums_up_to_rounding() {
             assert!((sum.value - first.value).abs() < 1e-12 * first.value);
             // At most 900 terms of size one, in double precision.
             assert!(sum.gradient.iter().zip(&*first.gradient).all(|(a, b)| (a - b).abs() < 1e-12));
-            let entries = gram.parts().0.iter().zip(first_gram.parts().0);
-            let distance = entries.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+            let (entries, first_entries) = (gram.parts().0, first_gram.parts().0);
+            let squares = entries.iter().zip(&*first_entries).map(|(a, b)| (a - b).powi(2));
+            let distance = squares.sum::<f64>().sqrt();
             assert!(distance <= gram.error().get() + first_gram.error().get());
         }
     }

@@ -42,7 +42,7 @@ fn for_each_block(store: &TestStore, mut work: impl FnMut(&RowBlock<'_>)) {
 fn assert_near(a: GramSum, b: GramSum) {
     assert_eq!(a.count, b.count);
     let (a, b) = (TrackedMatrix::from(a), TrackedMatrix::from(b));
-    let square: f64 = a.parts().0.iter().zip(b.parts().0).map(|(a, b)| 2.0 * (a - b) * (a - b)).sum();
+    let square: f64 = a.parts().0.iter().zip(&*b.parts().0).map(|(a, b)| 2.0 * (a - b) * (a - b)).sum();
     assert!(square.sqrt() <= a.error().get() + b.error().get());
 }
 
@@ -134,7 +134,7 @@ fn what_is_added_and_retracted_is_gone() {
             left.retract(&sum(&first).expect("readable")).expect("the same point");
             assert_eq!(left.count.n_rows, 0);
             let (entries, error) = (TrackedMatrix::from(left.clone()), left.error().get());
-            assert!(norm(entries.parts().0).to_f64() * 2.0 <= error && error < 1e-10 * n_rows as f64);
+            assert!(norm(&entries.parts().0).to_f64() * 2.0 <= error && error < 1e-10 * n_rows as f64);
         }
 
         let problems = [Problem::regression()];
