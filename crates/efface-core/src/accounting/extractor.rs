@@ -1,4 +1,4 @@
-#![doc = include_str!("extractor.md")]
+//! Private feature extractors, for a group of rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,6 +6,8 @@ use super::Guarantee;
 use crate::rounding::{LowerBound, UpperBound};
 
 /// A feature extractor that is (ε, δ)-differentially private per row, and the group of rows that a claim covers.
+///
+#[doc = include_str!("extractor.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Extractor {
     /// ε_DP for one row.

@@ -1,4 +1,4 @@
-#![doc = include_str!("per_row.md")]
+//! The per-row rung: each remaining row's own change of margin.
 
 use super::CurvatureChange;
 use crate::rounding::UpperBound;
@@ -11,6 +11,8 @@ use crate::sums::StepPowers;
 /// ```
 ///
 /// One pass over the rows, no Hessian. The rounding error of each computed t_i is charged. Rounded up.
+///
+#[doc = include_str!("per_row.md")]
 pub fn per_row(change: &CurvatureChange, design: UpperBound, powers: &StepPowers) -> UpperBound {
     change.mean_position * change.lipschitz * design * powers.root_of_fourth_powers()
 }
