@@ -69,9 +69,17 @@ const MAX_ITERATIONS: usize = 40;
 pub(crate) struct FitChange {
     gradients: Vec<(Sign, GradientSum)>,
     curvature: Vec<(Sign, GramSum)>,
-    /// Where the rung asks for it: the Hessian at the current weights over the rows after the change; `None` inside when it
-    /// cannot be factorized.
-    fresh: Option<Option<Dense>>,
+    fresh: FreshHessian,
+}
+
+/// The Hessian at the current weights over the rows after the change, where the rung asks for it.
+#[derive(Default)]
+enum FreshHessian {
+    #[default]
+    NotAsked,
+    Formed(Dense),
+    /// It cannot be factorized: there is nothing to step on.
+    Failed,
 }
 
 /// Reads what the changed rows bring to each fit, before any fit is changed.
@@ -105,7 +113,8 @@ pub(crate) fn read(
             let points: Vec<Point<'_>> = group.iter().map(|(fit, ..)| fit.point().0).collect();
             for ((fit, _, change), sum) in group.iter_mut().zip(rows.curvature(objective.loss, &points)?) {
                 let ridge = objective.ridge(change.count_after(fit.count).weight_sum);
-                change.fresh = Some(Dense::new(fit.weights.clone(), sum.into(), ridge));
+                let formed = Dense::new(fit.weights.clone(), sum.into(), ridge);
+                change.fresh = formed.map_or(FreshHessian::Failed, FreshHessian::Formed);
             }
         }
         return Ok(changes);
@@ -134,19 +143,18 @@ pub(crate) fn step(fit: &mut Fit, change: FitChange, context: &StepContext<'_>) 
     let solver_before = norm(&fit.gradient);
     fit.gradient = gradient;
 
-    if let Some(fresh) = change.fresh {
-        fit.curvature = fresh;
+    match change.fresh {
+        FreshHessian::NotAsked => {}
+        FreshHessian::Formed(dense) => fit.curvature = Some(dense),
+        FreshHessian::Failed => fit.curvature = None,
     }
     let (mut with_gram, mut no_matrix);
-    let curvature: &mut dyn Curvature = match (fit.curvature.as_mut(), context.gram) {
-        (Some(dense), Some(gram)) => {
-            with_gram = WithGram { dense, gram };
-            &mut with_gram
-        }
-        _ => {
-            no_matrix = NoMatrix;
-            &mut no_matrix
-        }
+    let curvature: &mut dyn Curvature = if let (Some(dense), Some(gram)) = (fit.curvature.as_mut(), context.gram) {
+        with_gram = WithGram { dense, gram };
+        &mut with_gram
+    } else {
+        no_matrix = NoMatrix;
+        &mut no_matrix
     };
     change.curvature.iter().for_each(|(sign, sum)| curvature.update(sum, *sign));
     if !curvature.is_known() {

@@ -144,7 +144,9 @@ impl IntegerSum {
             }
             Entries::Sums(Triangle(entries)) => {
                 bytes.byte(1);
-                entries.iter().for_each(|integer| bytes.raw(&integer.to_le_bytes()));
+                for integer in entries {
+                    bytes.raw(&integer.to_le_bytes());
+                }
             }
         }
         bytes.finish()

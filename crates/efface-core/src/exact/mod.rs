@@ -106,7 +106,9 @@ impl ExactSums {
         let ranges: Result<Vec<(Sign, ColumnRanges)>, StoreError> =
             change.parts().map(|(sign, rows)| Ok((sign, rows.column_ranges(problems)?))).collect();
         let ranges = ranges?;
-        ranges.iter().for_each(|(sign, part)| self.ranges.update(part, *sign));
+        for (sign, part) in &ranges {
+            self.ranges.update(part, *sign);
+        }
         // A column that had no values has no sums either, and one that has none left has none again: only a column whose
         // largest value changed its size has to be added up anew.
         let after = self.ranges.exponents();

@@ -163,18 +163,15 @@ impl TrackedMatrix {
         if *self.tag.get_or_insert(sum.tag()) != sum.tag() {
             return Err(SumError::AnotherPoint);
         }
-        match sum.listed() {
-            Some(rows) => {
-                // The rows are listed as they are: only their factors are rounded.
-                self.error += sum.weight_error();
-                self.listed.push(rows, self.dim, sign, sum.size());
-            }
-            None => {
-                self.fold();
-                let touched = self.trace + self.error + sum.size();
-                self.error += operations(SLACK) * touched + sum.error();
-                sum.update_lower(&mut self.lower, self.dim, sign.factor());
-            }
+        if let Some(rows) = sum.listed() {
+            // The rows are listed as they are: only their factors are rounded.
+            self.error += sum.weight_error();
+            self.listed.push(rows, self.dim, sign, sum.size());
+        } else {
+            self.fold();
+            let touched = self.trace + self.error + sum.size();
+            self.error += operations(SLACK) * touched + sum.error();
+            sum.update_lower(&mut self.lower, self.dim, sign.factor());
         }
         if sign == Sign::Add {
             self.trace += sum.size();

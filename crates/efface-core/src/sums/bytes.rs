@@ -67,7 +67,9 @@ impl Writer {
     }
 
     pub(crate) fn numbers(&mut self, values: &[f64]) {
-        values.iter().for_each(|value| self.number(*value));
+        for value in values {
+            self.number(*value);
+        }
     }
 
     pub(crate) fn rows(&mut self, count: &RowCount) {
@@ -106,7 +108,9 @@ impl Writer {
     /// How many there are, and each of them.
     pub(crate) fn each<T>(&mut self, items: &[T], mut write: impl FnMut(&mut Self, &T)) {
         self.count(items.len());
-        items.iter().for_each(|item| write(self, item));
+        for item in items {
+            write(self, item);
+        }
     }
 }
 

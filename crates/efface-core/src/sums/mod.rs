@@ -134,8 +134,9 @@ impl Origin {
     }
 
     /// Refuses a point that is not this one.
-    fn check(&self, tag: PointTag, dim: usize) -> Result<(), SumError> {
-        self.clone().merge(&Self { tag, dim, ..*self })
+    fn check(mut self, tag: PointTag, dim: usize) -> Result<(), SumError> {
+        let asked = Self { dim, tag, ..self };
+        self.merge(&asked)
     }
 
     /// Bound on the error of one margin: `γ_depth · R · ‖w‖`.

@@ -135,14 +135,12 @@ fn majorize(courses: &mut [Course<'_>]) -> Result<(), CourseError> {
         // c·K + ridge·I and K + (ridge/c)·I have the same direction; the factor c is put back when solving.
         let divisor = course.route.objective.loss.curvature_bound();
         let ridge = course.route.objective.ridge(at.count.weight_sum);
-        let factor = match made.iter().find(|(of, _)| *of == ridge) {
-            Some((_, factor)) => Arc::clone(factor),
-            None => {
-                let factor = Arc::new(Cholesky::of(gram, ridge / divisor).ok_or(CourseError::Singular)?);
-                made.push((ridge, Arc::clone(&factor)));
-                factor
-            }
+        let known = made.iter().find(|(of, _)| *of == ridge).map(|(_, factor)| Arc::clone(factor));
+        let factor = match known {
+            Some(factor) => factor,
+            None => Arc::new(Cholesky::of(gram, ridge / divisor).ok_or(CourseError::Singular)?),
         };
+        made.push((ridge, Arc::clone(&factor)));
         course.preconditioner = Some(Preconditioner { factor, divisor });
         course.descend(HANDOVER, ROUGH_PASSES);
     }
@@ -210,7 +208,9 @@ impl Preconditioner {
     fn apply(&self, v: &mut [f64]) {
         self.factor.solve(v);
         if self.divisor != 1.0 {
-            v.iter_mut().for_each(|x| *x /= self.divisor);
+            for x in v {
+                *x /= self.divisor;
+            }
         }
     }
 }

@@ -97,7 +97,8 @@ impl Lbfgs {
     fn begin_search(&mut self, precondition: impl Fn(&mut [f64]) -> bool) {
         let gradient_norm = self.gradient_norm();
         // What is not a number ends the run, too.
-        if !(gradient_norm > self.tolerance) || self.evaluations >= self.max_evaluations {
+        let goes_on = gradient_norm > self.tolerance && self.evaluations < self.max_evaluations;
+        if !goes_on {
             return;
         }
         let gradient = &self.at.gradient;

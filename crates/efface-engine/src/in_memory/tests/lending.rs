@@ -66,7 +66,10 @@ fn lent_rows_conform() {
         for intercept in [false, true] {
             let sample = Sample::new(scale, intercept, 2);
             let (mut model, lent) = (sample.train(), sample.lent());
-            let check = |rows: &RowsView<'_>| Ok(store_conformance(rows, &PlainRow::of(rows)));
+            let check = |rows: &RowsView<'_>| {
+                store_conformance(rows, &PlainRow::of(rows));
+                Ok(())
+            };
             model.rows.read(&lent, check).expect("unchanged");
             model.remove(&lent, &ids([3, 300]), None, false).expect("present");
             let new = NewRows {
