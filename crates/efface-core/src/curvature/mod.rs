@@ -1,7 +1,8 @@
 //! What a removal knows of the Hessian: enough to solve with it, to bound what the solution leaves, and to follow rows that
 //! leave and arrive.
 //!
-//! Two implementations: [`Dense`] matrices, and [`NoMatrix`] where there are too many features for one.
+//! Two implementations: [`Dense`] matrices, and none at all (`NoMatrix`) where there are too many features for
+//! one.
 
 mod dense;
 mod no_matrix;

@@ -48,7 +48,9 @@ fn passes(rows: &TestStore, n_classes: u32, max_matrix_dim: usize) -> [f64; 3] {
     let mut left = rows.clone();
     let gone: Vec<usize> = (0..30).map(|i| 7 * i).collect();
     let batch = rows.batch(&gone);
-    gone.iter().for_each(|place| left.remove(*place));
+    for place in &gone {
+        left.remove(*place);
+    }
     model.change(&Change::remove(&batch), &left).expect("readable");
     let watched = WatchedRows::new(&left);
     let settled = model.settle(&watched, None).expect("readable");
@@ -125,7 +127,9 @@ fn a_pass_that_fails_leaves_the_model_as_it_was() {
         for _ in 0..3 {
             let gone = world.some_rows(1 + seed as usize % 20);
             let batch = world.store.batch(&gone);
-            gone.iter().for_each(|place| world.store.remove(*place));
+            for place in &gone {
+                world.store.remove(*place);
+            }
             let rows = world.store.clone();
             // A batch that cannot be read.
             fails_without_a_trace(&mut world.model.clone(), &batch, |model, batch| {
