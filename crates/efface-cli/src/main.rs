@@ -3,13 +3,8 @@
 //! Exit codes: 0 done, 1 a negative answer (retraining required, certificate not valid), 2 an error.
 
 mod args;
-mod charts;
 mod commands;
-mod demo;
-mod digits;
-mod numbers;
 mod output;
-mod page;
 mod progress;
 
 use std::process::ExitCode;
@@ -46,7 +41,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {
     match cli.command {
-        Command::Demo(args) => demo::run(&args, output),
+        Command::Demo(args) => commands::demo::run(&args, output),
         Command::Train(args) => commands::train::run(*args, output),
         Command::Remove(args) => commands::change::remove(&args, output),
         Command::Add(args) => commands::change::add(&args, output),

@@ -79,9 +79,3 @@ pub(crate) fn hardest_first(influences: &[f64]) -> Vec<usize> {
     order.sort_by(|a, b| influences[*b].total_cmp(&influences[*a]));
     order
 }
-
-/// Middle value; NaN of none.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}

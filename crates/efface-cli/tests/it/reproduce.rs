@@ -121,7 +121,6 @@ fn check_files(sandbox: &Sandbox, value: &Value) {
         let figure = format!("results/figures/{}", figure.as_str().expect("a name"));
         let svg = sandbox.text(&format!("{figure}.svg"));
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>"), "{figure}");
-        assert!(sandbox.read(&format!("{figure}.png")).starts_with(b"\x89PNG\r\n\x1a\n"), "{figure}");
     }
     let markdown = sandbox.text("docs/results.md");
     assert_eq!(markdown.matches("Smoke run").count(), EXPERIMENTS.len());
