@@ -3,11 +3,11 @@
 use efface_core::linalg::TrackedMatrix;
 use efface_core::loss::Logistic;
 use efface_core::rows::{Point, Problem, RowStore, Sign};
+use efface_reproduce::measure::{median, timed};
 use faer::Mat;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Par};
 
-use crate::measure::{median, timed};
 use crate::rows::synthetic;
 
 const REPEATS: usize = 9;

@@ -30,4 +30,5 @@ pub mod times;
 
 pub use error::ExperimentError;
 pub use experiment::{Experiment, Record, Results, page};
+pub use life::{distance, weights};
 pub use setting::{Progress, Setting, Stage};

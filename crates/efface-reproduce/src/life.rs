@@ -56,12 +56,12 @@ fn train(plan: &TrainingPlan, rows: &MemoryRows, seed: u64) -> Result<(Model, f6
 }
 
 /// The secret weights, one vector per problem.
-pub(crate) fn weights(model: &Model) -> Vec<Vec<f64>> {
+pub fn weights(model: &Model) -> Vec<Vec<f64>> {
     model.state().fits.iter().map(|fit| fit.weights.to_vec()).collect()
 }
 
 /// Distance of two sets of weights, jointly over their problems.
-pub(crate) fn distance(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> f64 {
+pub fn distance(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> f64 {
     let squares = ours.iter().flatten().zip(theirs.iter().flatten()).map(|(a, b)| (a - b).powi(2));
     squares.sum::<f64>().sqrt()
 }
