@@ -61,11 +61,11 @@ pub struct Table {
 }
 
 /// A chart of lines and points. The first series is the reference.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Chart {
     /// Name of its files: `mnist-residuals`.
     pub id: String,
-    /// Headline above it.
+    /// Headline above it; may be empty.
     pub title: String,
     /// What to see in it, below it; also for readers who cannot see it.
     pub caption: String,
@@ -80,7 +80,7 @@ pub struct Chart {
 }
 
 /// An axis.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Axis {
     /// What it counts, with its unit.
     pub label: String,
@@ -89,9 +89,10 @@ pub struct Axis {
 }
 
 /// How an axis counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AxisScale {
     /// Evenly, between the ends of the data.
+    #[default]
     Linear,
     /// Evenly from 0 to 1.
     Unit,
@@ -133,7 +134,7 @@ pub struct Mark {
 }
 
 /// Rows of grey images, each row under a name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Images {
     /// Name of its files.
     pub id: String,

@@ -225,6 +225,6 @@ pub(crate) fn accuracy_against_removals(id: &str, title: &str, runs: &[Objective
         x: Axis::log("supported removals before retraining"),
         y: Axis::percent("test accuracy"),
         series,
-        marks: Vec::new(),
+        ..Chart::default()
     }
 }

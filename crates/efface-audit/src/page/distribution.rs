@@ -45,7 +45,6 @@ fn chart(case: &CaseResult) -> Chart {
     let line = |name: &str, values: &[f64]| Series::line(name, picture.at.iter().copied().zip(values.iter().copied()));
     Chart {
         id: "audit-distribution".to_owned(),
-        title: String::new(),
         caption: format!(
             "{}: releases of the two worlds along the line on which they differ, in standard deviations of the claimed noise, \
              counted in steps of a fourth. The claim allows the two curves to be {} apart.",
@@ -59,7 +58,7 @@ fn chart(case: &CaseResult) -> Chart {
             line("after removal", &picture.removed),
             line("the farthest that the claim allows", &picture.claimed),
         ],
-        marks: Vec::new(),
+        ..Chart::default()
     }
 }
 

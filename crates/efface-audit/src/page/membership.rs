@@ -72,12 +72,11 @@ fn roc(found: &Membership) -> Chart {
     series.extend(attacks(found).map(|(name, success)| Series::line(name, success.curve.iter().copied())));
     Chart {
         id: "audit-roc".to_owned(),
-        title: String::new(),
         caption: "ROC curves over all examples. The farther above the diagonal, the better the attack.".to_owned(),
         x: Axis::unit("false-positive rate: models accused that never saw the example"),
         y: Axis::unit("true-positive rate"),
         series,
-        marks: Vec::new(),
+        ..Chart::default()
     }
 }
 
@@ -87,12 +86,11 @@ fn per_example(examples: &[Example]) -> Chart {
     };
     Chart {
         id: "audit-examples".to_owned(),
-        title: String::new(),
         caption: "The attack example by example. It is not said which rows they are.".to_owned(),
         x: Axis::linear("example, most exposed first"),
         y: Axis::unit("AUC of the attack"),
         series: vec![line("after retraining", 2), line("before removal", 0), line("after removal", 1)],
-        marks: Vec::new(),
+        ..Chart::default()
     }
 }
 
@@ -113,7 +111,6 @@ fn scores(example: &Example) -> Chart {
     });
     Chart {
         id: "audit-scores".to_owned(),
-        title: String::new(),
         caption:
             "The most exposed example: models that were trained with it are sure of it; once it is removed they are as \
                   unsure as models that never saw it."
@@ -121,6 +118,6 @@ fn scores(example: &Example) -> Chart {
         x: Axis::linear("how sure a model is of the example’s label (logit)"),
         y: Axis::percent("share of models"),
         series: series.collect(),
-        marks: Vec::new(),
+        ..Chart::default()
     }
 }

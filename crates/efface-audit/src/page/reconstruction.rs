@@ -67,7 +67,6 @@ fn chart(batches: &[Batch]) -> Chart {
     };
     Chart {
         id: "audit-reconstruction".to_owned(),
-        title: String::new(),
         caption: "How well the attack meets one of the removed rows (median), and what a guess without any model meets. Where \
                   the lines cross, the two models say no more about a row than the sample does."
             .to_owned(),
@@ -78,7 +77,7 @@ fn chart(batches: &[Batch]) -> Chart {
             line("against Efface", |batch| batch.removal.value),
             line("without any model", |batch| batch.chance.value),
         ],
-        marks: Vec::new(),
+        ..Chart::default()
     }
 }
 
@@ -92,11 +91,11 @@ fn pictures(batches: &[Batch]) -> Images {
     });
     Images {
         id: "audit-digits".to_owned(),
-        title: String::new(),
         caption: "Pairs from a typical try with 1, 5 and 20 removals between the releases: of the removed digits the one that is \
                   met best, and what the attacker makes of the two models."
             .to_owned(),
         side: efface_digits::SIDE,
         rows: vec![ImageRow { name: String::new(), images: pairs.flatten().collect() }],
+        ..Images::default()
     }
 }

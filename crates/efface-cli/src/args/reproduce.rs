@@ -70,15 +70,9 @@ impl ReproduceArgs {
     /// The experiments to run, each once, in the order of the report.
     pub(crate) fn chosen(&self) -> Vec<Experiment> {
         let is_chosen = |experiment: &Experiment| {
-            self.experiments.iter().any(|choice| match choice {
-                Choice::All => true,
-                Choice::Report => false,
-                Choice::Mnist => *experiment == Experiment::Mnist,
-                Choice::Sst => *experiment == Experiment::Sst,
-                Choice::Scenes => *experiment == Experiment::Scenes,
-                Choice::Times => *experiment == Experiment::Times,
-                Choice::Beyond => *experiment == Experiment::Beyond,
-                Choice::Scale => *experiment == Experiment::Scale,
+            self.experiments.iter().any(|choice| {
+                let name = choice.to_possible_value();
+                *choice == Choice::All || name.is_some_and(|name| name.get_name() == experiment.tag())
             })
         };
         Experiment::ALL.into_iter().filter(is_chosen).collect()

@@ -3,6 +3,7 @@
 //! Positions are in units of the axis: exponents on an axis of powers of ten, percents on one of percents. Every axis
 //! begins and ends on a tick.
 
+use super::canvas::TEXT_SIZE;
 use super::letters::width;
 use crate::AxisScale;
 use crate::numbers::{power_of_ten, set};
@@ -17,27 +18,26 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// The axis around these values, which are in its units; beside a horizontal axis of this length, where it is one.
-    pub(super) fn around(
-        values: impl Iterator<Item = f64>,
-        scale: AxisScale,
-        length: Option<f64>,
-        text_size: f64,
-    ) -> Self {
-        let (low, high) = values
-            .filter(|value| value.is_finite())
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+    /// The axis around these values, which are in its units. A horizontal one has a length.
+    pub(super) fn around(values: impl Iterator<Item = f64>, scale: AxisScale, length: Option<f64>) -> Self {
+        let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+        let (low, high) = (
+            values.iter().copied().fold(f64::INFINITY, f64::min),
+            values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        );
         match scale {
             AxisScale::Log => decades(low, high),
             AxisScale::Unit => Self { scale, low: 0.0, high: 1.0, step: 0.2 },
             AxisScale::Percent if length.is_none() => percents(low, high),
             AxisScale::Percent | AxisScale::Linear => {
+                // There is nothing between whole numbers.
+                let most = if values.iter().all(|value| value.fract() == 0.0) { high - low } else { f64::INFINITY };
                 // Long numbers beside each other need more room than above each other.
                 let fits = |axis: &Self| {
-                    let widest = width(&axis.tick(axis.high), text_size) + 24.0;
+                    let widest = width(&axis.tick(axis.high), TEXT_SIZE) + 24.0;
                     length.is_none_or(|length| widest * (axis.high - axis.low) / axis.step < length)
                 };
-                let axis = |n_ticks| evenly(scale, low, high, n_ticks);
+                let axis = |n_ticks: f64| evenly(scale, low, high, n_ticks.min(most.max(1.0)));
                 Some(axis(N_TICKS)).filter(fits).unwrap_or_else(|| axis(0.5 * N_TICKS))
             }
         }
@@ -156,6 +156,15 @@ mod tests {
             assert!(axis.low <= low + hair && high - hair <= axis.high && axis.low < axis.high, "{axis:?}");
             assert!((axis.high - axis.low) / axis.step <= 10.5, "{axis:?}");
         }
+    }
+
+    #[test]
+    fn whole_numbers_have_whole_ticks() {
+        let ticks = |high: f64| Axis::around([1.0, high].into_iter(), AxisScale::Linear, Some(800.0)).ticks().collect();
+        let few: Vec<f64> = ticks(4.0);
+        assert_eq!(few, [1.0, 2.0, 3.0, 4.0]);
+        let many: Vec<f64> = ticks(30.0);
+        assert_eq!(many, [0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0]);
     }
 
     #[test]

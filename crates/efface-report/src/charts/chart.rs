@@ -22,9 +22,9 @@ pub(crate) fn chart_svg(chart: &Chart, place: Place) -> String {
     let points = || lines.iter().flat_map(|line| line.points.iter().copied());
     let marks: Vec<f64> = chart.marks.iter().map(|mark| Axis::position(mark.x, chart.x.scale)).collect();
     let xs = points().map(|(x, _)| x).chain(marks.iter().copied());
-    let x = Axis::around(xs, chart.x.scale, Some(0.85 * canvas.width), TEXT_SIZE);
-    let y = Axis::around(points().map(|(_, y)| y), chart.y.scale, None, TEXT_SIZE);
-    let height = if place == Place::Column { 300.0 } else { 540.0 };
+    let x = Axis::around(xs, chart.x.scale, Some(0.85 * canvas.width));
+    let y = Axis::around(points().map(|(_, y)| y), chart.y.scale, None);
+    let height = if place == Place::Column { 240.0 } else { 540.0 };
     let frame = Frame::new(x, y, (canvas.width, height));
 
     let named: Vec<(f64, &str)> = chart

@@ -32,9 +32,9 @@ pub(crate) fn images_svg(images: &Images, place: Place) -> String {
                 let y = canvas.height;
                 let _ = write!(
                     canvas.elements,
-                    "<g transform=\"translate({x:.1} {y:.1})\"><rect width=\"{side}\" height=\"{side}\" fill=\"#fff\" \
-                     stroke=\"#8a929b\" stroke-width=\"1\"/><g transform=\"scale({unit})\" \
-                     shape-rendering=\"crispEdges\">{}</g></g>",
+                    "<g transform=\"translate({x:.1} {y:.1})\"><rect width=\"{side}\" height=\"{side}\" fill=\"#fff\"/>\
+                     <g transform=\"scale({unit})\" shape-rendering=\"crispEdges\">{}</g><rect width=\"{side}\" \
+                     height=\"{side}\" fill=\"none\" stroke=\"#8a929b\"/></g>",
                     shades(pixels, images.side),
                 );
                 let broken = lines(word, WORD_SIZE, cell - 4.0);
@@ -77,7 +77,7 @@ fn shade(ink: u8) -> u8 {
     ((u16::from(ink) + 2) / 5 * 5).min(255) as u8
 }
 
-const WORD_SIZE: f64 = TEXT_SIZE - 2.0;
+const WORD_SIZE: f64 = TEXT_SIZE - 3.0;
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ fn chart(x: Axis, y: Axis, points: &[(f64, f64)]) -> Chart {
         x,
         y,
         series: vec![Series::line("one <line>", points.iter().copied())],
-        marks: Vec::new(),
+        ..Chart::default()
     }
 }
 

@@ -149,7 +149,7 @@ impl DataSetResults {
             x: Axis::log("rows removed"),
             y: Axis::log("distance of the weights"),
             series,
-            marks: Vec::new(),
+            ..Chart::default()
         }
     }
 

@@ -1,54 +1,40 @@
 //! The sections that an engineer reads: residuals, accuracy, the digits that are hard to remove, and the run itself.
 
+use efface_core::residual::Rung;
 use efface_digits::SIDE;
 use efface_report::numbers::{bound, count, counted, number, percent, seconds, setting};
 use efface_report::{Axis, Chart, ImageRow, Images, Part, Section, Series, Table, emphasis, text};
 
 use super::{DemoResults, Digit, RankedDigit, ResidualHistory};
 
-/// A rung's promises, and the residual they are about.
-pub(super) struct Rung<'a> {
-    pub(super) name: &'static str,
-    pub(super) bounds: &'a [f64],
-    pub(super) truth: &'a [f64],
-    /// What it looks at.
-    meaning: &'static str,
-    /// Operations that it takes, in proportion.
-    cost: &'static str,
+impl ResidualHistory {
+    /// The residual that a rung must bound.
+    pub(super) fn truth_for(&self, rung: Rung) -> &[f64] {
+        if rung == Rung::Stale { &self.stale_truth } else { &self.truth }
+    }
 }
 
-impl ResidualHistory {
-    /// The rungs, as the ladder orders them.
-    pub(super) fn rungs(&self) -> [Rung<'_>; 6] {
-        let rung = |name, bounds, truth, cost, meaning| Rung { name, bounds, truth, meaning, cost };
-        let (fresh, stale) = (&*self.truth, &*self.stale_truth);
-        [
-            rung(
-                "worst case",
-                &*self.worst_case,
-                fresh,
-                "1",
-                "Counts only: how many rows leave, how many stay, and λ. Assumes the worst of every row.",
-            ),
-            rung("step norm", &*self.step_norm, fresh, "d", "The length of the step that the weights took."),
-            rung(
-                "data-dependent",
-                &*self.data_dependent,
-                fresh,
-                "d²",
-                "The step, and how strongly the remaining rows point along it.",
-            ),
-            rung(
-                "stale curvature",
-                &*self.stale_curvature,
-                stale,
-                "d²",
-                "The same, and how far the weights have moved since the curvature was last computed. Needs no new curvature, \
-                 so a removal takes the same time however many rows there are.",
-            ),
-            rung("per row", &*self.per_row, fresh, "n·d", "The step as each remaining row sees it."),
-            rung("measured", &*self.measured, fresh, "n·d", "The gradient itself, plus a limit on rounding errors."),
-        ]
+/// The name of a rung, what it looks at, and the operations that it takes, in proportion.
+pub(super) fn in_words(rung: Rung) -> [&'static str; 3] {
+    match rung {
+        Rung::WorstCase => [
+            "worst case",
+            "Counts only: how many rows leave, how many stay, and λ. Assumes the worst of every row.",
+            "1",
+        ],
+        Rung::StepNorm => ["step norm", "The length of the step that the weights took.", "d"],
+        Rung::DataDependent => {
+            ["data-dependent", "The step, and how strongly the remaining rows point along it.", "d²"]
+        }
+        Rung::Stale => [
+            "stale curvature",
+            "The same, and how far the weights have moved since the curvature was last computed. Needs no new curvature, so a \
+             removal takes the same time however many rows there are.",
+            "d²",
+        ],
+        Rung::PerRow => ["per row", "The step as each remaining row sees it.", "n·d"],
+        Rung::Measured => ["measured", "The gradient itself, plus a limit on rounding errors.", "n·d"],
+        other => [other.tag(), "", ""],
     }
 }
 
@@ -58,11 +44,10 @@ impl DemoResults {
         let history = &self.residuals;
         let n = count(history.truth.len());
         let mut series = vec![over_removals("truth", &history.truth)];
-        series.extend(history.rungs().map(|rung| over_removals(rung.name, rung.bounds)));
+        series.extend(history.bounds.iter().map(|(rung, bounds)| over_removals(in_words(*rung)[0], bounds)));
         series.push(over_removals("truth of the stale steps", &history.stale_truth));
         let chart = Chart {
             id: "demo-residuals".to_owned(),
-            title: String::new(),
             caption: format!(
                 "Norm of the gradient left behind after each removal, over the weights of all classes together (a pure \
                  number). One removal takes out {}. Every bound is a promise and must lie above the broad line, the truth; \
@@ -73,13 +58,13 @@ impl DemoResults {
             x: Axis::linear("removals so far"),
             y: Axis::log("gradient left behind (norm)"),
             series,
-            marks: Vec::new(),
+            ..Chart::default()
         };
-        let rungs = history.rungs();
-        let rows = rungs.iter().filter_map(|rung| {
-            let (&promised, &truth) = (rung.bounds.last()?, rung.truth.last()?);
+        let rows = history.bounds.iter().filter_map(|(rung, bounds)| {
+            let (&promised, &truth) = (bounds.last()?, history.truth_for(*rung).last()?);
             let ratio = number(if truth > 0.0 { promised / truth } else { f64::NAN });
-            Some([rung.name.to_owned(), rung.meaning.to_owned(), rung.cost.to_owned(), bound(promised), ratio])
+            let [name, meaning, cost] = in_words(*rung).map(str::to_owned);
+            Some([name, meaning, cost, bound(promised), ratio])
         });
         let caption = format!(
             "The rungs after {n} removals. Cost: operations to compute the bound of one removal, in proportion, with n rows \
@@ -124,7 +109,6 @@ impl DemoResults {
         };
         let chart = Chart {
             id: "demo-accuracy".to_owned(),
-            title: String::new(),
             caption: format!(
                 "Accuracy in percent of the {n} held-out rows, over the same removals as above ({} each). One row is {}. The \
                  axis does not start at zero.",
@@ -138,7 +122,7 @@ impl DemoResults {
                 line("updated, without noise", &history.updated),
                 line("as released, with noise", &history.released),
             ],
-            marks: Vec::new(),
+            ..Chart::default()
         };
         let parts = vec![
             Part::text(
@@ -166,13 +150,13 @@ impl DemoResults {
         };
         let images = Images {
             id: "demo-digits".to_owned(),
-            title: String::new(),
             caption: format!(
                 "Images of 8 × 8 pixels, with the label, the length of the removal step if this row alone left (norm over \
                  the weights of all classes, a pure number) and the id of the row.{compared}"
             ),
             side: SIDE,
             rows: vec![row("Hardest", &self.hardest), row("Easiest", &self.easiest)],
+            ..Images::default()
         };
         let parts = vec![
             Part::text(
@@ -213,7 +197,6 @@ impl DemoResults {
         );
         let images = Images {
             id: "demo-subject".to_owned(),
-            title: String::new(),
             caption: format!(
                 "The {} rows of subject {}, one of {}: image of 8 × 8 pixels, label and row id. The data does not say who \
                  wrote which digit. The demo therefore dealt the rows to numbered subjects, ten rows each; a subject here is \
@@ -227,6 +210,7 @@ impl DemoResults {
                 name: String::new(),
                 images: subject.rows.iter().map(|digit| card(digit, None)).collect(),
             }],
+            ..Images::default()
         };
         let column = |table: Table| Section::new("", "", vec![Part::Table(table)]);
         Section::new("", "The run", vec![Part::Columns(vec![column(facts), column(stages)]), Part::Images(images)])

@@ -24,34 +24,29 @@ pub(super) fn play(
     noise: &mut NoiseSource,
 ) -> Result<(ResidualHistory, AccuracyHistory), ExperimentError> {
     let mut residuals = ResidualHistory { rows_per_removal: ROWS_PER_SUBJECT, ..ResidualHistory::default() };
+    let mut measured = Vec::with_capacity(REMOVALS);
     for rung in [Rung::WorstCase, Rung::StepNorm, Rung::DataDependent, Rung::PerRow] {
         // These four take the same steps, on a Hessian formed anew each time; only their claims differ.
-        let truth = rung == Rung::DataDependent;
         let mut bounds = Vec::with_capacity(REMOVALS);
         remove_all(scenario, trained, rung, |_, model, rows| {
             bounds.push(model.claim().gradient_residual.get());
-            if truth {
+            if rung == Rung::DataDependent {
                 residuals.truth.push(true_residual(model, rows)?);
-                let mut measured = model.clone();
-                let settled = measured.settle(rows, Some(f64::MAX))?;
-                residuals.measured.push(settled.claim.gradient_residual.get());
+                let settled = model.clone().settle(rows, Some(f64::MAX))?;
+                measured.push(settled.claim.gradient_residual.get());
             }
             Ok(())
         })?;
-        match rung {
-            Rung::WorstCase => residuals.worst_case = bounds,
-            Rung::StepNorm => residuals.step_norm = bounds,
-            Rung::DataDependent => residuals.data_dependent = bounds,
-            _ => residuals.per_row = bounds,
-        }
+        residuals.bounds.push((rung, bounds));
     }
 
+    let mut stale = Vec::with_capacity(REMOVALS);
     let mut accuracy = AccuracyHistory::default();
     let start = scenario.accuracy(&weights(trained))?;
     accuracy.updated.push((0, start));
     accuracy.retrained.push((0, start));
     remove_all(scenario, trained, Rung::Stale, |k, model, rows| {
-        residuals.stale_curvature.push(model.claim().gradient_residual.get());
+        stale.push(model.claim().gradient_residual.get());
         residuals.stale_truth.push(true_residual(model, rows)?);
         accuracy.updated.push((k, scenario.accuracy(&weights(model))?));
         if k % COMPARE_EVERY == 0 {
@@ -65,6 +60,8 @@ pub(super) fn play(
         }
         Ok(())
     })?;
+    residuals.bounds.extend([(Rung::Stale, stale), (Rung::Measured, measured)]);
+    residuals.bounds.sort_by_key(|(rung, _)| Rung::LADDER.iter().position(|other| other == rung));
     Ok((residuals, accuracy))
 }
 

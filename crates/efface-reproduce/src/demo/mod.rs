@@ -12,6 +12,7 @@ mod scenario;
 mod tests;
 mod words;
 
+use efface_core::residual::Rung;
 use efface_report::numbers::{count, number, percent, seconds};
 use efface_report::{Page, Part, text};
 
@@ -223,23 +224,13 @@ pub struct Accuracy {
 /// Residuals of one and the same sequence of removals without settling; entry k − 1 is the state after k removals.
 ///
 /// The steps are taken twice: on a Hessian formed anew each time, and on the stale one. Each rung must bound the steps it
-/// is stated for. A rung that was not computed is empty.
+/// is stated for.
 #[derive(Clone, Debug, Default)]
 pub struct ResidualHistory {
     /// Rows that leave with each removal.
     pub rows_per_removal: usize,
-    /// Rung "worst case", summed up.
-    pub worst_case: Vec<f64>,
-    /// Rung "step norm", summed up.
-    pub step_norm: Vec<f64>,
-    /// Rung "data-dependent", summed up.
-    pub data_dependent: Vec<f64>,
-    /// Rung "stale curvature", summed up.
-    pub stale_curvature: Vec<f64>,
-    /// Rung "per row", summed up.
-    pub per_row: Vec<f64>,
-    /// Rung "measured", with its bound on rounding errors.
-    pub measured: Vec<f64>,
+    /// What each rung promises, summed up, as the ladder orders them. The measured one has its bound on rounding errors.
+    pub bounds: Vec<(Rung, Vec<f64>)>,
     /// The residual that steps on a fresh Hessian left, without any allowance for rounding.
     pub truth: Vec<f64>,
     /// The residual that steps on the stale Hessian left.

@@ -40,12 +40,13 @@ fn sample() -> DemoResults {
         accuracy: Accuracy { n_held_out: 297, before: 0.93, after: 0.93, retrained: 0.93, released: 0.927 },
         residuals: ResidualHistory {
             rows_per_removal: 10,
-            worst_case: vec![8e4, 1.6e5, 2.4e5],
-            step_norm: vec![2.7, 6.0, 9.0],
-            data_dependent: vec![0.3, 0.9, 1.5],
-            stale_curvature: vec![0.2, 0.6, 1.1],
-            per_row: vec![],
-            measured: vec![1e-14, 0.02, 0.03],
+            bounds: vec![
+                (Rung::WorstCase, vec![8e4, 1.6e5, 2.4e5]),
+                (Rung::StepNorm, vec![2.7, 6.0, 9.0]),
+                (Rung::DataDependent, vec![0.3, 0.9, 1.5]),
+                (Rung::Stale, vec![0.2, 0.6, 1.1]),
+                (Rung::Measured, vec![1e-14, 0.02, 0.03]),
+            ],
             truth: vec![0.0, 0.019, 0.029],
             stale_truth: vec![0.0, 0.05, 0.09],
         },
@@ -69,7 +70,7 @@ fn values_that_are_no_numbers_are_said_in_words() {
     report.at_release.mu.promised = f64::NAN;
     report.after_removal.epsilon.promised = f64::INFINITY;
     report.residuals.truth[1] = f64::NAN;
-    report.residuals.worst_case[2] = f64::INFINITY;
+    report.residuals.bounds[0].1[2] = f64::INFINITY;
     report.accuracy.n_held_out = 0;
     let page = report.page().html();
     assert!(!page.contains("NaN"));
@@ -101,7 +102,7 @@ fn verdict_names_each_broken_promise() {
         |report| report.at_release.residual.promised = f64::NAN,
         |report| report.at_release.epsilon.promised = 1.5,
         |report| report.at_release.mu.promised = 1e-10,
-        |report| report.residuals.step_norm[2] = 0.02,
+        |report| report.residuals.bounds[1].1[2] = 0.02,
         |report| report.residuals.truth.truncate(2),
     ];
     for break_it in breakers {

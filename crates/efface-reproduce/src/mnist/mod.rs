@@ -1,11 +1,11 @@
 //! Linear logistic regression on MNIST, 3 against 8: Figures 1 to 3 (Guo et al. 2020, Section 4.1).
 
 mod digits;
-#[cfg(test)]
-mod ladder;
 mod pictures;
 mod reference;
 mod residuals;
+#[cfg(test)]
+mod tests;
 mod trade_off;
 
 use serde::{Deserialize, Serialize};

@@ -78,7 +78,7 @@ impl TradeOff {
             x: Axis::log("standard deviation σ of the perturbation"),
             y: Axis::percent("test accuracy"),
             series: series.collect(),
-            marks: Vec::new(),
+            ..Chart::default()
         }
     }
 
@@ -101,7 +101,7 @@ impl TradeOff {
             x: Axis::log("ε at δ = 10⁻⁴"),
             y: Axis::percent("test accuracy"),
             series,
-            marks: Vec::new(),
+            ..Chart::default()
         }
     }
 }
@@ -136,7 +136,7 @@ impl Residuals {
             x: Axis::linear("number of rows removed"),
             y: Axis::log("gradient residual norm"),
             series: series.collect(),
-            marks: Vec::new(),
+            ..Chart::default()
         }
     }
 }

@@ -138,7 +138,7 @@ fn growth_chart(id: &str, title: &str, size: char, curve: &Curve) -> Chart {
             line("settle", exponents.settle, |cost| cost.settle_seconds),
             line("instant removal", exponents.removal, |cost| cost.removal_seconds),
         ],
-        marks: Vec::new(),
+        ..Chart::default()
     }
 }
 

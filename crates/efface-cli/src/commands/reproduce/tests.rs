@@ -106,12 +106,11 @@ fn a_report_is_a_page_its_markdown_and_its_pictures() {
     let chart = |id: &str| {
         Part::Chart(Chart {
             id: id.to_owned(),
-            title: String::new(),
             caption: String::new(),
             x: Axis::linear("x"),
             y: Axis::linear("y"),
             series: vec![Series::line("line", [(0.0, 1.0), (1.0, 2.0)])],
-            marks: Vec::new(),
+            ..Chart::default()
         })
     };
     let mut page = Page {

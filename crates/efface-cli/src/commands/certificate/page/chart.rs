@@ -19,16 +19,15 @@ pub(super) fn curve(c: &ReleaseCertificate) -> Option<Chart> {
         let points = (0..=STEPS).map(|step| (at(step), gaussian::delta(at(step), UpperBound::new(mu)).get()));
         Series::line(name, points.take_while(|(_, delta)| *delta > floor))
     };
-    let (so_far, limit) = (line("proved so far", c.mu_total), line("allowed for the model’s life", c.mu_limit));
-    let promise = Series { joined: false, ..Series::line("the promise", [(epsilon, delta)]) };
+    let (so_far, limit) = (line("proved so far", c.mu_total), line("allowed for life", c.mu_limit));
+    let promise = Series { joined: false, ..Series::line("promise", [(epsilon, delta)]) };
     (!so_far.points.is_empty() && !limit.points.is_empty()).then(|| Chart {
         id: "curve".to_owned(),
-        title: String::new(),
         caption: "δ, the chance that ε does not hold, over ε. The lower the line, the less can be told.".to_owned(),
         x: Axis::log("ε"),
         y: Axis::log("δ"),
         series: vec![so_far, limit, promise],
-        marks: Vec::new(),
+        ..Chart::default()
     })
 }
 

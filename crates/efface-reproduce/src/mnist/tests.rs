@@ -1,4 +1,4 @@
-//! Test: the residual ladder on real rows, what each rung promises for one batch of 100.
+//! The residual ladder on real rows, what each rung promises for one batch of 100.
 
 use std::path::Path;
 
