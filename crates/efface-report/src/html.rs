@@ -43,7 +43,7 @@ pub enum Layout {
 impl Page {
     /// The page as one HTML document.
     pub fn html(&self) -> String {
-        PageView { page: self }.render().expect("a string takes every text")
+        PageView { page: self }.render().expect("a string takes every text") + "\n"
     }
 
     fn class(&self) -> &'static str {
