@@ -3,7 +3,7 @@
 //! A model directory keeps no id at all. Rows and subjects are looked up by the first 16 bytes of
 //!
 //! ```text
-//! SHA-256(key ‖ kind ‖ type ‖ id)      kind: r(ow) or s(ubject); type: i(nteger) or t(ext); key: 32 random bytes
+//! HMAC-SHA-256(key, kind ‖ type ‖ id)      kind: r(ow) or s(ubject); type: i(nteger) or t(ext); key: 32 random bytes
 //! ```
 //!
 //! Whoever holds the key can test whether a given id is there, so the key belongs with the model's secrets. Among a
@@ -13,7 +13,7 @@ use std::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 use zeroize::Zeroizing;
 
 use crate::hex;
@@ -42,20 +42,16 @@ impl IdKey {
 
     /// The digest under which an id is looked up.
     pub fn digest(&self, kind: IdKind, id: &RowId) -> IdDigest {
-        let mut hasher = Sha256::new();
-        hasher.update(*self.0);
-        hasher.update(match kind {
+        let kind: &[u8] = match kind {
             IdKind::Row => b"r",
             IdKind::Subject => b"s",
-        });
-        id.feed(&mut hasher);
+        };
+        let (type_, id) = id.type_and_text();
         let mut digest = [0; IdDigest::BYTES];
-        digest.copy_from_slice(&hasher.finalize()[..IdDigest::BYTES]);
+        digest.copy_from_slice(&self.keyed(&[kind, type_, id.as_bytes()])[..IdDigest::BYTES]);
         IdDigest(digest)
     }
-}
 
-impl IdKey {
     /// A commitment to a row that left: nobody can tell from it which row that was, or that two of them are of the same
     /// row; whoever holds the key can show it.
     ///

@@ -10,7 +10,7 @@
 //!
 //! Each arrow checks what the next one relies on: a [`Table`] has finite features and unique ids, [`EncodedRows`] have
 //! norms within the bound and known labels, [`StoredRows`] have records whose checksums match. Stores know rows by their
-//! positions; which id is where is for their owner to know. [`RowsFile`] reads what older versions kept.
+//! positions; which id is where is for their owner to know.
 
 mod columns;
 mod digest;
@@ -24,7 +24,6 @@ mod memory;
 mod place;
 mod read;
 mod remarks;
-mod rows_file;
 mod scale;
 mod schema;
 mod stored;
@@ -37,7 +36,7 @@ pub use divisor::{RowDivisor, RowValue};
 pub use encode::{EncodedRows, FeatureOrder, encode_table};
 pub use error::{
     AppendError, CellError, EncodeError, InvalidSchema, LabelError, LookupError, ParseScaleError, ReadError,
-    RowsFileError, ScaleError, SchemaError, StoredRowsError,
+    ScaleError, SchemaError, SegmentError, StoredRowsError,
 };
 pub use id::{IdKind, RowId};
 pub use labels::{ClassCollector, LabelCodec, MAX_CLASSES};
@@ -47,7 +46,6 @@ pub use read::{
     ReadProgress, TableReader, carries_labels, is_array, open_table, open_table_with, read_table, read_table_with,
 };
 pub use remarks::Remark;
-pub use rows_file::RowsFile;
 pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
 pub use schema::{
     ColumnKind, ColumnSchema, EntryOrigin, LeftOut, MAX_FEATURES, Missing, ProposalOptions, ProposedColumn, Scalar,

@@ -190,14 +190,6 @@ impl FeatureValues {
         }
     }
 
-    /// Appends values from their little-endian bytes, a whole number of them.
-    pub(crate) fn extend_from_le_bytes(&mut self, bytes: &[u8]) {
-        match self {
-            Self::F32(values) => values.extend(bytes.as_chunks().0.iter().map(|value| f32::from_le_bytes(*value))),
-            Self::F64(values) => values.extend(bytes.as_chunks().0.iter().map(|value| f64::from_le_bytes(*value))),
-        }
-    }
-
     /// A run of values as the bytes they have in memory.
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         match self {

@@ -15,7 +15,6 @@ pub struct ChangeReport {
     /// Rows that left or came; a corrected row counts once.
     pub n_changed: usize,
     /// Rows or subjects that were asked for and not there (`remove --skip-missing`).
-    #[serde(default)]
     pub n_missing: usize,
     /// Upper bound of the gradient left behind.
     pub gradient_residual: UpperBound,
@@ -36,7 +35,6 @@ pub struct ChangeReport {
     /// Time of the whole call, durable write included.
     pub seconds: f64,
     /// Rows left out, because they had been removed before (`add`).
-    #[serde(default)]
     pub n_suppressed: usize,
     /// Classes that left with their last row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

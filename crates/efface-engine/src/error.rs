@@ -7,7 +7,7 @@ use efface_core::model::{PlanError, TrainError};
 use efface_core::noise::NoiseError;
 use efface_core::rows::StoreError;
 use efface_data::{
-    AppendError, CellError, EncodeError, IdKind, LabelError, LookupError, ReadError, RowsFileError, SchemaError,
+    AppendError, CellError, EncodeError, IdKind, LabelError, LookupError, ReadError, SchemaError, SegmentError,
     StoredRowsError,
 };
 use efface_ledger::key::{KeyError, PublicKeyError};
@@ -456,7 +456,7 @@ impl EngineError {
             Self::BadState { path, .. } if path.parent().is_some_and(|folder| folder.ends_with(STATES)) => {
                 Some("bring it back from a backup, or delete it: the model is then trained again on its rows")
             }
-            Self::Rows(error) if matches!(**error, StoredRowsError::File(RowsFileError::Truncated { .. })) => {
+            Self::Rows(error) if matches!(**error, StoredRowsError::File(SegmentError::Truncated { .. })) => {
                 Some("they are cut short, or older than the database: bring back rows/ of the same time as efface.db")
             }
             Self::WitnessWithoutIds => Some("name the column of ids with --id, or begin a new witness"),
@@ -487,7 +487,7 @@ impl EngineError {
         let source = match self {
             Self::Io { source, .. } => source,
             Self::Rows(error) => match &**error {
-                StoredRowsError::File(RowsFileError::Io { source, .. }) => source,
+                StoredRowsError::File(SegmentError::Io { source, .. }) => source,
                 _ => return false,
             },
             Self::Database { source, .. } => return source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
@@ -502,8 +502,8 @@ impl EngineError {
     }
 }
 
-impl From<RowsFileError> for EngineError {
-    fn from(error: RowsFileError) -> Self {
+impl From<SegmentError> for EngineError {
+    fn from(error: SegmentError) -> Self {
         StoredRowsError::from(error).into()
     }
 }

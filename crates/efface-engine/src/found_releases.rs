@@ -30,17 +30,16 @@ struct Spent {
     certified: bool,
 }
 
-/// What a certificate says was spent. Certificates were not signed once, and were the predicate alone.
-fn spent_of(text: &[u8]) -> Result<Spent, serde_json::Error> {
+/// What a certificate says was spent.
+fn spent_of(text: &[u8]) -> Result<Spent, String> {
     #[derive(Deserialize)]
     struct Signed {
         predicate: Spent,
     }
 
-    match Envelope::parse(text) {
-        Ok(envelope) => serde_json::from_slice::<Signed>(envelope.unverified_payload()).map(|signed| signed.predicate),
-        Err(_) => serde_json::from_slice(text),
-    }
+    let envelope = Envelope::parse(text).map_err(|error| error.to_string())?;
+    let signed = serde_json::from_slice::<Signed>(envelope.unverified_payload());
+    signed.map(|signed| signed.predicate).map_err(|error| error.to_string())
 }
 
 /// All releases beyond the first `n_releases`.

@@ -21,7 +21,7 @@ use crate::error::EngineError;
 use crate::model_directory::ModelDirectory;
 use crate::past::AdoptedPast;
 use crate::settings::Settings;
-use crate::signing::{self, Passphrase};
+use crate::signing;
 
 /// A certificate that is signed and has its place in the log, which it takes with its entry.
 pub(crate) struct Certified {
@@ -32,24 +32,18 @@ pub(crate) struct Certified {
     pub(crate) entry: Entry,
 }
 
-/// Begins the log of a directory that has none, signed by the key that is named or by one of its own. `past` is what is
-/// known from before.
-pub(crate) fn prepare(
+/// Begins the log of a new directory, signed by the key that is named or by one of its own. `past` is what happened before.
+pub(crate) fn begin(
     path: &Path,
     database: &mut Database,
     head: &mut Head,
     named: Option<&Path>,
-    passphrase: Option<&Passphrase>,
     past: &AdoptedPast,
 ) -> Result<(), EngineError> {
-    signing::make_own_key_private(path)?;
-    if !head.ledger.log.is_empty() {
-        return Ok(());
-    }
     let named = named.map(absolute).transpose()?;
     let public = match &named {
-        Some(key) => signing::named_key(key, passphrase)?,
-        None => signing::own_key(path, &head.model)?,
+        Some(key) => signing::named_key(key, None)?,
+        None => signing::make_own_key(path, &head.model)?,
     };
     let mut changed = head.clone();
     (changed.ledger.key_id, changed.ledger.log) = (public.id(), random_name()?);
@@ -66,7 +60,7 @@ pub(crate) fn prepare(
         ledger::append(tables, &mut changed.ledger, &entry)?;
         past.write(tables, &mut changed)?;
         if changed.account.n_releases > 0 && past.latest_release.is_none() {
-            // Who left since the latest release was not kept: somebody may have, and be alone.
+            // Who left since the latest release is not known: somebody may have, and be alone.
             ledger::touch(tables, &mut changed.ledger, std::iter::once(IdDigest([0; IdDigest::BYTES])))?;
         }
         changed.write(tables)

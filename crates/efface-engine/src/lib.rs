@@ -55,7 +55,6 @@ mod state_file;
 mod status;
 mod step;
 mod training;
-mod upgrade;
 mod verification;
 mod witness;
 

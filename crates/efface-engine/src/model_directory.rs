@@ -13,17 +13,14 @@ use efface_data::StoredRows;
 use crate::database::{Database, Head, Intent, Mending};
 use crate::error::EngineError;
 use crate::files::{self, DATABASE, RELEASES, ROWS, STATES};
-use crate::ledger;
 use crate::lock::WriterLock;
 use crate::memory;
 use crate::mending::{self, Found};
-use crate::past::AdoptedPast;
 use crate::releases;
 use crate::revocation;
 use crate::settings::Settings;
-use crate::signing::Passphrase;
+use crate::signing::{self, Passphrase};
 use crate::status::Status;
-use crate::upgrade;
 use crate::witness::{self, Witness};
 
 /// A model on disk, opened for changing. Exactly one process can have it open.
@@ -120,19 +117,14 @@ impl ModelDirectory {
     }
 
     /// The same for a directory whose lock is held.
-    pub(crate) fn open_locked(path: &Path, mut lock: WriterLock, options: &OpenOptions) -> Result<Self, EngineError> {
-        if upgrade::is_version_1(path) {
-            lock = upgrade::run(path, lock)?;
-        }
-        upgrade::finish(path)?;
+    pub(crate) fn open_locked(path: &Path, lock: WriterLock, options: &OpenOptions) -> Result<Self, EngineError> {
         for folder in [STATES, RELEASES] {
             files::make_private_directory(&path.join(folder))?;
         }
         let mut database = Database::open(path)?;
         let n_mended = database.mended()?.len();
-        let (settings, mut head) = (database.settings()?, database.head()?);
-        let (key, passphrase) = (options.key.as_deref(), options.passphrase.as_ref());
-        ledger::prepare(path, &mut database, &mut head, key, passphrase, &AdoptedPast::default())?;
+        let (settings, head) = (database.settings()?, database.head()?);
+        signing::make_own_key_private(path)?;
         let witness = open_witness(path, &mut database, &settings, &head, options)?;
         let intents = database.intents()?;
         check_intents(path, &head, &intents)?;
@@ -230,8 +222,8 @@ impl ModelDirectory {
         Ok(())
     }
 
-    /// The status is read without the state that it is taken from. Written again if it does not say what that says: it was
-    /// damaged, or written by another version.
+    /// The status is read without the state that it is taken from. Written again if it was damaged and does not say what
+    /// that says.
     pub(crate) fn correct_status(&mut self) -> Result<(), EngineError> {
         // The other half of what a status is made of: a database that cannot tell it is damaged.
         self.database.latest_release()?;
@@ -267,7 +259,7 @@ pub(crate) fn check_is_bounded(model: &Model) -> Result<(), EngineError> {
     Err(EngineError::Unbounded { l2_per_row: plan.config().l2_per_row, noise_std: plan.noise_std() })
 }
 
-/// Whether there is a model at a path, of this version or an old one.
+/// Whether there is a model at a path.
 pub(crate) fn check_is_model(path: &Path) -> Result<(), EngineError> {
     let database = path.join(DATABASE);
     match fs::metadata(&database) {
@@ -275,7 +267,6 @@ pub(crate) fn check_is_model(path: &Path) -> Result<(), EngineError> {
         Err(source) if source.kind() == std::io::ErrorKind::PermissionDenied => {
             Err(EngineError::Io { path: database, source })
         }
-        _ if upgrade::is_version_1(path) => Ok(()),
         _ => Err(EngineError::NotAModel { path: path.into() }),
     }
 }

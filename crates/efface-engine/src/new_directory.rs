@@ -103,7 +103,7 @@ impl NewDirectory {
         let mut directory = parts.with_model(model);
         directory.start()?;
         let ModelDirectory { path, database, head, .. } = &mut directory;
-        ledger::prepare(path, database, head, self.key.as_deref(), None, &past)?;
+        ledger::begin(path, database, head, self.key.as_deref(), &past)?;
         if self.policy != ReleasePolicy::default() {
             directory.set_policy(self.policy)?;
         }

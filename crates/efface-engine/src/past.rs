@@ -97,7 +97,7 @@ impl AdoptedPast {
                 .insert(tables)?;
         }
         for AnsweredRequest { id, change, answer } in &self.answers {
-            answer.insert(tables, id, Some(*change))?;
+            answer.insert(tables, id, *change)?;
         }
         self.changes.iter().try_for_each(|entry| ledger::append(tables, &mut head.ledger, entry))?;
         ledger::touch(tables, &mut head.ledger, self.people.iter().copied())

@@ -50,7 +50,7 @@ impl ModelDirectory {
         let due = every_seconds.zip(previous.time).map(|(every, previous)| previous.saturating_add(every));
         let free = min_removals.is_none() && every_seconds.is_none();
         let enough = min_removals.is_some_and(|least| n_people >= least);
-        // A release from before times were kept is as old as can be.
+        // A release of unknown time is as old as can be.
         let in_time = every_seconds.is_some() && due.is_none_or(|due| now() >= due);
         if free || n_people == 0 || enough || in_time {
             return Ok(None);

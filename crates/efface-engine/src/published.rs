@@ -35,7 +35,7 @@ pub struct PublishedModel {
     /// Names of the features, in the order of the weights.
     pub features: Vec<String>,
     /// What makes these features of the columns of a raw table, where they are not columns themselves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Schema>,
     /// How a row is scaled before it is multiplied.
     pub scale: Scale,

@@ -17,7 +17,7 @@ pub struct Settings {
     /// The roles of columns when the model was trained; rows added later are read in the same way.
     pub columns: Columns,
     /// What raw columns become; without, they are features as they are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Schema>,
     /// How rows are scaled.
     pub transform: RowTransform,
@@ -28,15 +28,13 @@ pub struct Settings {
     /// Salt of the rule that picks negatives, and of the fingerprints of requests. Random, kept with the secrets.
     pub salt: [u8; 32],
     /// The most that a row may weigh; without, every row counts once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_row_weight: Option<f64>,
     /// Whether the bound on the length of rows was taken from the rows.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub row_norm_from_rows: bool,
     /// Key of the hashes under which ids are kept. Random, kept with the secrets.
     pub id_key: IdKey,
     /// What rows can be called by.
-    #[serde(default, skip_serializing_if = "RowNames::is_ids")]
     pub row_names: RowNames,
 }
 
@@ -51,13 +49,6 @@ pub enum RowNames {
     Index,
     /// Nothing: rows can be found by subject only.
     Nothing,
-}
-
-impl RowNames {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-    fn is_ids(&self) -> bool {
-        *self == Self::Ids
-    }
 }
 
 impl Settings {

@@ -107,19 +107,14 @@ fn read_private(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningK
     }
 }
 
-/// The public half of a directory's own key, which is made if it is not there.
-pub(crate) fn own_key(directory: &Path, model: &str) -> Result<PublicKey, EngineError> {
+/// Makes a directory its own key. The public half.
+pub(crate) fn make_own_key(directory: &Path, model: &str) -> Result<PublicKey, EngineError> {
     let path = directory.join(OWN_KEY);
     let failed = key_error(&path);
-    let key = if path.exists() {
-        SigningKey::read(&path, None).map_err(failed)?
-    } else {
-        let mut seed = Zeroizing::new([0; 32]);
-        NoiseSource::from_system()?.fill(&mut *seed);
-        let key = SigningKey::generate(&format!("efface/{model}"), &seed).map_err(&failed)?;
-        files::replace(&path, key.to_pem(None).map_err(failed)?.as_bytes())?;
-        key
-    };
+    let mut seed = Zeroizing::new([0; 32]);
+    NoiseSource::from_system()?.fill(&mut *seed);
+    let key = SigningKey::generate(&format!("efface/{model}"), &seed).map_err(&failed)?;
+    files::replace(&path, key.to_pem(None).map_err(failed)?.as_bytes())?;
     let public = key.public();
     files::replace(&public_key_path(&path), format!("{public}\n").as_bytes())?;
     Ok(public)

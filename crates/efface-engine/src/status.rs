@@ -16,7 +16,6 @@ use crate::error::EngineError;
 use crate::inspection;
 use crate::model_directory::check_is_model;
 use crate::settings::Settings;
-use crate::upgrade;
 
 /// The current values of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,10 +35,9 @@ pub struct Status {
     /// Likewise.
     pub delta: f64,
     /// A private feature extractor, for the group of rows that the promise covers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub extractor: Option<Extractor>,
     /// Rows that left so far, old values of corrected ones included: what that group has to cover.
-    #[serde(default)]
     pub n_left: usize,
     /// Rows now.
     pub n_rows: usize,
@@ -76,19 +74,14 @@ pub struct Status {
     /// When the latest release was published, in seconds since 1970.
     pub released: Option<u64>,
     /// People (rows, where rows have no subject) whose rows left or changed since the latest release.
-    #[serde(default)]
     pub n_people_since_release: usize,
     /// When releases are made.
-    #[serde(default)]
     pub policy: ReleasePolicy,
     /// Releases that were withdrawn.
-    #[serde(default)]
     pub revoked: Vec<usize>,
     /// Id of the key that signs.
-    #[serde(default)]
     pub key_id: String,
     /// Entries of the log.
-    #[serde(default)]
     pub log_size: u64,
     /// What they spent together (mechanism `release`, Gaussian law).
     pub mu_total: UpperBound,
@@ -103,7 +96,6 @@ pub struct Status {
     /// Rows that left and whose bytes are overwritten by the next checkpoint.
     pub n_unpurged: usize,
     /// What is not as it was left, and is put right by the next change: parts of the directory that are older than others.
-    #[serde(default)]
     pub out_of_step: Vec<String>,
     /// What was not as it was left, as after restoring an old backup, and was put right.
     pub mended: Vec<Mending>,
@@ -116,9 +108,6 @@ impl Status {
     pub fn read(path: impl AsRef<Path>) -> Result<Self, EngineError> {
         let path = path.as_ref();
         check_is_model(path)?;
-        if upgrade::is_version_1(path) {
-            return upgrade::status(path);
-        }
         let database = Database::open_to_read(path)?;
         let status = database.status()?.since(database.latest_release()?.as_ref());
         let n_unpurged = database.unpurged()?.len();

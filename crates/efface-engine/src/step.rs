@@ -137,7 +137,7 @@ impl ModelDirectory {
             }
             suppressed.iter().try_for_each(|digest| index::suppress(tables, *digest))?;
             if let Some((id, past)) = &request {
-                past.insert(tables, id, Some(intent.sequence))?;
+                past.insert(tables, id, intent.sequence)?;
             }
             intent.insert(tables)?;
             ledger::append(tables, &mut head.ledger, &entry)?;

@@ -38,7 +38,7 @@ fn a_state_of_another_version_is_refused_with_its_version() {
     let mut state = sandbox.read(STATE);
     state[8..12].copy_from_slice(&7_u32.to_le_bytes());
     sandbox.write(STATE, state);
-    let parts = ["model/state/1: state format version 7 is unknown; this program reads version 2"];
+    let parts = ["model/state/1: state format version 7 is unknown; this program reads version 1"];
     sandbox.refuses("settle model", &parts);
 }
 
@@ -50,8 +50,8 @@ fn a_database_that_is_damaged_or_none_is_refused() {
     other[60..64].copy_from_slice(&7_u32.to_be_bytes());
     for (bytes, part) in [
         (b"not a database, but some text that is long enough to look at".to_vec(), "file is not a database"),
-        (Vec::new(), "database version 0 is unknown; this program reads version 3"),
-        (other, "database version 7 is unknown; this program reads version 3"),
+        (Vec::new(), "database version 0 is unknown; this program reads version 1"),
+        (other, "database version 7 is unknown; this program reads version 1"),
         (whole[..whole.len() / 2].to_vec(), "malformed"),
     ] {
         sandbox.write("model/efface.db", bytes);

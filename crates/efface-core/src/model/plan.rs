@@ -23,7 +23,6 @@ pub struct TrainingConfig {
     /// Number of classes; `None` for regression, which only a loss of numbers can do.
     pub n_classes: Option<u32>,
     /// Classes whose last row has left, in that order: there is no problem for them any more.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent_classes: Vec<u32>,
     /// How models are protected when they leave.
     pub mechanism: Mechanism,
@@ -40,7 +39,6 @@ pub struct TrainingConfig {
     /// Constants of the bounds.
     pub constants: Constants,
     /// N: the promise is shared out evenly among so many releases under mechanism `release`.
-    #[serde(default = "default_releases")]
     pub max_releases: u64,
     /// A private feature extractor that the rows went through, and how many of them its promise is to cover.
     pub extractor: Option<Extractor>,
@@ -123,10 +121,6 @@ const DEFAULT_RELEASE_STD: f64 = 1e-3;
 
 /// Releases that the promise is shared among when their number is not given: a release every hour for seven years.
 const DEFAULT_RELEASES: u64 = 65_536;
-
-fn default_releases() -> u64 {
-    DEFAULT_RELEASES
-}
 
 /// More releases than this are not counted exactly by a double.
 const MOST_RELEASES: u64 = 1 << 52;

@@ -108,10 +108,10 @@ pub enum LookupError {
     },
 }
 
-/// The file of rows cannot be used.
+/// A segment of rows cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum RowsFileError {
+pub enum SegmentError {
     /// The operating system refused.
     #[error("{}: {source}", file.display())]
     Io {
@@ -129,28 +129,14 @@ pub enum RowsFileError {
         reason: &'static str,
     },
     /// Written by a version that this one does not know.
-    #[error("{}: version {found} of the rows format is unknown; this program reads versions up to {known}", file.display())]
+    #[error("{}: version {found} of the rows format is unknown; this program reads version {known}", file.display())]
     UnknownVersion {
         /// The file.
         file: PathBuf,
         /// Version of the file.
         found: u32,
-        /// The newest version that is known.
+        /// The version that is known.
         known: u32,
-    },
-    /// File and store disagree about the shape of a row.
-    #[error("{}: rows of {found_dim} values in {found}, expected {expected_dim} in {expected}", file.display())]
-    Shape {
-        /// The file.
-        file: PathBuf,
-        /// Values per row in the file.
-        found_dim: usize,
-        /// Precision in the file.
-        found: Precision,
-        /// Values per row in the store.
-        expected_dim: usize,
-        /// Precision in the store.
-        expected: Precision,
     },
     /// The file ends before the rows it must hold.
     #[error("{}: truncated: {found} bytes, {expected} needed for {n_records} rows", file.display())]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{AppendError, LookupError, RowsFileError};
+use super::{AppendError, LookupError, SegmentError};
 use crate::stored::RowLayout;
 
 /// Rows in segments cannot be read or changed.
@@ -11,7 +11,7 @@ use crate::stored::RowLayout;
 pub enum StoredRowsError {
     /// A segment cannot be used.
     #[error(transparent)]
-    File(#[from] RowsFileError),
+    File(#[from] SegmentError),
     /// Rows do not suit the store. Nothing has been added.
     #[error(transparent)]
     Append(#[from] AppendError),

@@ -30,7 +30,7 @@ use self::gone::Gone;
 use self::layout::Geometry;
 pub use self::layout::RowLayout;
 use self::segment::Segment;
-use crate::error::{LookupError, RowsFileError, StoredRowsError};
+use crate::error::{LookupError, SegmentError, StoredRowsError};
 use crate::values::Precision;
 
 /// Rows in the segments of a folder. What is removed or dropped is overwritten with zeros, in memory and (by
@@ -63,7 +63,7 @@ impl StoredRows {
     ) -> Result<Self, StoredRowsError> {
         refuse_big_endian()?;
         let geometry = Geometry::new(layout)?;
-        make_private(directory).map_err(|source| RowsFileError::Io { file: directory.into(), source })?;
+        make_private(directory).map_err(|source| SegmentError::Io { file: directory.into(), source })?;
         let first = Segment::create(directory, 0, layout)?;
         Ok(Self::of_segments(directory, geometry, row_norm_bound, memory_bytes, vec![first]))
     }
@@ -94,7 +94,7 @@ impl StoredRows {
             let (found, expected) = (segment.len()?, geometry.segment_bytes(number, n_positions));
             if found < expected {
                 let (file, expected) = (segment.path().into(), expected.into());
-                return Err(RowsFileError::Truncated { file, found, expected, n_records: n_positions }.into());
+                return Err(SegmentError::Truncated { file, found, expected, n_records: n_positions }.into());
             }
             segments.push(segment);
         }

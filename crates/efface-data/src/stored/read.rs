@@ -10,7 +10,7 @@ use super::block::Block;
 use super::checksum::Record;
 use super::layout::{Run, consecutive};
 use super::{StoredRows, StoredRowsError};
-use crate::error::{LookupError, RowsFileError};
+use crate::error::{LookupError, SegmentError};
 use crate::labels::class_of;
 use crate::memory::MemoryRows;
 use crate::values::FeatureValues;
@@ -131,7 +131,7 @@ impl StoredRows {
                     features: features.bytes(row * dim..(row + 1) * dim),
                 };
                 if record.checksum() != *checksum {
-                    return Err(RowsFileError::Checksum { file: segment.path().into(), position }.into());
+                    return Err(SegmentError::Checksum { file: segment.path().into(), position }.into());
                 }
             }
         }

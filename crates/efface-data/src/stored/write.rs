@@ -17,7 +17,7 @@ use super::layout::{Run, consecutive};
 use super::segment::Segment;
 use super::{StoredRows, StoredRowsError};
 use crate::encode::EncodedRows;
-use crate::error::{AppendError, LookupError, RowsFileError};
+use crate::error::{AppendError, LookupError, SegmentError};
 use crate::labels::class_of;
 
 impl StoredRows {
@@ -50,7 +50,7 @@ impl StoredRows {
     fn grow(
         &mut self,
         n_positions: usize,
-        mut write: impl FnMut(&mut Self, &Run) -> Result<(), RowsFileError>,
+        mut write: impl FnMut(&mut Self, &Run) -> Result<(), SegmentError>,
     ) -> Result<Range<usize>, StoredRowsError> {
         self.clean_tail(self.len)?;
         let added = self.len..self.len + n_positions;
@@ -209,7 +209,7 @@ impl StoredRows {
         rows: &EncodedRows,
         selectors: &[u64],
         row_weights: &[f64],
-    ) -> Result<(), RowsFileError> {
+    ) -> Result<(), SegmentError> {
         let first = self.len;
         let taken = run.positions.start - first..run.positions.end - first;
         let checksum = |row: usize| {
@@ -277,8 +277,8 @@ fn row_weights(rows: &EncodedRows) -> Zeroizing<Vec<f64>> {
 }
 
 /// Segments from number `first` on, ascending.
-fn further_segments(directory: &Path, first: usize) -> Result<Vec<PathBuf>, RowsFileError> {
-    let failed = |source| RowsFileError::Io { file: directory.into(), source };
+fn further_segments(directory: &Path, first: usize) -> Result<Vec<PathBuf>, SegmentError> {
+    let failed = |source| SegmentError::Io { file: directory.into(), source };
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -289,8 +289,8 @@ fn further_segments(directory: &Path, first: usize) -> Result<Vec<PathBuf>, Rows
 }
 
 /// Overwrites a segment that does not count, whatever its header says, and deletes it.
-fn erase_file(path: &Path) -> Result<(), RowsFileError> {
-    let failed = |source| RowsFileError::Io { file: path.into(), source };
+fn erase_file(path: &Path) -> Result<(), SegmentError> {
+    let failed = |source| SegmentError::Io { file: path.into(), source };
     let mut file = File::options().write(true).open(path).map_err(failed)?;
     let len = file.metadata().map_err(failed)?.len();
     std::io::copy(&mut std::io::Read::take(std::io::repeat(0), len), &mut file).map_err(failed)?;
@@ -299,11 +299,11 @@ fn erase_file(path: &Path) -> Result<(), RowsFileError> {
 }
 
 /// Makes sure that the folder on the disk knows its files.
-fn sync_directory(directory: &Path) -> Result<(), RowsFileError> {
+fn sync_directory(directory: &Path) -> Result<(), SegmentError> {
     #[cfg(unix)]
     File::open(directory)
         .and_then(|folder| folder.sync_all())
-        .map_err(|source| RowsFileError::Io { file: directory.into(), source })?;
+        .map_err(|source| SegmentError::Io { file: directory.into(), source })?;
     #[cfg(not(unix))]
     let _ = directory;
     Ok(())

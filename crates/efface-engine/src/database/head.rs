@@ -36,7 +36,6 @@ pub(crate) struct Head {
     /// What releases have spent.
     pub(crate) account: ReleaseAccount,
     /// Where the log stands.
-    #[serde(default)]
     pub(crate) ledger: LedgerHead,
 }
 

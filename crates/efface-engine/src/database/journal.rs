@@ -52,8 +52,8 @@ impl PastRequest {
         Ok(ChangeReport { repeated: true, ..self.report })
     }
 
-    /// `change`: which change of the model it was, where that is known.
-    pub(crate) fn insert(&self, tables: &Connection, request_id: &str, change: Option<u64>) -> rusqlite::Result<()> {
+    /// `change`: which change of the model it was.
+    pub(crate) fn insert(&self, tables: &Connection, request_id: &str, change: u64) -> rusqlite::Result<()> {
         let answer = serde_json::to_string(&self.report)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
         let insert = "INSERT INTO requests (request, fingerprint, answer, change) VALUES (?1, ?2, ?3, ?4)";
@@ -81,11 +81,10 @@ impl Database {
         })
     }
 
-    /// Which change a request was; `None`: there is no such request, or it is from before the log.
+    /// Which change a request was; `None`: there is no such request.
     pub(crate) fn change_of_request(&self, request_id: &str) -> Result<Option<u64>, EngineError> {
         let select = "SELECT change FROM requests WHERE request = ?1";
-        let found = self.ask(|c| c.prepare_cached(select)?.query_row([request_id], |row| row.get(0)).optional())?;
-        Ok(found.flatten())
+        self.ask(|c| c.prepare_cached(select)?.query_row([request_id], |row| row.get(0)).optional())
     }
 
     /// The id of the request that a change was, where it has one.

@@ -46,10 +46,7 @@ pub(crate) struct Database {
 pub(crate) type Tables<'a> = rusqlite::Transaction<'a>;
 
 /// What the tables look like. Written into the file's `user_version`.
-const VERSION: i64 = 3;
-
-/// Tables of this version can be read, and get what is new when they are opened for changing.
-const VERSION_WITHOUT_LEDGER: i64 = 2;
+const VERSION: i64 = 1;
 
 const TABLES: &str = "
     CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -57,27 +54,22 @@ const TABLES: &str = "
     CREATE TABLE gone (position INTEGER PRIMARY KEY, purged INTEGER NOT NULL) STRICT;
     CREATE TABLE intents (sequence INTEGER PRIMARY KEY, removed BLOB NOT NULL, added_from INTEGER NOT NULL,
                           added_to INTEGER NOT NULL) STRICT;
-    CREATE TABLE requests (request TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, answer TEXT NOT NULL) STRICT;
+    CREATE TABLE requests (request TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, answer TEXT NOT NULL,
+                           change INTEGER NOT NULL) STRICT;
     CREATE TABLE releases (release INTEGER PRIMARY KEY, time INTEGER, n_removed INTEGER NOT NULL,
-                           distance_bound REAL NOT NULL, certified INTEGER NOT NULL) STRICT;
+                           distance_bound REAL NOT NULL, certified INTEGER NOT NULL, certificate TEXT,
+                           sequence INTEGER) STRICT;
     CREATE TABLE suppressed (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
     CREATE TABLE segments (segment INTEGER PRIMARY KEY, epoch INTEGER NOT NULL) STRICT;
-    CREATE INDEX gone_unpurged ON gone (position) WHERE purged = 0;
-";
-
-/// What version 3 adds.
-const LEDGER_TABLES: &str = "
     CREATE TABLE ledger (log TEXT NOT NULL, position INTEGER NOT NULL, change INTEGER, leaf TEXT NOT NULL,
                          PRIMARY KEY (log, position)) STRICT, WITHOUT ROWID;
     CREATE TABLE ledger_hashes (log TEXT NOT NULL, position INTEGER NOT NULL, hash BLOB NOT NULL,
                                 PRIMARY KEY (log, position)) STRICT, WITHOUT ROWID;
     CREATE TABLE touched (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+    CREATE INDEX gone_unpurged ON gone (position) WHERE purged = 0;
     CREATE INDEX ledger_by_change ON ledger (change) WHERE change IS NOT NULL;
-    ALTER TABLE requests ADD COLUMN change INTEGER;
-    CREATE INDEX requests_by_change ON requests (change) WHERE change IS NOT NULL;
-    ALTER TABLE releases ADD COLUMN certificate TEXT;
-    ALTER TABLE releases ADD COLUMN sequence INTEGER;
-    PRAGMA user_version = 3;
+    CREATE INDEX requests_by_change ON requests (change);
+    PRAGMA user_version = 1;
 ";
 
 /// Indexes of the rows, made once all rows are there: sorting them is faster than finding a place for each.
@@ -102,7 +94,6 @@ impl Database {
         let database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         database.run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;")?;
         database.run(TABLES)?;
-        database.run(LEDGER_TABLES)?;
         database.run("BEGIN")?;
         Ok(database)
     }
@@ -130,9 +121,7 @@ impl Database {
     fn open_at(path: PathBuf) -> Result<Self, EngineError> {
         let database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         database.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
-        if database.check_version()? == VERSION_WITHOUT_LEDGER {
-            database.run(&format!("BEGIN IMMEDIATE; {LEDGER_TABLES} COMMIT"))?;
-        }
+        database.check_version()?;
         Ok(database)
     }
 
@@ -163,10 +152,10 @@ impl Database {
         Ok(database)
     }
 
-    fn check_version(&self) -> Result<i64, EngineError> {
+    fn check_version(&self) -> Result<(), EngineError> {
         let version: i64 = self.ask(|c| c.query_row("PRAGMA user_version", [], |row| row.get(0)))?;
-        if [VERSION, VERSION_WITHOUT_LEDGER].contains(&version) {
-            return Ok(version);
+        if version == VERSION {
+            return Ok(());
         }
         let reason = format!("database version {version} is unknown; this program reads version {VERSION}");
         Err(EngineError::BadState { path: self.path.clone(), reason })

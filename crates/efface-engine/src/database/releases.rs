@@ -20,7 +20,7 @@ pub(crate) struct ReleaseEntry {
     pub(crate) distance_bound: f64,
     /// Whether its randomness was unpredictable.
     pub(crate) certified: bool,
-    /// SHA-256 of the payload of its certificate; none for releases from before certificates were signed.
+    /// SHA-256 of the payload of its certificate; none where that is not known, or it was not signed.
     pub(crate) certificate: Option<String>,
     /// Changes of the rows before it; none where that is not known.
     pub(crate) sequence: Option<u64>,
@@ -54,15 +54,10 @@ impl Database {
         Ok(self.releases("WHERE release = ?1", Some(release as u64))?.pop())
     }
 
-    /// Whether the tables are of a version that knows of certificates and the log.
-    fn has_ledger(&self) -> Result<bool, EngineError> {
-        self.ask(|c| c.prepare("SELECT 1 FROM pragma_table_info('releases') WHERE name = 'sequence'")?.exists([]))
-    }
-
     fn releases(&self, which: &str, parameter: Option<u64>) -> Result<Vec<ReleaseEntry>, EngineError> {
-        // Tables of version 2 are read as well, without being changed.
-        let new = if self.has_ledger()? { "certificate, sequence" } else { "NULL, NULL" };
-        let select = format!("SELECT release, time, n_removed, distance_bound, certified, {new} FROM releases {which}");
+        let select = format!(
+            "SELECT release, time, n_removed, distance_bound, certified, certificate, sequence FROM releases {which}"
+        );
         self.ask(|c| {
             let entry = |row: &rusqlite::Row<'_>| {
                 Ok(ReleaseEntry {

@@ -1,8 +1,7 @@
-//! A model in memory as bytes: secret state and rows, for whoever carries them from one process to another of the same
-//! version.
+//! A model in memory as bytes: secret state and rows, for whoever carries them from one process to another.
 //!
 //! ```text
-//! magic (8) | sections: length (u64), bytes | SHA-256 of all before (32)        integers and numbers little-endian
+//! magic (8): "EFFMEM-", version ("1") | sections: length (u64), bytes | SHA-256 of all before (32)        integers and numbers little-endian
 //!
 //! header: JSON · state: as in a state file · features · labels · selectors · present · row weights · ids · subjects
 //! ```
@@ -28,7 +27,7 @@ use crate::past::AnsweredRequest;
 use crate::settings::Settings;
 use crate::state_file::{self, Stamp, StateFile};
 
-const MAGIC: &[u8; 8] = b"EFFMEM-2";
+const MAGIC: &[u8; 8] = b"EFFMEM-1";
 const DIGEST_BYTES: usize = 32;
 
 #[derive(Serialize, Deserialize)]
@@ -172,8 +171,15 @@ struct Sections<'a>(&'a [u8]);
 
 impl<'a> Sections<'a> {
     fn of(bytes: &'a [u8]) -> Result<Self, EngineError> {
-        if !bytes.starts_with(MAGIC) {
-            return Err(damaged("they do not begin with the magic bytes of this version"));
+        let (name, version) = MAGIC.split_at(MAGIC.len() - 1);
+        match bytes.strip_prefix(name).and_then(|rest| rest.first()) {
+            None => return Err(damaged("they do not begin with the magic bytes")),
+            Some(found) if [*found] != *version => {
+                let (found, known) = (found.escape_ascii(), version.escape_ascii());
+                let reason = format!("version {found} is unknown; this program reads version {known}");
+                return Err(EngineError::BadState { path: SOURCE.into(), reason });
+            }
+            Some(_) => {}
         }
         let content = bytes.len().checked_sub(DIGEST_BYTES).filter(|content| *content >= MAGIC.len());
         let (content, digest) = bytes.split_at(content.ok_or_else(|| damaged("they end too early"))?);

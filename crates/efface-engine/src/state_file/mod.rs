@@ -1,7 +1,6 @@
 //! The bytes of the secret state. `docs/design/state-file.md` describes them.
 
 mod numbers;
-pub(crate) mod version_1;
 
 use std::path::Path;
 
@@ -48,7 +47,7 @@ pub(crate) struct StateFile {
 }
 
 const MAGIC: &[u8; 8] = b"EFFSTATE";
-const VERSION: u32 = 2;
+const VERSION: u32 = 1;
 const PREFIX_BYTES: usize = 8 + 4 + 3 * 8;
 /// The last bytes of a state file are its digest.
 pub(crate) const DIGEST_BYTES: usize = 32;
@@ -64,15 +63,14 @@ struct Header {
 struct ModelHeader {
     n_rows: usize,
     /// What they weigh, where that is not their number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     weight_sum: Option<Units>,
     dim: usize,
     /// Classes whose last row has left.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     absent_classes: Vec<u32>,
     fits: Vec<FitHeader>,
     /// Exact sums, where there are no fits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     sums: Option<SumsHeader>,
     /// Error and trace bound of the Gram matrix, where there is one.
     gram: Option<(UpperBound, UpperBound)>,
@@ -88,7 +86,7 @@ struct FitHeader {
     problem: Problem,
     n_rows: usize,
     /// What they weigh, where that is not their number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     weight_sum: Option<Units>,
     gradient_error: UpperBound,
     perturbed: bool,
@@ -131,7 +129,7 @@ impl StateFile {
     /// Checks the bytes of a state file and takes them apart.
     pub(crate) fn decode(path: &Path, bytes: &[u8]) -> Result<Self, EngineError> {
         let damaged = |what: &str| damaged(path, what);
-        let prefix = prefix(path, bytes, VERSION, PREFIX_BYTES)?;
+        let prefix = prefix(path, bytes)?;
         let [header_len, suppressed_len, numbers_len] =
             [12, 20, 28].map(|at| u64::from_le_bytes(array(&prefix[at..])) as usize);
         let content = content(path, bytes, &[PREFIX_BYTES, header_len, suppressed_len, numbers_len])?;
@@ -164,14 +162,14 @@ impl StateFile {
 }
 
 /// The first bytes, once the magic and the version are the right ones.
-fn prefix<'a>(path: &Path, bytes: &'a [u8], version: u32, len: usize) -> Result<&'a [u8], EngineError> {
-    let prefix = bytes.get(..len).ok_or_else(|| damaged(path, "it ends within its first bytes"))?;
+fn prefix<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8], EngineError> {
+    let prefix = bytes.get(..PREFIX_BYTES).ok_or_else(|| damaged(path, "it ends within its first bytes"))?;
     if &prefix[..8] != MAGIC {
         return Err(damaged(path, "it does not begin with the magic bytes"));
     }
     let found = u32::from_le_bytes(array(&prefix[8..12]));
-    if found != version {
-        let reason = format!("state format version {found} is unknown; this program reads version {version}");
+    if found != VERSION {
+        let reason = format!("state format version {found} is unknown; this program reads version {VERSION}");
         return Err(EngineError::BadState { path: path.into(), reason });
     }
     Ok(prefix)

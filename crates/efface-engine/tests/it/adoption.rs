@@ -181,8 +181,8 @@ fn an_adopted_model_is_the_one_that_was_in_memory() {
         assert_eq!((directory.n_rows(), directory.n_releases()), (N - GONE.len(), 1));
         let status = Status::read(folder.model()).expect("readable");
         assert_eq!((status.n_removed, status.n_suppressed, status.n_people_since_release), (GONE.len(), 3, 2));
-        let version = folder.read("model/rows/000000.rows")[8];
-        assert_eq!(version, if weighted { 2 } else { 1 });
+        let flag = folder.read("model/rows/000000.rows")[56];
+        assert_eq!(flag, u8::from(weighted));
         // Nothing of a row that left is in the directory, and everything is checked.
         let report = directory.verify(true).expect("readable");
         assert_eq!(report.verdict, Verdict::Valid, "{report:?}");

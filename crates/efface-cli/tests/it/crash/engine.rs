@@ -40,10 +40,6 @@ impl Place {
         Self { model: root.join("model"), witness: setup.witness.then(|| root.join(WITNESS)) }
     }
 
-    pub(crate) fn without_witness(root: &Path) -> Self {
-        Self { model: root.join("model"), witness: None }
-    }
-
     /// Reads without opening.
     pub(crate) fn claims(&self) -> Result<Claims, String> {
         let status = Status::read(&self.model).map_err(|error| error.to_string())?;

@@ -6,8 +6,7 @@
 //! states the model. Each distinct directory is opened with the real engine and `check.rs` says what must hold: it
 //! opens, the request is done or not done as a whole, and done if that was answered; nobody who left is in any byte, and
 //! nobody at all by name; a crash is not taken for an old backup; and the claim is the one of an undisturbed model, above
-//! the gradient that `world.rs` computes from the rows themselves. `witness.rs` adds that a witness is in step, and
-//! `upgrade.rs` what must hold of a directory of version 1.
+//! the gradient that `world.rs` computes from the rows themselves. `witness.rs` adds that a witness is in step.
 //!
 //! The log is complete: played to its end it must give the directory that the program left, byte for byte.
 //!
@@ -23,12 +22,11 @@ mod mending;
 mod names;
 mod points;
 mod recording;
-mod upgrade;
 mod witness;
 mod world;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use check::{Found, Interrupted, Side, Stage, scratch};
@@ -38,7 +36,6 @@ use names::{FileNumber, NameChange};
 use points::{Points, Tally};
 use recording::{Recorder, run_plainly};
 use tempfile::TempDir;
-use upgrade::Upgrade;
 use world::{Loss, Request, Setup, World, id, key_file, subject};
 
 /// Power losses tried during each command, and during one that clears up after a crash. To be lowered if the test takes
@@ -106,47 +103,6 @@ fn a_crash_leaves_a_log_with_all_that_was_certified() {
     ];
     play(LOGISTIC, &script);
     play(SIGNED, &[Request::Train, Request::remove(&[3], None), Request::Release { copy: true }]);
-}
-
-#[test]
-fn a_crash_within_an_upgrade_leaves_the_rows_and_removals_of_the_old_version() {
-    for make in [upgrade::make_version_1, upgrade::make_version_2] {
-        upgrade_and_stop(make);
-    }
-}
-
-/// Makes an old directory, and stops the command that upgrades it everywhere.
-fn upgrade_and_stop(make: fn(&Path)) {
-    let start = Instant::now();
-    let folder = scratch();
-    let root = folder.path().join(ROOT);
-    std::fs::create_dir(&root).expect("writable");
-    make(&root.join("model"));
-    let root = root.canonicalize().expect("there");
-    let recorder = Recorder::compile(folder.path());
-    let old = Image::read(&root).expect("readable");
-    let arguments = Request::Settle.arguments(folder.path(), LOGISTIC);
-
-    let mut disk = Disk::new(&old);
-    let operations = recorder.run(&root, &disk, &arguments);
-    let new = Image::read(&root).expect("readable");
-    let mut upgrade = Upgrade::of(&old, &new);
-    let points = Points::of(&mut disk, &operations, POWER_LOSSES, 1);
-    assert!(disk.killed() == new, "the log of the upgrade does not lead to the directory that was left");
-    points.check("upgrade", &upgrade);
-    let mut tally = Tally::of(&operations, &points);
-    for (_, point) in points.killed(CRASHES_TO_CLEAR) {
-        let folder = scratch();
-        let root = folder.path().canonicalize().expect("just made");
-        point.image.write(&root).expect("writable");
-        let mut disk = Disk::new(&point.image);
-        let operations = recorder.run(&root, &disk, &arguments);
-        upgrade.allow(&Image::read(&root).expect("readable"));
-        let points = Points::of(&mut disk, &operations, POWER_LOSSES_AFTER_A_CRASH, point.n as u64);
-        points.check("upgrade after a crash", &upgrade);
-        tally.add(&Tally::of(&operations, &points));
-    }
-    eprintln!("upgrade: {tally}, {:.1} s", start.elapsed().as_secs_f64());
 }
 
 /// A backup from before two removals and a release is put back, in parts and as a whole; the command that mends it is

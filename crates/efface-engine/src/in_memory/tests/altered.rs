@@ -91,4 +91,6 @@ fn bytes_whose_parts_do_not_belong_together_are_refused() {
     assert!(light.ends_with("its weight must be at least 0 and at most 1, got `1.5`"), "{light}");
     refused(r#"["a","b"]"#, r#"["a"]"#);
     refused(r#"["a","b"]"#, "[]");
+    let later = refused("EFFMEM-1", "EFFMEM-2");
+    assert!(later.ends_with("version 2 is unknown; this program reads version 1"), "{later}");
 }
