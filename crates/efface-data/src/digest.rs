@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use crate::hex;
 use crate::id::{IdKind, RowId};
 
 /// The keyed hash of a row's or a subject's id.
@@ -82,7 +81,7 @@ impl IdKey {
 
 impl fmt::Debug for IdDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "IdDigest({})", hex::encode(&self.0))
+        write!(f, "IdDigest({})", hex::encode(self.0))
     }
 }
 
@@ -95,7 +94,7 @@ impl fmt::Debug for IdKey {
 
 impl From<IdDigest> for String {
     fn from(digest: IdDigest) -> Self {
-        hex::encode(&digest.0)
+        hex::encode(digest.0)
     }
 }
 
@@ -103,13 +102,15 @@ impl TryFrom<String> for IdDigest {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        hex::decode(&text).map(Self).ok_or("a digest must be 32 hexadecimal digits")
+        let mut digest = [0; Self::BYTES];
+        hex::decode_to_slice(text, &mut digest).map_err(|_| "a digest must be 32 hexadecimal digits")?;
+        Ok(Self(digest))
     }
 }
 
 impl From<IdKey> for String {
     fn from(key: IdKey) -> Self {
-        hex::encode(&*key.0)
+        hex::encode(*key.0)
     }
 }
 
@@ -117,7 +118,9 @@ impl TryFrom<String> for IdKey {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        hex::decode(&Zeroizing::new(text)).map(Self::new).ok_or("a key must be 64 hexadecimal digits")
+        let mut key = Zeroizing::new([0; 32]);
+        hex::decode_to_slice(&*Zeroizing::new(text), &mut *key).map_err(|_| "a key must be 64 hexadecimal digits")?;
+        Ok(Self(key))
     }
 }
 

@@ -17,7 +17,6 @@ mod digest;
 mod divisor;
 mod encode;
 mod error;
-pub mod hex;
 mod id;
 mod labels;
 mod memory;

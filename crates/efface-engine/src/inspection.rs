@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use efface_data::{StoredRows, hex};
+use efface_data::StoredRows;
 use zeroize::Zeroizing;
 
 use crate::database::{Database, Head};
@@ -72,7 +72,7 @@ fn digest_of(path: &Path) -> io::Result<String> {
     let at = file.metadata()?.len().checked_sub(DIGEST_BYTES as u64).ok_or(io::ErrorKind::UnexpectedEof)?;
     file.seek(SeekFrom::Start(at))?;
     file.read_exact(&mut digest)?;
-    Ok(hex::encode(&digest))
+    Ok(hex::encode(digest))
 }
 
 /// No segment is older than the database says. One that is newer is at the end of a checkpoint.

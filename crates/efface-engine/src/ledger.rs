@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use efface_core::noise::NoiseSource;
-use efface_data::{IdDigest, hex};
+use efface_data::IdDigest;
 use efface_ledger::certificate::{LogPosition, Predicate};
 use efface_ledger::checkpoint::Checkpoint;
 use efface_ledger::consistency::ConsistencyFile;
@@ -100,7 +100,7 @@ pub(crate) fn restart(tables: &Tables<'_>, head: &mut LedgerHead, new: &NewLog) 
         key_id: head.key_id.clone(),
         previous_origin: head.origin(model),
         previous_size: head.size,
-        previous_root: hex::encode(&root),
+        previous_root: hex::encode(root),
         changes: new.changes,
     };
     (head.log, head.size) = (new.name.clone(), 0);
@@ -111,7 +111,7 @@ pub(crate) fn restart(tables: &Tables<'_>, head: &mut LedgerHead, new: &NewLog) 
 fn random_name() -> Result<String, EngineError> {
     let mut name = [0; 8];
     NoiseSource::from_system()?.fill(&mut name);
-    Ok(hex::encode(&name))
+    Ok(hex::encode(name))
 }
 
 impl ModelDirectory {
@@ -154,7 +154,7 @@ impl ModelDirectory {
         let statement = Statement::new(subject, P::TYPE, predicate);
         let payload = statement.to_payload().map_err(|error| unsigned(&error))?;
         let predicate = statement.predicate;
-        let digest = hex::encode(&Sha256::digest(&payload));
+        let digest = hex::encode(Sha256::digest(&payload));
         let entry = predicate.entry(digest.clone());
         let leaf = merkle::leaf_hash(entry.to_leaf().as_bytes());
         let position = self.head.ledger.size;
@@ -244,14 +244,14 @@ impl Settings {
     ) -> Change {
         let key = &self.id_key;
         let leaves = (0..).zip(removed).map(|(index, keys)| key.row_commitment(change, index, keys.id));
-        let rows = (!removed.is_empty()).then(|| hex::encode(&commitment_root(leaves)));
+        let rows = (!removed.is_empty()).then(|| hex::encode(commitment_root(leaves)));
         let request = request_id.map(|id| entry::request_commitment(&self.request_salt(change), id));
         Change { change, n_rows, rows, request }
     }
 
     /// The salt of the commitment to a request's id.
     pub(crate) fn request_salt(&self, change: u64) -> String {
-        hex::encode(&self.id_key.request_salt(change))
+        hex::encode(self.id_key.request_salt(change))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use efface_core::model::Model;
 use efface_core::noise::NoiseSource;
-use efface_data::{StoredRows, hex};
+use efface_data::StoredRows;
 use efface_ledger::certificate::ReleasePolicy;
 
 use crate::database::{Chain, Database, Head, LedgerHead};
@@ -85,7 +85,7 @@ impl NewDirectory {
         let (Beginning { settings, rows, database, model, past }, made) = fill(aside)?;
         let mut name = [0; 16];
         NoiseSource::from_system()?.fill(&mut name);
-        let name = hex::encode(&name);
+        let name = hex::encode(name);
         let head = Head {
             sequence: past.n_changes(),
             chain: Chain::start(&name),

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use efface_data::hex;
 use efface_ledger::certificate::{Predicate, RequestCertificate, RequestState};
 use efface_ledger::entry::Event;
 use efface_ledger::merkle::Hash;
@@ -110,5 +109,5 @@ pub(crate) fn sha256(bytes: &[u8]) -> Hash {
 
 /// SHA-256 in hexadecimal.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    hex::encode(&sha256(bytes))
+    hex::encode(sha256(bytes))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use efface_data::{IdDigest, IdKind, LookupError, RowId, hex};
+use efface_data::{IdDigest, IdKind, LookupError, RowId};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -102,7 +102,7 @@ impl Settings {
             Selection::Ids(ids) | Selection::Subjects(ids) => ids.sort_unstable(),
         }
         let text = serde_json::to_vec(&selection).expect("ids are numbers or strings");
-        hex::encode(&Sha256::new().chain_update(self.salt).chain_update(text).finalize())
+        hex::encode(Sha256::new().chain_update(self.salt).chain_update(text).finalize())
     }
 }
 

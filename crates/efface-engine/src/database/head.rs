@@ -1,7 +1,6 @@
 //! What the database says of the model as a whole.
 
 use efface_core::model::ReleaseAccount;
-use efface_data::hex;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -46,7 +45,7 @@ pub(crate) struct Chain(pub(crate) String);
 impl Chain {
     /// The chain of a model without changes.
     pub(crate) fn start(model: &str) -> Self {
-        Self(hex::encode(&Sha256::new().chain_update(b"efface-model").chain_update(model).finalize()))
+        Self(hex::encode(Sha256::new().chain_update(b"efface-model").chain_update(model).finalize()))
     }
 
     /// The chain after one more change.
@@ -66,7 +65,7 @@ impl Chain {
         for keys in added {
             hasher.update(keys.id.0);
         }
-        Self(hex::encode(&hasher.finalize()))
+        Self(hex::encode(hasher.finalize()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use efface_core::model::{Phase, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, IdKey, LabelCodec, RowId, RowTransform, hex};
+use efface_data::{Columns, IdKey, LabelCodec, RowId, RowTransform};
 use rayon::prelude::*;
 
 use super::checks::check_weights;
@@ -99,7 +99,7 @@ impl MemoryModel {
             model: trained.model,
             rows,
             index,
-            name: hex::encode(&name),
+            name: hex::encode(name),
             iterations: trained.iterations,
             sequence: 0,
             n_removed: 0,

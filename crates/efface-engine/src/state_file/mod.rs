@@ -10,7 +10,7 @@ use efface_core::model::{Curvature, Fit, Model, ModelState, ReleaseAccount, Trai
 use efface_core::residual::Rung;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{Problem, RowCount, WeightSum};
-use efface_data::{IdDigest, hex};
+use efface_data::IdDigest;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -122,7 +122,7 @@ pub(crate) fn encode(stamp: &Stamp, suppressed: &[IdDigest], model: &Model) -> (
     bytes.extend(numbers.iter());
     let digest = Sha256::digest(&*bytes);
     bytes.extend(digest);
-    (bytes, hex::encode(&digest))
+    (bytes, hex::encode(digest))
 }
 
 impl StateFile {

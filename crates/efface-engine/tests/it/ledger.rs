@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use efface_data::hex;
 use efface_engine::{ModelDirectory, ReleasePolicy, RowSource};
 use efface_ledger::checkpoint::Checkpoint;
 use efface_ledger::consistency::ConsistencyFile;
@@ -125,7 +124,7 @@ const OTHER_HASHES: [&str; 4] = [
 /// A name as it is, and the hashes of it that anybody could look up.
 fn traces(name: &str) -> Vec<Vec<u8>> {
     let hash = Sha256::digest(name);
-    let hexadecimal = hex::encode(&hash);
+    let hexadecimal = hex::encode(hash);
     vec![name.into(), hash[..16].to_vec(), hexadecimal.to_uppercase().into(), hexadecimal.into_bytes()]
 }
 

@@ -1,7 +1,6 @@
 //! What a certificate says, as lines for a terminal of a hundred columns.
 
 use efface_core::accounting::{Extractor, Guarantee};
-use efface_data::hex;
 use efface_ledger::certificate::{
     LogPosition, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate, tags,
 };
@@ -134,7 +133,7 @@ fn issued(heading: &'static str, issued: &str, software: &str, model: &str) -> V
 }
 
 fn named_files(files: &[Subject]) -> impl Iterator<Item = Line> {
-    files.iter().map(|file| ("  file", format!("{} (SHA-256 {})", file.name, hex::encode(&file.digest.sha256))))
+    files.iter().map(|file| ("  file", format!("{} (SHA-256 {})", file.name, hex::encode(file.digest.sha256))))
 }
 
 fn provenance(log: &LogPosition, key_id: &str) -> Vec<Line> {

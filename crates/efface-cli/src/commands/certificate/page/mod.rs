@@ -14,7 +14,6 @@ mod tests;
 
 use std::path::Path;
 
-use efface_data::hex;
 use efface_ledger::certificate::LogPosition;
 use efface_ledger::statement::Subject;
 use efface_ledger::verify::Document;
@@ -82,7 +81,7 @@ fn provenance(issued: &str, software: &str, log: &LogPosition, file: &str) -> St
 /// The files that a certificate is about, with their hashes.
 fn named_files(files: &[Subject]) -> String {
     let name =
-        |file: &Subject| format!("<b>{}</b> (SHA-256 {})", escape(&file.name), hash(&hex::encode(&file.digest.sha256)));
+        |file: &Subject| format!("<b>{}</b> (SHA-256 {})", escape(&file.name), hash(&hex::encode(file.digest.sha256)));
     files.iter().map(name).collect::<Vec<_>>().join(" and ")
 }
 
