@@ -17,6 +17,7 @@ mod digest;
 mod divisor;
 mod encode;
 mod error;
+pub mod files;
 mod id;
 mod labels;
 mod memory;

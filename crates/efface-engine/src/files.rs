@@ -1,8 +1,10 @@
 //! Files of a model directory: where they are, and how they are replaced as a whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+pub(crate) use efface_data::files::private_options;
 
 use crate::error::EngineError;
 use crate::lock::{LOCK, WriterLock};
@@ -100,16 +102,12 @@ pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
 
 /// Returns once the directory that holds `path` is on the disk.
 pub(crate) fn sync_parent(path: &Path) -> Result<(), EngineError> {
-    sync_directory(parent(path))
+    efface_data::files::sync_parent(path).map_err(EngineError::io(path))
 }
 
 /// Returns once the entries of a directory are on the disk.
 pub(crate) fn sync_directory(path: &Path) -> Result<(), EngineError> {
-    // Directories can be opened and synced on unix only.
-    if cfg!(unix) {
-        File::open(path).and_then(|directory| directory.sync_all()).map_err(EngineError::io(path))?;
-    }
-    Ok(())
+    efface_data::files::sync_directory(path).map_err(EngineError::io(path))
 }
 
 /// Removes what killed trainings of the same model left aside, at whatever point they were killed. One that is still at
@@ -161,11 +159,7 @@ fn is_number(text: &str) -> bool {
 
 /// Makes a directory that only its owner can enter.
 pub(crate) fn make_private_directory(path: &Path) -> Result<(), EngineError> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(EngineError::io(path))
+    efface_data::files::make_private_directory(path).map_err(EngineError::io(path))
 }
 
 /// `path` with `suffix` appended to its last component.
@@ -180,29 +174,9 @@ pub(crate) fn aside(path: &Path) -> PathBuf {
     with_suffix(path, &format!("{PARTIAL}-{}", std::process::id()))
 }
 
-/// Opens a file that only its owner can read, for reading and writing.
-pub(crate) fn private_options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
 /// Takes the right to read a file from everybody but its owner.
 pub(crate) fn make_private(file: &File, path: &Path) -> Result<(), EngineError> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-
-        let mode = file.metadata().map_err(EngineError::io(path))?.permissions().mode();
-        if mode & 0o077 != 0 {
-            file.set_permissions(fs::Permissions::from_mode(0o600)).map_err(EngineError::io(path))?;
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = (file, path);
-    Ok(())
+    efface_data::files::make_private(file).map_err(EngineError::io(path))
 }
 
 fn parent(path: &Path) -> &Path {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::header::{FIELD_BYTES, Header};
 use super::layout::{HEADER_BYTES, RowLayout};
 use crate::error::{SegmentError, StoredRowsError};
+use crate::files::private_options;
 
 /// An open segment.
 #[derive(Debug)]
@@ -36,11 +37,10 @@ impl Segment {
     /// Makes a segment without rows, for its owner only. A file that exists is an error.
     pub(super) fn create(directory: &Path, number: usize, layout: RowLayout) -> Result<Self, SegmentError> {
         let path = Self::path_in(directory, number);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path).map_err(|source| SegmentError::Io { file: path.clone(), source })?;
+        let file = private_options()
+            .create_new(true)
+            .open(&path)
+            .map_err(|source| SegmentError::Io { file: path.clone(), source })?;
         expect_sequential(&file);
         let header = Header { layout, segment: number as u64, epoch: 0 };
         let mut segment = Self { file, path, header, is_changed: true, is_unsynced: AtomicBool::new(true) };

@@ -18,6 +18,7 @@ use super::segment::Segment;
 use super::{StoredRows, StoredRowsError};
 use crate::encode::EncodedRows;
 use crate::error::{AppendError, LookupError, SegmentError};
+use crate::files;
 use crate::labels::class_of;
 
 impl StoredRows {
@@ -164,10 +165,9 @@ impl StoredRows {
     pub fn sync(&self) -> Result<(), StoredRowsError> {
         self.segments.iter().try_for_each(Segment::sync)?;
         if self.is_directory_unsynced.load(Ordering::Acquire) {
-            sync_directory(&self.directory)?;
-            if let Some(parent) = self.directory.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-                sync_directory(parent)?;
-            }
+            files::sync_directory(&self.directory)
+                .and_then(|()| files::sync_parent(&self.directory))
+                .map_err(|source| SegmentError::Io { file: self.directory.clone(), source })?;
             self.is_directory_unsynced.store(false, Ordering::Release);
         }
         Ok(())
@@ -296,15 +296,4 @@ fn erase_file(path: &Path) -> Result<(), SegmentError> {
     std::io::copy(&mut std::io::Read::take(std::io::repeat(0), len), &mut file).map_err(failed)?;
     file.sync_all().map_err(failed)?;
     std::fs::remove_file(path).map_err(failed)
-}
-
-/// Makes sure that the folder on the disk knows its files.
-fn sync_directory(directory: &Path) -> Result<(), SegmentError> {
-    #[cfg(unix)]
-    File::open(directory)
-        .and_then(|folder| folder.sync_all())
-        .map_err(|source| SegmentError::Io { file: directory.into(), source })?;
-    #[cfg(not(unix))]
-    let _ = directory;
-    Ok(())
 }

@@ -71,7 +71,8 @@ fn a_store_is_for_its_owner_only_and_never_overwrites_another() {
     std::fs::create_dir(&open_to_all).expect("writable");
     StoredRows::create(&open_to_all, SMALL, bound(), 0).expect("writable");
     assert_eq!(mode(&open_to_all), 0o700);
-    assert!(StoredRows::create(&folder.path().join("a/b"), SMALL, bound(), 0).is_err());
+    StoredRows::create(&folder.path().join("a/b"), SMALL, bound(), 0).expect("writable");
+    assert_eq!((mode(&folder.path().join("a")), mode(&folder.path().join("a/b"))), (0o700, 0o700));
     let flat = StoredRows::create(&folder.path().join("c"), RowLayout { block_rows: 0, ..SMALL }, bound(), 0);
     assert_eq!(refusal(&folder, flat), "rows per block must be 1 to 256, got 0");
     assert!(!folder.path().join("c").exists());
