@@ -12,45 +12,31 @@
 //! norms within the bound and known labels, [`StoredRows`] have records whose checksums match. Stores know rows by their
 //! positions; which id is where is for their owner to know.
 
-mod columns;
-mod digest;
-mod divisor;
-mod encode;
 mod error;
 pub mod files;
 mod id;
 mod labels;
-mod memory;
-mod place;
 mod read;
-mod remarks;
+mod rows;
 mod scale;
 mod schema;
 mod stored;
 mod table;
-mod values;
 
-pub use columns::Columns;
-pub use digest::{IdDigest, IdKey};
-pub use divisor::{RowDivisor, RowValue};
-pub use encode::{EncodedRows, FeatureOrder, encode_table};
 pub use error::{
     AppendError, CellError, EncodeError, InvalidSchema, LabelError, LookupError, ParseScaleError, ReadError,
     ScaleError, SchemaError, SegmentError, StoredRowsError,
 };
-pub use id::{IdKind, RowId};
+pub use id::{IdDigest, IdKey, IdKind, RowId};
 pub use labels::{ClassCollector, LabelCodec, MAX_CLASSES};
-pub use memory::MemoryRows;
-pub use place::{Origin, Place, RowNumber};
 pub use read::{
     ReadProgress, TableReader, carries_labels, is_array, open_table, open_table_with, read_table, read_table_with,
 };
-pub use remarks::Remark;
-pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
+pub use rows::{EncodedRows, FeatureOrder, FeatureValues, MemoryRows, Precision, encode_table};
+pub use scale::{NORM_TOLERANCE, RowDivisor, RowTransform, RowValue, Scale};
 pub use schema::{
     ColumnKind, ColumnSchema, EntryOrigin, LeftOut, MAX_FEATURES, Missing, ProposalOptions, ProposedColumn, Scalar,
     Schema, SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange, propose,
 };
 pub use stored::{RowLayout, StoredRows};
-pub use table::{Labels, RawLabels, Table, TableParts};
-pub use values::{FeatureValues, Precision};
+pub use table::{Columns, Labels, Origin, Place, RawLabels, Remark, RowNumber, Table, TableParts};

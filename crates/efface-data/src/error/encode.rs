@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::labels::MAX_CLASSES;
-use crate::place::Place;
+use crate::table::Place;
 
 /// Labels do not suit the model.
 #[derive(Debug, thiserror::Error)]

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use super::schema::CellError;
 use crate::id::RowId;
-use crate::place::{Place, RowNumber};
-use crate::table::listed;
+use crate::table::{Place, RowNumber, listed};
 
 /// A table could not be read, or is not fit to be one.
 #[derive(Debug, thiserror::Error)]

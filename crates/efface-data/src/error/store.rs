@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use efface_core::rows::MOST_ROW_WEIGHT;
 
 use crate::id::{IdKind, RowId};
-use crate::values::Precision;
+use crate::rows::Precision;
 
 /// Rows cannot be added to a store. Nothing has been added.
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,7 @@ use super::gone::Gone;
 use super::layout::{Geometry, Run};
 use super::segment::Segment;
 use crate::error::SegmentError;
-use crate::values::FeatureValues;
+use crate::rows::FeatureValues;
 
 /// Rows of a block. Overwritten with zeros when dropped.
 pub(super) struct Block {

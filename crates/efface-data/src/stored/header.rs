@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::layout::{HEADER_BYTES, RowLayout};
 use crate::error::SegmentError;
-use crate::values::Precision;
+use crate::rows::Precision;
 
 /// What a header says, its numbers not yet checked against anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,7 +32,7 @@ pub use self::layout::RowLayout;
 use self::segment::Segment;
 use crate::error::{LookupError, SegmentError, StoredRowsError};
 use crate::files;
-use crate::values::Precision;
+use crate::rows::Precision;
 
 /// Rows in the segments of a folder. What is removed or dropped is overwritten with zeros, in memory and (by
 /// [`purge`](Self::purge)) on disk.

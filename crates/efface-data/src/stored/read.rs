@@ -12,8 +12,7 @@ use super::layout::{Run, consecutive};
 use super::{StoredRows, StoredRowsError};
 use crate::error::{LookupError, SegmentError};
 use crate::labels::class_of;
-use crate::memory::MemoryRows;
-use crate::values::FeatureValues;
+use crate::rows::{FeatureValues, MemoryRows};
 
 impl RowStore for StoredRows {
     fn dim(&self) -> usize {

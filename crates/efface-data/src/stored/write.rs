@@ -16,10 +16,10 @@ use super::checksum::{self, Record};
 use super::layout::{Run, consecutive};
 use super::segment::Segment;
 use super::{StoredRows, StoredRowsError};
-use crate::encode::EncodedRows;
 use crate::error::{AppendError, LookupError, SegmentError};
 use crate::files;
 use crate::labels::class_of;
+use crate::rows::EncodedRows;
 
 impl StoredRows {
     /// Adds rows at the end, with one selector each, and returns their positions. They are written, but not synced, and

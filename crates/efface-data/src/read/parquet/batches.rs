@@ -13,8 +13,8 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::{ParquetError, Result};
 
-use super::parquet_pages::PageFile;
-use crate::values::Precision;
+use super::pages::PageFile;
+use crate::rows::Precision;
 
 /// The rows of some columns, in the order of the file.
 pub(super) enum Batches {

@@ -3,14 +3,21 @@
 //! Every reader ends in [`Table::new`], which is the only way to make one: whoever holds a table knows that it has
 //! rows and features, that all features are finite, that ids are unique and that nothing is missing.
 
+mod columns;
+mod place;
+mod remarks;
+
+pub use columns::Columns;
+pub(crate) use columns::Roles;
+pub use place::{Origin, Place, RowNumber};
+pub use remarks::Remark;
+
 use std::collections::HashMap;
 use std::fmt;
 
 use crate::error::ReadError;
 use crate::id::RowId;
-use crate::place::{Origin, Place};
-use crate::remarks::{self, Remark};
-use crate::values::FeatureValues;
+use crate::rows::FeatureValues;
 
 /// Labels as they stand in the input, before it is known what they mean.
 #[derive(Clone, Debug, PartialEq)]

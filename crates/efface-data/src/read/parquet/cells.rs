@@ -9,9 +9,9 @@ use arrow_array::types::{
 use arrow_schema::DataType;
 
 use crate::id::RowId;
+use crate::rows::{FeatureValues, Precision};
 use crate::schema::cell::Cell;
 use crate::table::RawLabels;
-use crate::values::{FeatureValues, Precision};
 
 /// The precision that holds every value of a type (or, of 64-bit integers, the nearest); `None`: not a number.
 pub(super) fn feature_precision(data_type: &DataType) -> Option<Precision> {

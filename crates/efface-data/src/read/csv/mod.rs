@@ -1,23 +1,23 @@
 //! Comma-separated text with a header line. Features are numbers, or what a schema makes of texts; all else is text.
 
+mod lines;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 
+use self::lines::LineCounter;
 use super::cells::CellReader;
 use super::input::{BUFFER_BYTES, Input, Meter};
-use super::lines::LineCounter;
 use super::{ReadProgress, TableReader, refuse_wide};
-use crate::columns::{Columns, Roles};
 use crate::error::ReadError;
 use crate::id::RowId;
-use crate::place::{Origin, Place, RowNumber};
+use crate::rows::FeatureValues;
 use crate::schema::Schema;
 use crate::schema::cell::Cell;
 use crate::schema::encode::RowEncoder;
-use crate::table::{Labels, RawLabels, Table, TableParts};
-use crate::values::FeatureValues;
+use crate::table::{Columns, Labels, Origin, Place, RawLabels, Roles, RowNumber, Table, TableParts};
 
 /// Reads rows; cells are trimmed, blank lines skipped.
 pub(super) struct CsvReader {

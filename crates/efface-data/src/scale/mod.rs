@@ -4,13 +4,16 @@
 //! precision in which the row is stored, and the check is rounded up: a stored row never has a larger norm than
 //! [`RowTransform::row_norm_bound`] says.
 
+mod divisor;
+
+pub use divisor::{RowDivisor, RowValue};
+
 use std::fmt;
 use std::str::FromStr;
 
 use efface_core::rounding::{self, UpperBound};
 use serde::{Deserialize, Serialize};
 
-use crate::divisor::{RowDivisor, RowValue};
 use crate::error::{ParseScaleError, ScaleError};
 
 /// How much longer than its scale says a row may be, relative to it: covers rounding to single precision.

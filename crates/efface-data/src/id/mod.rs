@@ -4,6 +4,10 @@
 //! an integer, wherever it comes from, so `7` in a CSV cell, `7` in JSON and `"7"` in JSON name the same row, while
 //! `007` stays a text.
 
+mod digest;
+
+pub use digest::{IdDigest, IdKey};
+
 use std::borrow::Cow;
 use std::fmt;
 

@@ -3,6 +3,13 @@
 //! Types are Parquet's own: what a writer notes about Arrow (dictionaries, large strings, lists of fixed size) is left
 //! aside, so that each kind of value comes in one form.
 
+mod batches;
+mod cells;
+mod columns;
+mod footer;
+mod pages;
+mod thrift;
+
 use std::fmt::Display;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,22 +20,19 @@ use arrow_schema::Fields;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::ParquetMetaData;
 
+use self::batches::Batches;
+use self::cells::{CellError, Slot, append_ids, append_labels, cell, no_labels, width, write_features};
+use self::columns::{BatchColumn, ColumnPlan};
+use self::pages::PageFile;
 use super::cells::{CellReader, Unreadable};
-use super::parquet_batches::Batches;
-use super::parquet_cells::{CellError, Slot, append_ids, append_labels, cell, no_labels, width, write_features};
-use super::parquet_columns::{BatchColumn, ColumnPlan};
-use super::parquet_footer;
-use super::parquet_pages::PageFile;
 use super::{ReadProgress, TableReader};
-use crate::columns::Columns;
 use crate::error::ReadError;
 use crate::id::RowId;
-use crate::place::Origin;
+use crate::rows::{FeatureValues, Precision};
 use crate::schema::Schema;
 use crate::schema::cell::Cell;
 use crate::schema::encode::RowEncoder;
-use crate::table::{Labels, RawLabels, Table, TableParts};
-use crate::values::{FeatureValues, Precision};
+use crate::table::{Columns, Labels, Origin, RawLabels, Table, TableParts};
 
 /// Reads rows of a Parquet file.
 pub(super) struct ParquetReader {
@@ -78,7 +82,7 @@ impl ParquetReader {
         let failed = |source| ReadError::Io { file: path.into(), source };
         let mut file = File::open(path).map_err(failed)?;
         let file_bytes = file.metadata().map_err(failed)?.len();
-        if !parquet_footer::is_sound(&mut file, file_bytes).map_err(failed)? {
+        if !footer::is_sound(&mut file, file_bytes).map_err(failed)? {
             return Err(damaged(path, "its footer announces more than there is".to_owned()));
         }
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);

@@ -1,19 +1,24 @@
 //! A table from arrays: rows × features, with labels, ids and subjects in one-dimensional arrays of their own.
 
+mod elements;
+mod idx;
+mod input;
+mod npy;
+mod npz;
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::array::{ArrayInput, Role};
+use self::elements::Elements;
+use self::input::ArrayInput;
+pub(super) use self::input::Role;
+use self::npz::Archive;
 use super::input::Meter;
-use super::npy_elements::Elements;
-use super::npz::Archive;
 use super::{ReadProgress, TableReader, refuse_wide};
-use crate::columns::Columns;
 use crate::error::ReadError;
 use crate::id::RowId;
-use crate::place::Origin;
-use crate::table::{Labels, RawLabels, Table, TableParts, listed};
-use crate::values::FeatureValues;
+use crate::rows::FeatureValues;
+use crate::table::{Columns, Labels, Origin, RawLabels, Table, TableParts, listed};
 
 /// Reads rows of an array; features are called `x0`, `x1`, …
 pub(super) struct ArrayReader {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::table::Table;
+use super::Table;
 
 /// Something about a table that deserves a second look.
 #[derive(Clone, Debug, PartialEq)]

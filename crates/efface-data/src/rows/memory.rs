@@ -10,12 +10,11 @@ use efface_core::rounding::UpperBound;
 use efface_core::rows::{BLOCK_ROWS, RowBlock, RowStore, StoreError, UNIT_WEIGHTS, WeightSum};
 use zeroize::Zeroize;
 
-use crate::encode::{EncodedRows, FeatureOrder, encode_table};
 use crate::error::{EncodeError, LookupError};
 use crate::labels::{LabelCodec, MAX_CLASSES, class_of};
+use crate::rows::{EncodedRows, FeatureOrder, FeatureValues, Precision, encode_table};
 use crate::scale::RowTransform;
 use crate::table::Table;
-use crate::values::{FeatureValues, Precision};
 
 /// Rows with their labels and selectors. What is removed or dropped is overwritten with zeros.
 pub struct MemoryRows {

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::values::FeatureValues;
+use crate::rows::FeatureValues;
 
 /// A type of elements, with the order of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

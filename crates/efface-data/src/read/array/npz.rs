@@ -12,9 +12,9 @@ use flate2::bufread::DeflateDecoder;
 use zip::read::ZipArchive;
 use zip::{CompressionMethod, result::ZipError};
 
-use super::array::{ArrayInput, Role};
-use super::input::{BUFFER_BYTES, Input, MeteredFile};
-use super::kind::Kind;
+use super::super::input::{BUFFER_BYTES, Input, MeteredFile};
+use super::super::kind::Kind;
+use super::input::{ArrayInput, Role};
 use crate::error::ReadError;
 use crate::table::listed;
 

@@ -7,8 +7,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::npy_elements::{ElementKind, ElementType};
-use super::npy_header::Header;
+use super::elements::{ElementKind, ElementType};
+use super::npy::Header;
 use crate::error::ReadError;
 
 /// What the header says of the array, in the terms of NumPy's.

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use parquet::errors::Result;
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::parquet_thrift::{Compact, I32, STRUCT};
+use super::thrift::{Compact, I32, STRUCT};
 
 /// A file of which pages are read.
 #[derive(Clone)]

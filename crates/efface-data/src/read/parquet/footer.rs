@@ -11,7 +11,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::parquet_thrift::{Compact, I32, LIST, STRUCT};
+use super::thrift::{Compact, I32, LIST, STRUCT};
 
 /// Tells whether the footer of a file can be handed to the decoder. The file's ends are left for the decoder to check.
 pub(super) fn is_sound(file: &mut File, file_bytes: u64) -> io::Result<bool> {

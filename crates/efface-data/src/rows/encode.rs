@@ -11,9 +11,9 @@ use zeroize::Zeroize;
 use crate::error::{AppendError, EncodeError, ScaleError};
 use crate::id::RowId;
 use crate::labels::LabelCodec;
+use crate::rows::{FeatureValues, Precision};
 use crate::scale::RowTransform;
 use crate::table::{Table, TableParts, listed};
-use crate::values::{FeatureValues, Precision};
 
 /// In which order the model takes its features.
 #[derive(Clone, Copy, Debug)]
@@ -308,9 +308,8 @@ impl Transformation<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Origin;
     use crate::scale::Scale;
-    use crate::table::{Labels, RawLabels};
+    use crate::table::{Labels, Origin, RawLabels};
 
     fn table(features: FeatureValues) -> Table {
         let origin = Origin::with_lines("t.csv", vec![2, 3]);

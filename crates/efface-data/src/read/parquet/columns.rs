@@ -5,14 +5,13 @@ use std::path::Path;
 
 use arrow_schema::{DataType, Fields};
 
-use super::array::Role;
-use super::parquet_cells::{feature_precision, is_id, is_label};
-use super::refuse_wide;
-use crate::columns::{Columns, Roles};
+use super::super::array::Role;
+use super::super::refuse_wide;
+use super::cells::{feature_precision, is_id, is_label};
 use crate::error::ReadError;
+use crate::rows::Precision;
 use crate::schema::Schema;
-use crate::table::listed;
-use crate::values::Precision;
+use crate::table::{Columns, Roles, listed};
 
 /// The columns to read. Batches hold these columns only, in the order of the file.
 #[derive(Debug, PartialEq, Eq)]

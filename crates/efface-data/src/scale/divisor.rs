@@ -9,8 +9,8 @@ use std::fmt;
 use pulp::Arch;
 use zeroize::Zeroize;
 
+use super::{Length, RowTransform};
 use crate::error::ScaleError;
-use crate::scale::{Length, RowTransform};
 
 /// A feature value in the precision it is kept in.
 pub trait RowValue: Copy + Default + Send + Sync + bytemuck::Pod + private::Sealed {
@@ -193,11 +193,9 @@ impl RowTransform {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::{FeatureOrder, encode_table};
-    use crate::place::Origin;
+    use crate::rows::{FeatureOrder, FeatureValues, encode_table};
     use crate::scale::Scale;
-    use crate::table::{Table, TableParts};
-    use crate::values::FeatureValues;
+    use crate::table::{Origin, Table, TableParts};
 
     fn encoded(features: FeatureValues, n_features: usize, transform: &RowTransform) -> FeatureValues {
         let n_rows = features.len() / n_features;

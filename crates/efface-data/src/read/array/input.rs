@@ -6,17 +6,17 @@
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::idx_header::IdxHeader;
-use super::input::{Input, Meter};
-use super::kind::Kind;
-use super::npy_elements::{ElementType, Elements};
-use super::npy_header::{Header, shape_text};
+use super::super::input::{Input, Meter};
+use super::super::kind::Kind;
+use super::elements::{ElementType, Elements};
+use super::idx::IdxHeader;
+use super::npy::{Header, shape_text};
 use crate::error::ReadError;
-use crate::values::FeatureValues;
+use crate::rows::FeatureValues;
 
 /// What an array is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(in crate::read) enum Role {
     Features,
     Labels,
     RowIds,
@@ -24,7 +24,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::read) fn name(self) -> &'static str {
         match self {
             Self::Features => "features",
             Self::Labels => "labels",

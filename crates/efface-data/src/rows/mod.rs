@@ -1,0 +1,9 @@
+//! Rows as a model takes them: their values, how a table becomes them, and rows in memory.
+
+mod encode;
+mod memory;
+mod values;
+
+pub use encode::{EncodedRows, FeatureOrder, encode_table};
+pub use memory::MemoryRows;
+pub use values::{FeatureValues, Precision};
