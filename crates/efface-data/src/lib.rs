@@ -12,6 +12,7 @@
 //! norms within the bound and known labels, [`StoredRows`] have records whose checksums match. Stores know rows by their
 //! positions; which id is where is for their owner to know.
 
+#[expect(missing_docs, reason = "the fields of an error are named after what they hold")]
 mod error;
 pub mod files;
 mod id;
