@@ -45,7 +45,7 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
 fn restrict(found: &fs::Metadata, mode: u32, set: impl FnOnce(fs::Permissions) -> io::Result<()>) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
 
-    if found.permissions().mode() & 0o077 == 0 { Ok(()) } else { set(fs::Permissions::from_mode(mode)) }
+    if found.permissions().mode() & 0o077 != 0 { set(fs::Permissions::from_mode(mode)) } else { Ok(()) }
 }
 
 #[cfg(not(unix))]

@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use half::f16;
+
 use crate::rows::FeatureValues;
 
 /// A type of elements, with the order of its bytes.
@@ -111,7 +113,7 @@ impl ElementType {
             Kind::U8 => FeatureValues::F32(decode(input, n, room, swap, |[byte]: [u8; 1]| f32::from(byte))?),
             Kind::I16 => FeatureValues::F32(decode(input, n, room, swap, |b| f32::from(i16::from_le_bytes(b)))?),
             Kind::U16 => FeatureValues::F32(decode(input, n, room, swap, |b| f32::from(u16::from_le_bytes(b)))?),
-            Kind::F16 => FeatureValues::F32(decode(input, n, room, swap, |b| widen_half(u16::from_le_bytes(b)))?),
+            Kind::F16 => FeatureValues::F32(decode(input, n, room, swap, |b| f16::from_le_bytes(b).to_f32())?),
             Kind::F32 => FeatureValues::F32(decode(input, n, room, swap, f32::from_le_bytes)?),
             Kind::I32 => FeatureValues::F64(decode(input, n, room, swap, |b| f64::from(i32::from_le_bytes(b)))?),
             Kind::U32 => FeatureValues::F64(decode(input, n, room, swap, |b| f64::from(u32::from_le_bytes(b)))?),
@@ -191,19 +193,6 @@ fn decode<T, const N: usize>(
     Ok(decoded)
 }
 
-/// A half-precision number (1 sign, 5 exponent and 10 fraction bits), exactly.
-fn widen_half(bits: u16) -> f32 {
-    let sign = u32::from(bits >> 15) << 31;
-    let exponent = u32::from(bits >> 10) & 0x1f;
-    let fraction = u32::from(bits) & 0x3ff;
-    match exponent {
-        // A subnormal number: fraction · 2⁻²⁴.
-        0 => f32::from_bits(sign | (fraction as f32 * 2f32.powi(-24)).to_bits()),
-        0x1f => f32::from_bits(sign | 0xff << 23 | fraction << 13),
-        _ => f32::from_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13),
-    }
-}
-
 const BUFFER_ELEMENTS: usize = 1 << 15;
 
 /// Longest text of a label or an id, in characters.
@@ -228,10 +217,18 @@ mod tests {
             (0x7c00, f32::INFINITY),
             (0xfc00, f32::NEG_INFINITY),
         ];
+        let widened = |descr: &str, bytes: [u8; 2]| {
+            let element = ElementType::parse(descr).expect("supported");
+            match element.read_numbers(&mut bytes.as_slice(), 1, 1).expect("one element") {
+                FeatureValues::F32(values) => values[0],
+                FeatureValues::F64(_) => panic!("single precision holds it exactly"),
+            }
+        };
         for (bits, value) in known {
-            assert_eq!(widen_half(bits).to_bits(), f32::to_bits(value), "{bits:#06x}");
+            assert_eq!(widened("<f2", u16::to_le_bytes(bits)).to_bits(), f32::to_bits(value), "{bits:#06x}");
+            assert_eq!(widened(">f2", u16::to_be_bytes(bits)).to_bits(), f32::to_bits(value), "{bits:#06x}");
         }
-        assert!(widen_half(0x7e00).is_nan());
+        assert!(widened("<f2", 0x7e00_u16.to_le_bytes()).is_nan());
     }
 
     /// A gzipped array can announce a thousand times the size of its file, and a room for that many elements was made
