@@ -8,11 +8,13 @@
 
 pub(crate) mod fold;
 mod problem;
+mod value;
 mod weight;
 
 pub use fold::BLOCK_ROWS;
 pub(crate) use fold::margin_error;
 pub use problem::{NegativeSampling, Problem, TargetRule};
+pub use value::RowValue;
 pub use weight::{MOST_ROW_WEIGHT, UNIT_WEIGHTS, WeightSum, round_row_weight};
 
 use crate::linalg::TrackedMatrix;

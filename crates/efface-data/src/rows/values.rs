@@ -6,7 +6,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use efface_core::rows::Features;
+use efface_core::rows::{Features, RowValue};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
@@ -55,6 +55,16 @@ impl fmt::Debug for FeatureValues {
     }
 }
 
+/// The same for values of either precision.
+macro_rules! each {
+    ($features:expr, $values:ident => $body:expr) => {
+        match $features {
+            Self::F32($values) => $body,
+            Self::F64($values) => $body,
+        }
+    };
+}
+
 impl FeatureValues {
     /// No values yet.
     pub fn empty(precision: Precision) -> Self {
@@ -87,10 +97,7 @@ impl FeatureValues {
 
     /// Number of values.
     pub fn len(&self) -> usize {
-        match self {
-            Self::F32(values) => values.len(),
-            Self::F64(values) => values.len(),
-        }
+        each!(self, values => values.len())
     }
 
     /// Whether there are no values.
@@ -114,57 +121,39 @@ impl FeatureValues {
     pub(crate) fn first_not_finite(&self) -> Option<(usize, f64)> {
         // Whole chunks are tested without a branch; only a chunk that fails is searched.
         const CHUNK: usize = 1024;
-        match self {
-            Self::F32(values) => values.chunks(CHUNK).enumerate().find_map(|(chunk, values)| {
-                let all_finite = values.iter().fold(true, |finite, x| finite & x.is_finite());
-                let within = (!all_finite).then(|| values.iter().position(|x| !x.is_finite())).flatten()?;
-                Some((chunk * CHUNK + within, f64::from(values[within])))
-            }),
-            Self::F64(values) => values.chunks(CHUNK).enumerate().find_map(|(chunk, values)| {
-                let all_finite = values.iter().fold(true, |finite, x| finite & x.is_finite());
-                let within = (!all_finite).then(|| values.iter().position(|x| !x.is_finite())).flatten()?;
-                Some((chunk * CHUNK + within, values[within]))
-            }),
-        }
+        each!(self, values => values.chunks(CHUNK).enumerate().find_map(|(chunk, values)| {
+            let all_finite = values.iter().fold(true, |finite, x| finite & x.is_finite());
+            let within = (!all_finite).then(|| values.iter().position(|x| !x.is_finite())).flatten()?;
+            Some((chunk * CHUNK + within, values[within].wide()))
+        }))
     }
 
     /// Copies values from `start` on until `into` is full, as doubles.
     pub(crate) fn read(&self, start: usize, into: &mut [f64]) {
         let end = start + into.len();
-        match self {
-            Self::F32(values) => into.iter_mut().zip(&values[start..end]).for_each(|(to, from)| *to = f64::from(*from)),
-            Self::F64(values) => into.copy_from_slice(&values[start..end]),
-        }
+        each!(self, values => into.iter_mut().zip(&values[start..end]).for_each(|(to, from)| *to = from.wide()));
     }
 
     /// Rounds `from` to the stored precision, in place, and writes it from `start` on.
     pub(crate) fn write_rounded(&mut self, start: usize, from: &mut [f64]) {
         let end = start + from.len();
-        match self {
-            Self::F32(values) => {
-                for (to, from) in values[start..end].iter_mut().zip(from) {
-                    *to = *from as f32;
-                    *from = f64::from(*to);
-                }
-            }
-            Self::F64(values) => values[start..end].copy_from_slice(from),
-        }
+        each!(self, values => for (to, from) in values[start..end].iter_mut().zip(from) {
+            *to = RowValue::nearest(*from);
+            *from = to.wide();
+        });
     }
 
     /// Sets the number of values; new ones are zero. Room is reserved exactly.
     pub(crate) fn resize(&mut self, len: usize) {
-        match self {
-            Self::F32(values) => resize(values, len),
-            Self::F64(values) => resize(values, len),
-        }
+        each!(self, values => {
+            values.reserve_exact(len.saturating_sub(values.len()));
+            values.resize(len, 0.0);
+        });
     }
 
     /// Appends `n` zeros.
     pub(crate) fn extend_zeros(&mut self, n: usize) {
-        match self {
-            Self::F32(values) => values.resize(values.len() + n, 0.0),
-            Self::F64(values) => values.resize(values.len() + n, 0.0),
-        }
+        each!(self, values => values.resize(values.len() + n, 0.0));
     }
 
     /// Moves the rows of a table of width `from` apart to width `to` ≥ `from`; the new columns hold what is left there.
@@ -172,11 +161,7 @@ impl FeatureValues {
         self.resize(n_rows * to);
         // From the last row back, so that no row is overwritten before it has moved.
         for row in (0..n_rows).rev() {
-            let (source, target) = (row * from..(row + 1) * from, row * to);
-            match self {
-                Self::F32(values) => values.copy_within(source, target),
-                Self::F64(values) => values.copy_within(source, target),
-            }
+            each!(self, values => values.copy_within(row * from..(row + 1) * from, row * to));
         }
     }
 
@@ -192,43 +177,28 @@ impl FeatureValues {
 
     /// A run of values as the bytes they have in memory.
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
-        match self {
-            Self::F32(values) => bytemuck::cast_slice(&values[range]),
-            Self::F64(values) => bytemuck::cast_slice(&values[range]),
-        }
+        each!(self, values => bytemuck::cast_slice(&values[range]))
     }
 
     /// A run of values as the bytes they have in memory, to be read into.
     pub(crate) fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
-        match self {
-            Self::F32(values) => bytemuck::cast_slice_mut(&mut values[range]),
-            Self::F64(values) => bytemuck::cast_slice_mut(&mut values[range]),
-        }
+        each!(self, values => bytemuck::cast_slice_mut(&mut values[range]))
     }
 
     /// Overwrites a run of values with zeros, in a way the compiler may not leave out.
     pub(crate) fn zeroize_range(&mut self, range: Range<usize>) {
-        match self {
-            Self::F32(values) => values[range].zeroize(),
-            Self::F64(values) => values[range].zeroize(),
-        }
+        each!(self, values => values[range].zeroize());
     }
 
     /// Bytes held in memory.
     pub(crate) fn memory_bytes(&self) -> usize {
-        match self {
-            Self::F32(values) => values.capacity() * size_of::<f32>(),
-            Self::F64(values) => values.capacity() * size_of::<f64>(),
-        }
+        each!(self, values => values.capacity()) * self.precision().bytes()
     }
 }
 
 impl Zeroize for FeatureValues {
     fn zeroize(&mut self) {
-        match self {
-            Self::F32(values) => values.zeroize(),
-            Self::F64(values) => values.zeroize(),
-        }
+        each!(self, values => values.zeroize());
     }
 }
 
@@ -243,11 +213,6 @@ fn extend_zeroizing<T: Copy + Zeroize>(vector: &mut Vec<T>, values: &[T]) {
         *vector = larger;
     }
     vector.extend_from_slice(values);
-}
-
-fn resize<T: Copy + Default>(values: &mut Vec<T>, len: usize) {
-    values.reserve_exact(len.saturating_sub(values.len()));
-    values.resize(len, T::default());
 }
 
 #[cfg(test)]

@@ -6,52 +6,12 @@
 
 use std::fmt;
 
+use efface_core::rows::RowValue;
 use pulp::Arch;
 use zeroize::Zeroize;
 
 use super::{Length, RowTransform};
 use crate::error::ScaleError;
-
-/// A feature value in the precision it is kept in.
-pub trait RowValue: Copy + Default + Send + Sync + bytemuck::Pod + private::Sealed {
-    /// As a double, exactly.
-    fn wide(self) -> f64;
-
-    /// The nearest value of this precision.
-    fn nearest(value: f64) -> Self;
-
-    /// Values as the bytes they have in memory.
-    fn bytes(values: &[Self]) -> &[u8] {
-        bytemuck::cast_slice(values)
-    }
-}
-
-impl RowValue for f32 {
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
-
-    fn nearest(value: f64) -> Self {
-        value as Self
-    }
-}
-
-impl RowValue for f64 {
-    fn wide(self) -> f64 {
-        self
-    }
-
-    fn nearest(value: f64) -> Self {
-        value
-    }
-}
-
-mod private {
-    pub trait Sealed {}
-
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
-}
 
 /// What the features of a row are divided by: a norm, a radius, or 1. Negative where the row is not [`tame`](is_tame).
 #[derive(Clone, Copy)]

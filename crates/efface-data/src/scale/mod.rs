@@ -6,12 +6,13 @@
 
 mod divisor;
 
-pub use divisor::{RowDivisor, RowValue};
+pub use divisor::RowDivisor;
 
 use std::fmt;
 use std::str::FromStr;
 
 use efface_core::rounding::{self, UpperBound};
+use efface_core::rows::RowValue;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ParseScaleError, ScaleError};

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use efface_core::rows::{MOST_ROW_WEIGHT, round_row_weight};
-use efface_data::{RowDivisor, RowTransform, RowValue};
+use efface_core::rows::{MOST_ROW_WEIGHT, RowValue, round_row_weight};
+use efface_data::{RowDivisor, RowTransform};
 use rayon::prelude::*;
 use zeroize::{Zeroize, Zeroizing};
 

@@ -2,8 +2,8 @@
 
 use efface_core::predict;
 use efface_core::rounding;
-use efface_core::rows::{BLOCK_ROWS, Features};
-use efface_data::{RowTransform, RowValue, ScaleError};
+use efface_core::rows::{BLOCK_ROWS, Features, RowValue};
+use efface_data::{RowTransform, ScaleError};
 use rayon::prelude::*;
 
 use super::error::RowsError;

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{BLOCK_ROWS, Features, RowBlock, RowStore, StoreError, UNIT_WEIGHTS, WeightSum};
-use efface_data::{FeatureValues, RowValue};
+use efface_core::rows::{BLOCK_ROWS, Features, RowBlock, RowStore, RowValue, StoreError, UNIT_WEIGHTS, WeightSum};
+use efface_data::FeatureValues;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::error::Interrupted;
