@@ -10,7 +10,7 @@ use efface_core::rounding::UpperBound;
 use efface_core::rows::{BLOCK_ROWS, RowBlock, RowStore, StoreError, UNIT_WEIGHTS, WeightSum};
 use zeroize::Zeroize;
 
-use crate::error::{EncodeError, LookupError};
+use crate::error::{AppendError, EncodeError, LookupError};
 use crate::labels::{LabelCodec, MAX_CLASSES, class_of};
 use crate::rows::{EncodedRows, FeatureOrder, FeatureValues, Precision, encode_table};
 use crate::scale::RowTransform;
@@ -54,11 +54,35 @@ impl MemoryRows {
         let features = std::mem::replace(&mut rows.features, empty);
         let labels = std::mem::take(&mut rows.labels);
         let row_weights = rows.row_weights.take();
-        Self::new(rows.dim, rows.row_norm_bound, features, labels, selectors, row_weights)
+        Self::of_parts(rows.dim, rows.row_norm_bound, features, labels, selectors, row_weights)
     }
 
-    /// Rows of `dim` values each, with one label and one selector each, and one weight each if they have any.
-    pub(crate) fn new(
+    /// Rows of `dim` values each, scaled to the bound, with one label and one selector each, and one weight each if they
+    /// have any.
+    pub fn new(
+        dim: usize,
+        row_norm_bound: UpperBound,
+        features: FeatureValues,
+        labels: Vec<f64>,
+        selectors: Vec<u64>,
+        row_weights: Option<Vec<f64>>,
+    ) -> Result<Self, AppendError> {
+        let n_rows = labels.len();
+        let n_weights = row_weights.as_ref().map_or(n_rows, Vec::len);
+        for (what, found, expected) in [
+            ("values", features.len(), n_rows.saturating_mul(dim)),
+            ("selectors", selectors.len(), n_rows),
+            ("row weights", n_weights, n_rows),
+        ] {
+            if found != expected {
+                return Err(AppendError::Count { what, found, expected: n_rows });
+            }
+        }
+        Ok(Self::of_parts(dim, row_norm_bound, features, labels, selectors, row_weights))
+    }
+
+    /// The same for parts that fit each other.
+    pub(crate) fn of_parts(
         dim: usize,
         row_norm_bound: UpperBound,
         features: FeatureValues,
@@ -143,7 +167,7 @@ impl MemoryRows {
         let selectors = positions.iter().map(|position| self.selectors[*position]).collect();
         let weights_of = |weights: &Vec<f64>| positions.iter().map(|position| weights[*position]).collect();
         let row_weights = self.row_weights.as_ref().map(weights_of);
-        Ok(Self::new(self.dim, self.row_norm_bound, features, labels, selectors, row_weights))
+        Ok(Self::of_parts(self.dim, self.row_norm_bound, features, labels, selectors, row_weights))
     }
 
     /// Removes the rows at these positions: features, labels, selectors and weights are overwritten. On an error nothing

@@ -56,7 +56,7 @@ impl StoredRows {
             return Err(error);
         }
         let Batch { features, labels, selectors, row_weights } = batch;
-        Ok(MemoryRows::new(self.dim(), self.row_norm_bound, features, labels, selectors, row_weights))
+        Ok(MemoryRows::of_parts(self.dim(), self.row_norm_bound, features, labels, selectors, row_weights))
     }
 
     /// Reads what may be kept in memory now, and in this thread: right after rows have been read from a file, its
