@@ -10,7 +10,6 @@ mod certificate_page;
 mod certificates;
 mod choices;
 mod contract;
-mod crash;
 mod damaged;
 mod full_disk;
 mod keys;

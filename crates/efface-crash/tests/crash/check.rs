@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use efface_crash::engine::{Claims, Opened, Place};
+use efface_crash::request::{COPY, Job, REQUEST, Request, Setup, WITNESS};
 use tempfile::TempDir;
 
 use super::disk::Image;
-use super::engine::{Claims, Opened, Place};
 use super::points::Check;
 use super::recording::run_plainly;
 use super::witness;
-use super::world::{COPY, REQUEST, Request, Setup, WITNESS, World};
+use super::world::World;
 
 /// A model before or after a request.
 #[derive(Clone, Debug)]
@@ -146,7 +147,8 @@ impl Interrupted<'_> {
 
     /// A training that was killed stops no other one, which clears all that was left.
     fn train_again(&self, root: &Path) -> Result<(), String> {
-        run_plainly(root, &Request::Train.arguments(self.inputs, self.setup))?;
+        let (setup, inputs) = (self.setup, self.inputs.into());
+        run_plainly(root, &Job { request: Request::Train, setup, inputs, is_moved: false })?;
         let trained = Image::read(root).map_err(|error| error.to_string())?;
         let names = kinds(&trained);
         ensure(names == self.after.names, || format!("files after training again are {names:?}"))?;
@@ -159,7 +161,8 @@ impl Interrupted<'_> {
         let wanted = &self.after.world;
         let repeated = match self.request {
             Request::Train => Ok(()),
-            request => model.perform(self.inputs, request),
+            // What was handed out before may be there already.
+            request => model.perform(self.inputs, request, scratch().path()),
         };
         let is_removed = stage != Stage::Before;
         match self.request {

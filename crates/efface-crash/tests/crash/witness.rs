@@ -1,9 +1,11 @@
 //! The witness of a model: after a crash it knows all that was answered, and what the directory knows once that is open.
 
+use efface_crash::engine::{Claims, Place};
+use efface_crash::request::WITNESS;
+
 use super::check::{ensure, scratch};
 use super::disk::Image;
-use super::engine::{Claims, Place};
-use super::world::{WITNESS, World};
+use super::world::World;
 
 /// What the lines of a witness say, read without the engine.
 #[derive(Debug, PartialEq, Eq)]

@@ -4,11 +4,13 @@
 use std::fs;
 use std::path::Path;
 
+use efface_crash::engine::Place;
+use efface_crash::request::{Request, Setup};
+
 use super::check::{Found, Stage, ensure, refused, scratch};
 use super::disk::Image;
-use super::engine::Place;
 use super::points::Check;
-use super::world::{Request, Setup, World};
+use super::world::World;
 
 /// What is put back, each time with all else as it is today.
 pub(crate) const RESTORED: [&[&str]; 5] =
@@ -64,7 +66,7 @@ impl Check for Mending {
         for id in self.world.removed() {
             refused(model.remove(&[id], None).map(drop), "has already been removed")?;
         }
-        model.perform(folder.path(), &Request::Settle)?;
+        model.perform(folder.path(), &Request::Settle, folder.path())?;
         model.remove(&[self.world.present(image.hash())], None)?;
         model.verified_log_size()?;
         model.close()?;

@@ -1,12 +1,13 @@
 //! A process stopped at every single operation on its files, and the power lost at every one of them.
 //!
-//! `recorder.c` is loaded below the real program and writes down each call that changes a file, SQLite's included. From
-//! the log, `disk.rs` builds the directory as it could be found after a stop at the n-th operation, for every n: of a
-//! process that was killed between two operations or within a write, and of a machine that lost power, for which it
-//! states the model. Each distinct directory is opened with the real engine and `check.rs` says what must hold: it
-//! opens, the request is done or not done as a whole, and done if that was answered; nobody who left is in any byte, and
-//! nobody at all by name; a crash is not taken for an old backup; and the claim is the one of an undisturbed model, above
-//! the gradient that `world.rs` computes from the rows themselves. `witness.rs` adds that a witness is in step.
+//! `recorder.c` is loaded below a process that performs a request with the engine, and writes down each call that changes
+//! a file, SQLite's included. From the log, `disk.rs` builds the directory as it could be found after a stop at the n-th
+//! operation, for every n: of a process that was killed between two operations or within a write, and of a machine that
+//! lost power, for which it states the model. Each distinct directory is opened with the real engine and `check.rs` says
+//! what must hold: it opens, the request is done or not done as a whole, and done if that was answered; nobody who left is
+//! in any byte, and nobody at all by name; a crash is not taken for an old backup; and the claim is the one of an
+//! undisturbed model, above the gradient that `world.rs` computes from the rows themselves. `witness.rs` adds that a
+//! witness is in step.
 //!
 //! The log is complete: played to its end it must give the directory that the program left, byte for byte.
 //!
@@ -17,7 +18,6 @@
 mod chance;
 mod check;
 mod disk;
-mod engine;
 mod mending;
 mod names;
 mod points;
@@ -29,14 +29,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use efface_crash::request::{Job, Loss, Request, Setup, id, key_file};
+use tempfile::TempDir;
+
 use check::{Found, Interrupted, Side, Stage, scratch};
 use disk::{Disk, Image, Operation};
 use mending::{Mending, RESTORED, restore};
 use names::{FileNumber, NameChange};
 use points::{Points, Tally};
 use recording::{Recorder, run_plainly};
-use tempfile::TempDir;
-use world::{Loss, Request, Setup, World, id, key_file, subject};
+use world::World;
 
 /// Power losses tried during each command, and during one that clears up after a crash. To be lowered if the test takes
 /// too long; that a process is killed is tried at every operation.
@@ -59,7 +61,7 @@ fn a_crash_at_any_operation_leaves_all_of_a_request_or_nothing() {
     let script = [
         Request::Train,
         Request::remove(&[3], None),
-        Request::RemoveSubject { subject: subject(5), request_id: Some("ticket-1") },
+        Request::remove_subject(5, Some("ticket-1")),
         Request::Correct { rows: vec![8, 9] },
         // The first of them was removed and is left out.
         Request::Add { rows: vec![3, 100, 101, 102] },
@@ -85,7 +87,7 @@ fn a_crash_leaves_a_witness_that_knows_what_was_answered() {
         Request::Train,
         Request::remove(&[3], None),
         Request::Release { copy: false },
-        Request::RemoveSubject { subject: subject(5), request_id: Some("ticket-1") },
+        Request::remove_subject(5, Some("ticket-1")),
         Request::Add { rows: vec![20, 100] },
     ];
     play(WITNESSED, &script);
@@ -97,7 +99,7 @@ fn a_crash_leaves_a_log_with_all_that_was_certified() {
         Request::Train,
         Request::Policy,
         Request::remove(&[3], Some("ticket-1")),
-        Request::Certify { request: "ticket-1" },
+        Request::Certify { request: "ticket-1".into() },
         Request::Release { copy: true },
         Request::Revoke { release: 1 },
     ];
@@ -113,18 +115,14 @@ fn a_crash_while_an_old_backup_is_mended_brings_nobody_back() {
     let mut session = Session::start(WITNESSED);
     session.record(&Request::Train);
     let old = Image::read(&session.root()).expect("readable");
-    let requests = [
-        Request::remove(&[3], None),
-        Request::Release { copy: false },
-        Request::RemoveSubject { subject: subject(5), request_id: None },
-    ];
+    let requests = [Request::remove(&[3], None), Request::Release { copy: false }, Request::remove_subject(5, None)];
     for request in &requests {
-        run_plainly(&session.root(), &request.arguments(&session.inputs(), WITNESSED)).expect("runs");
+        run_plainly(&session.root(), &session.job(request)).expect("runs");
         session.world = session.world.after(request);
     }
     let today = Image::read(&session.root()).expect("readable");
     let check = Mending { setup: WITNESSED, world: session.world.clone(), n_releases: 1 };
-    let arguments = Request::Settle.arguments_elsewhere(&session.inputs(), WITNESSED);
+    let settling = Job { is_moved: true, ..session.job(&Request::Settle) };
     let mut tally = Tally::default();
     for (seed, parts) in (1..).zip(RESTORED) {
         let folder = scratch();
@@ -132,7 +130,7 @@ fn a_crash_while_an_old_backup_is_mended_brings_nobody_back() {
         today.write(&root).expect("writable");
         restore(&root, &old, parts);
         let mut disk = Disk::new(&Image::read(&root).expect("readable"));
-        let operations = session.recorder.run(&root, &disk, &arguments);
+        let operations = session.recorder.run(&root, &disk, &settling);
         let points = Points::of(&mut disk, &operations, POWER_LOSSES_AFTER_A_CRASH, seed);
         points.check(&format!("mending of {parts:?}"), &check);
         tally.add(&Tally::of(&operations, &points));
@@ -281,11 +279,15 @@ impl Session {
         self.folder.path().into()
     }
 
+    fn job(&self, request: &Request) -> Job {
+        Job { request: request.clone(), setup: self.setup, inputs: self.inputs(), is_moved: false }
+    }
+
     /// Runs a request to its end.
     fn record(&mut self, request: &Request) -> Recorded {
         request.write_input(&self.inputs(), self.setup);
         let between = request.first_half().map(|half| self.try_out(&half));
-        let operations = self.recorder.run(&self.root(), &self.disk, &request.arguments(&self.inputs(), self.setup));
+        let operations = self.recorder.run(&self.root(), &self.disk, &self.job(request));
         self.world = self.world.after(request);
         let after = Side::of(&Image::read(&self.root()).expect("readable"), self.world.clone());
         Recorded { operations, before: self.latest.replace(after.clone()), between, after }
@@ -295,8 +297,7 @@ impl Session {
     fn try_out(&self, request: &Request) -> Side {
         let folder = scratch();
         Image::read(&self.root()).and_then(|image| image.write(folder.path())).expect("a copy");
-        let arguments = request.arguments_elsewhere(&self.inputs(), self.setup);
-        run_plainly(folder.path(), &arguments).expect("runs on a copy");
+        run_plainly(folder.path(), &Job { is_moved: true, ..self.job(request) }).expect("runs on a copy");
         Side::of(&Image::read(folder.path()).expect("readable"), self.world.after(request))
     }
 
@@ -325,7 +326,8 @@ fn crash_again(recorder: &Recorder, first: &Interrupted<'_>, points: &Points, fo
         let root = folder.path().canonicalize().expect("just made");
         point.image.write(&root).expect("writable");
         let mut disk = Disk::new(&point.image);
-        let operations = recorder.run(&root, &disk, &request.arguments_elsewhere(inputs, setup));
+        let job = Job { request: request.clone(), setup, inputs: inputs.into(), is_moved: true };
+        let operations = recorder.run(&root, &disk, &job);
         let left = Image::read(&root).expect("readable");
         let after = Side::of(&left, side.world.clone());
         let interrupted = Interrupted {

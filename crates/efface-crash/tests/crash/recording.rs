@@ -1,13 +1,14 @@
-//! Running the program with the recorder below it, and reading its log.
+//! Running a request in a process of its own with the recorder below it, and reading its log.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use efface_crash::request::Job;
+
 use super::disk::{ContentChange, Disk, Operation};
 use super::names::{Entry, FileNumber, NameChange, moved};
-use crate::sandbox::EFFACE;
 
 /// The recorder, compiled.
 pub(crate) struct Recorder {
@@ -28,22 +29,27 @@ impl Recorder {
         Self { library }
     }
 
-    /// Runs the program inside `root`, and returns what it did there to `disk`, which holds what `root` holds.
-    pub(crate) fn run(&self, root: &Path, disk: &Disk, arguments: &[String]) -> Vec<Operation> {
+    /// Does a job inside `root`, and returns what that did there to `disk`, which holds what `root` holds.
+    pub(crate) fn run(&self, root: &Path, disk: &Disk, job: &Job) -> Vec<Operation> {
         let log = self.library.with_extension("log");
-        let mut command = Command::new(EFFACE);
-        command.args(arguments).current_dir(root).env("LD_PRELOAD", &self.library);
-        command.env("EFFACE_RECORD_ROOT", root).env("EFFACE_RECORD_LOG", &log);
+        let mut command = process(root, job);
+        command.env("LD_PRELOAD", &self.library).env("EFFACE_RECORD_ROOT", root).env("EFFACE_RECORD_LOG", &log);
         let output = command.output().expect("runs");
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{job:?}: {}", String::from_utf8_lossy(&output.stderr));
         let records = fs::read(&log).expect("a log");
         operations(&records, disk)
     }
 }
 
-/// Runs the program without the recorder.
-pub(crate) fn run_plainly(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let output = Command::new(EFFACE).args(arguments).current_dir(root).output().map_err(|error| error.to_string())?;
+fn process(root: &Path, job: &Job) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_efface-crash"));
+    command.arg(serde_json::to_string(job).expect("plain structures")).current_dir(root);
+    command
+}
+
+/// Does a job without the recorder.
+pub(crate) fn run_plainly(root: &Path, job: &Job) -> Result<(), String> {
+    let output = process(root, job).output().map_err(|error| error.to_string())?;
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
