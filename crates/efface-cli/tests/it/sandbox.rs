@@ -113,13 +113,6 @@ impl Sandbox {
         Answer::new(line.into(), output.expect("a shell"))
     }
 
-    /// A command, not yet run.
-    pub(crate) fn command(&self, arguments: &str) -> StdCommand {
-        let mut command = StdCommand::new(EFFACE);
-        command.args(arguments.split_whitespace()).current_dir(self.folder.path());
-        command
-    }
-
     /// The program must refuse: code 2, one line that says all of `parts`, and every file as before.
     pub(crate) fn refuses(&self, arguments: &str, parts: &[&str]) {
         let before = self.snapshot();
