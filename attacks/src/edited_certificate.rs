@@ -57,7 +57,7 @@ const EDITS: [Edit; 22] = [
     ("raises the number of removed rows since the release before", "requests", |c| c.since_previous.n_removed += 100),
     ("says that several people left together", "requests", |c| c.since_previous.exposure = "several-together".into()),
     ("names a mechanism that does not exist", "tags", |c| c.mechanism = "perfect".into()),
-    ("names another key than the one that signs", "issuer", |c| c.key_id = "0".repeat(64)),
+    ("names another key than the one that signs", "issuer", |c| c.issue.key_id = "0".repeat(64)),
 ];
 
 impl Attack for EditedCertificate {

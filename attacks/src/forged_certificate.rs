@@ -34,7 +34,7 @@ impl Attack for ForgedCertificate {
         let mut outcome = Outcome::default();
 
         let mut named = predicate.clone();
-        named.key_id = attacker.key.public().id();
+        named.issue.key_id = attacker.key.public().id();
         let own = attacker.issue(subject(), named)?;
         outcome.refused(
             "signs a certificate for its own model with its own key, which has the victim's name",

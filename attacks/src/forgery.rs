@@ -120,7 +120,7 @@ impl Issuer {
     /// The same with a changed certificate of the victim's.
     pub(crate) fn reissue(&self, file: &[u8], change: impl FnOnce(&mut ReleaseCertificate)) -> anyhow::Result<Vec<u8>> {
         let Statement { subject, mut predicate, .. } = statement_of(file)?;
-        predicate.key_id = self.key.public().id();
+        predicate.issue.key_id = self.key.public().id();
         change(&mut predicate);
         self.issue(subject, predicate)
     }

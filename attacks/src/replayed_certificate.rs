@@ -156,7 +156,7 @@ fn on_a_forked_log(outcome: &mut Outcome) -> anyhow::Result<()> {
     model.remove(&rows(&[6]), None)?;
     let (newer, link) = (model.ledger_checkpoint()?, model.ledger_consistency(&embedded, None)?);
     model.close()?;
-    let position = statement_of(&shown.certificate)?.predicate.log.position;
+    let position = statement_of(&shown.certificate)?.predicate.issue.log.position;
 
     // The other branch never heard of ticket-2.
     let mut model = ModelDirectory::open(&branch)?;

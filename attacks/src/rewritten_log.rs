@@ -81,7 +81,7 @@ fn everything(outcome: &mut Outcome, victim: &Victim) -> anyhow::Result<()> {
     insider.leaves[removal] = edited;
     let mut reissued = Vec::new();
     for (number, release) in [(1, &victim.first), (2, &victim.second)] {
-        let position = statement_of(&release.certificate)?.predicate.log.position as usize;
+        let position = statement_of(&release.certificate)?.predicate.issue.log.position as usize;
         let file = insider.reissue(&release.certificate, |c| {
             if let Some(request) = c.requests.first_mut() {
                 request.n_rows = 0;

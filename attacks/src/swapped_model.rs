@@ -61,7 +61,7 @@ fn in_the_directory(outcome: &mut Outcome, victim: &Victim, changed: &[u8]) -> a
             break_in.replace(2, "certificate.json", &file)
         }),
         ("and deletes the certificate", &|break_in| break_in.delete(2, "certificate.json")),
-        ("and puts an unsigned certificate there, as old versions wrote them", &|break_in| {
+        ("and puts an unsigned certificate there", &|break_in| {
             let predicate = statement_of(&victim.second.certificate)?.predicate;
             break_in.rename_certificate(2, None)?;
             break_in.replace(2, "certificate.json", &serde_json::to_vec_pretty(&predicate)?)

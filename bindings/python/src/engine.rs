@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
+use efface_data::{LentRows, TableParts};
 use efface_engine::{
-    ChangeReport, EngineError, KeepOptions, LentRows, MemoryModel, MemoryRequest, ModelDirectory, OpenOptions,
-    Passphrase, ReleaseAnswer, Selection,
+    ChangeReport, EngineError, KeepOptions, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, OpenOptions,
+    Passphrase, ReleaseAnswer, Selection, StorageError,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -18,10 +19,9 @@ use pyo3::types::PyBytes;
 use serde::Serialize;
 
 use crate::config::{Config, Naming, codec};
-use crate::directory::OpenDirectory;
 use crate::errors::{bad_parameter, named, raised};
 use crate::ids;
-use crate::released::{Released, ReleasedArrays};
+use crate::released::{self, ReleasedArrays};
 use crate::rows::{Given, Held, Matrix, numbers};
 use crate::state::State;
 use crate::work::{self, Worker};
@@ -86,16 +86,13 @@ impl Engine {
                     config: training,
                 };
                 let mut noise = noise(seed)?;
-                worker.install(|| MemoryModel::train(request, &mut noise, &mut |phase| worker.report(phase)))
+                worker.install(|| MemoryModel::train(&request, &mut noise, &mut |phase| worker.report(phase)))
             };
             work::run(py, n_threads, progress.as_ref(), train)
         })??;
-        let model = trained.unless_stopped()?.map_err(|error| raised(py, &error))?;
-        Ok(Self {
-            rows: Mutex::new(Some(Arc::new(rows))),
-            state: Mutex::new(State::Memory(Box::new(model))),
-            n_threads,
-        })
+        let (model, table) = trained.unless_stopped()?.map_err(|error| raised(py, &error))?;
+        let state = Mutex::new(State::memory(model, table));
+        Ok(Self { rows: Mutex::new(Some(Arc::new(rows))), state, n_threads })
     }
 
     /// Opens a model directory.
@@ -116,9 +113,9 @@ impl Engine {
             return Err(bad_parameter(py, &format!("wait must be a number of seconds from 0 on, got `{wait}`")));
         };
         let options = OpenOptions { memory_bytes, witness, key, passphrase: passphrase.map(Passphrase::new), wait };
-        let opened = work::run(py, n_threads, None, |_| ModelDirectory::open_with(path, &options))?;
-        let open = OpenDirectory::found(opened.unless_stopped()?.map_err(|error| raised(py, &error))?);
-        Ok(Self { rows: Mutex::new(None), state: Mutex::new(State::Directory(Box::new(open))), n_threads })
+        let open = |_: &Worker<'_>| ModelDirectory::open_with(path, &options).and_then(State::directory);
+        let state = work::run(py, n_threads, None, open)?.unless_stopped()?.map_err(|error| raised(py, &error))?;
+        Ok(Self { rows: Mutex::new(None), state: Mutex::new(state), n_threads })
     }
 
     /// Moves the model into a directory, where it lives from now on.
@@ -141,17 +138,19 @@ impl Engine {
         skip_missing: bool,
     ) -> PyResult<String> {
         let selection = ids::selection(py, ids, subjects)?;
+        let missing = if skip_missing { Missing::Skip } else { Missing::Refuse };
+        let remove = |life: &mut Life<'_>| life.remove(&selection, request_id.as_deref(), missing);
         if let Selection::Ids(ids) = &selection
             && ids.len() <= FEW_ROWS
         {
-            return self
-                .report_here(py, |state, lent| state.remove(lent, &selection, request_id.as_deref(), skip_missing));
+            return self.report_here(py, |state, lent| state.live(lent, remove));
         }
-        self.report(py, |state, lent, _| state.remove(lent, &selection, request_id.as_deref(), skip_missing))
+        self.report(py, |state, lent, _| state.live(lent, remove))
     }
 
     /// Adds rows.
     #[pyo3(signature = (rows, labels, *, ids = None, subjects = None, row_weights = None))]
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself is of one lifetime only")]
     fn add(
         &self,
         py: Python<'_>,
@@ -162,11 +161,12 @@ impl Engine {
         row_weights: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
         let new = Given::read(rows, labels, ids, subjects, row_weights)?;
-        self.report_with(py, new, State::add)
+        self.report_with(py, new, |life, table, row_weights| life.add_table(table, row_weights))
     }
 
     /// Replaces the rows of these ids.
     #[pyo3(signature = (ids, rows, labels, *, subjects = None, row_weights = None))]
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself is of one lifetime only")]
     fn correct(
         &self,
         py: Python<'_>,
@@ -177,46 +177,52 @@ impl Engine {
         row_weights: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
         let new = Given::read(rows, labels, Some(ids), subjects, row_weights)?;
-        self.report_with(py, new, State::correct)
+        self.report_with(py, new, |life, table, weights| life.correct_table(table, weights))
     }
 
     /// Measures and polishes the weights.
     #[pyo3(signature = (tolerance = None))]
     fn settle(&self, py: Python<'_>, tolerance: Option<f64>) -> PyResult<String> {
-        self.report(py, |state, lent, _| state.settle(lent, tolerance))
+        self.report(py, |state, lent, _| state.live(lent, |life| life.settle(tolerance)))
     }
 
     /// Trains again from zero on the rows that are left.
     #[pyo3(signature = (seed = None))]
     fn retrain(&self, py: Python<'_>, seed: Option<u64>) -> PyResult<String> {
-        self.report(py, |state, lent, worker| state.retrain(lent, &mut noise(seed)?, worker))
+        self.report(py, |state, lent, worker| {
+            let mut noise = noise(seed)?;
+            state.live(lent, |life| life.retrain(&mut noise, &mut |phase| worker.report(phase)))
+        })
     }
 
     /// Releases the model: weights, certificate and published model.
     #[pyo3(signature = (seed = None))]
     fn release<'py>(&self, py: Python<'py>, seed: Option<u64>) -> PyResult<ReleasedArrays<'py>> {
-        match self.run(py, |state, lent, _| state.release(lent, &mut noise(seed)?))? {
-            Released::Published(release) => release.into_arrays(py),
-            Released::Refused(answer) => Err(refused(py, &answer)),
+        let release = |state: &mut State, lent: &LentRows<'_>, _: &Worker<'_>| {
+            Ok((state.release(lent, &mut noise(seed)?)?, state.latest()))
+        };
+        match self.run(py, release)? {
+            (ReleaseAnswer::Published(_), Some(latest)) => released::arrays(py, &latest),
+            (answer, _) => Err(refused(py, &answer)),
         }
     }
 
     /// The latest release, if there is one.
     fn latest<'py>(&self, py: Python<'py>) -> PyResult<Option<ReleasedArrays<'py>>> {
-        let latest = self.read(py, State::latest)?;
-        latest.map(|release| release.into_arrays(py)).transpose()
+        let latest = self.read(py, |state| Ok(state.latest()))?;
+        latest.map(|release| released::arrays(py, &release)).transpose()
     }
 
     /// How many releases were made.
     #[getter]
     fn n_releases(&self, py: Python<'_>) -> PyResult<usize> {
-        self.read(py, State::n_releases)
+        self.read(py, |state| Ok(state.view()?.n_releases()))
     }
 
     /// Whether rows changed since the latest release.
     #[getter]
     fn is_stale(&self, py: Python<'_>) -> PyResult<bool> {
-        self.read(py, State::is_stale)
+        self.read(py, |state| Ok(state.view()?.is_stale()))
     }
 
     /// The model directory, if it lives in one.
@@ -227,7 +233,7 @@ impl Engine {
 
     /// The current values of the model.
     fn status(&self, py: Python<'_>) -> PyResult<String> {
-        self.read(py, |state| Ok(json(&state.status()?)))
+        self.read(py, |state| Ok(json(&state.view()?.status()?)))
     }
 
     /// What the model is, as far as everybody may know.
@@ -239,13 +245,13 @@ impl Engine {
     #[pyo3(signature = (ids = None))]
     fn influence<'py>(&self, py: Python<'py>, ids: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let ids = ids::read_option(ids)?;
-        let influence = self.run(py, |state, lent, _| state.influence(lent, ids.as_deref()))?;
+        let influence = self.run(py, |state, lent, _| state.live(lent, |life| life.influences(ids.as_deref())))?;
         Ok(PyArray1::from_vec(py, influence))
     }
 
     /// The whole model with its rows, as secret as they are.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.run(py, |state, lent, _| state.to_bytes(lent))?;
+        let bytes = self.run(py, |state, lent, _| state.bytes(lent))?;
         bytes.map(|bytes| PyBytes::new(py, &bytes)).ok_or_else(|| {
             let message = "a model that lives in a directory is no bytes: copy the directory, or open it";
             named(py, "DirectoryError", message)
@@ -256,14 +262,11 @@ impl Engine {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
         let read = work::run(py, None, None, |_| MemoryModel::from_bytes(data))?;
-        let (model, features) = read.unless_stopped()?.map_err(|error| raised(py, &error))?;
-        let n_features = model.settings().features.len();
+        let (model, table, features) = read.unless_stopped()?.map_err(|error| raised(py, &error))?;
+        let n_features = model.view().settings().features.len();
         let rows = Matrix::new(features.len() / n_features.max(1), n_features, Held::Own(features));
-        Ok(Self {
-            rows: Mutex::new(Some(Arc::new(rows))),
-            state: Mutex::new(State::Memory(Box::new(model))),
-            n_threads: None,
-        })
+        let state = Mutex::new(State::memory(model, table));
+        Ok(Self { rows: Mutex::new(Some(Arc::new(rows))), state, n_threads: None })
     }
 
     /// Lets go of the rows, and of the directory if there is one.
@@ -324,7 +327,7 @@ impl Engine {
 
     /// The state, once no other thread works on it. One that a panic left half changed is not used again.
     fn lock(&self) -> Result<MutexGuard<'_, State>, EngineError> {
-        self.state.lock().map_err(|_| EngineError::Damaged)
+        self.state.lock().map_err(|_| EngineError::Storage(StorageError::Damaged))
     }
 
     /// The same for operations that end in a report.
@@ -341,9 +344,14 @@ impl Engine {
         &self,
         py: Python<'_>,
         given: Given,
-        operation: impl FnOnce(&mut State, &LentRows<'_>, &Given, Features<'_>) -> Result<ChangeReport, EngineError> + Send,
+        operation: impl FnOnce(&mut Life<'_>, TableParts, Option<Vec<f64>>) -> Result<ChangeReport, EngineError> + Send,
     ) -> PyResult<String> {
-        given.rows.with(py, |features| self.report(py, |state, lent, _| operation(state, lent, &given, features)))?
+        given.rows.with(py, |features| {
+            self.report(py, |state, lent, _| {
+                let table = given.table(features, state.view()?.settings())?;
+                state.live(lent, |life| operation(life, table, given.row_weights.clone()))
+            })
+        })?
     }
 
     /// Looks at the state, as soon as no other thread works on it.

@@ -1,15 +1,15 @@
 //! Which exception an error of the engine becomes. The classes live in `efface._exceptions`.
 
 use efface_core::model::{PlanError, TrainError};
-use efface_data::{AppendError, LookupError};
-use efface_engine::{EngineError, RowsError};
+use efface_data::{AppendError, LookupError, RowsError};
+use efface_engine::{CertifyError, ChangeError, EngineError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 /// The exception of an error.
 pub(crate) fn raised(py: Python<'_>, error: &EngineError) -> PyErr {
     let message = match error {
-        EngineError::NoRowIds => NO_ROW_IDS.into(),
+        EngineError::Change(ChangeError::NoRowIds) => NO_ROW_IDS.into(),
         other => other.to_string(),
     };
     named(py, class_of(error), &message)
@@ -37,63 +37,53 @@ pub(crate) fn bad_parameter(py: Python<'_>, message: &str) -> PyErr {
 
 fn class_of(error: &EngineError) -> &'static str {
     match error {
-        EngineError::Plan(error) => of_plan(error),
+        EngineError::Plan(PlanError::Classes { .. }) => "RowError",
+        EngineError::Plan(_) | EngineError::Certify(CertifyError::Policy) => "PlanError",
         EngineError::InMemory(RowsError::Changed { .. } | RowsError::OtherRows { .. }) => "RowsChangedError",
-        EngineError::Append(AppendError::AlreadyPresent { .. })
-        | EngineError::RepeatedId { .. }
-        | EngineError::Lookup(LookupError::Repeated { .. }) => "RepeatedIdError",
+        EngineError::Append(AppendError::AlreadyPresent { .. }) | EngineError::Lookup(LookupError::Repeated { .. }) => {
+            "RepeatedIdError"
+        }
         EngineError::Lookup(LookupError::AlreadyRemoved { .. }) => "AlreadyRemovedError",
         EngineError::Lookup(_) => "UnknownIdError",
-        EngineError::LastRow { .. } | EngineError::LastWeight { .. } => "LastRowError",
-        EngineError::Train(TrainError::Singular { .. }) => "SingularError",
-        EngineError::Train(TrainError::OutOfReach { .. }) => "OutOfReachError",
+        EngineError::Change(error) => of_change(error),
+        EngineError::Train(error) => match error {
+            TrainError::Singular { .. } => "SingularError",
+            TrainError::OutOfReach { .. } => "OutOfReachError",
+            TrainError::NoRows => "RowError",
+            TrainError::TooWide { .. } | TrainError::UnboundedRows => "PlanError",
+            _ => "EffaceError",
+        },
         EngineError::InMemory(_)
         | EngineError::Append(_)
         | EngineError::Read(_)
-        | EngineError::RowWeight { .. }
-        | EngineError::Unweighted { .. }
-        | EngineError::NoRowIds
         | EngineError::Label(_)
         | EngineError::Encode(_)
-        | EngineError::Schema(_)
-        | EngineError::ClassGone { .. }
-        | EngineError::Train(TrainError::NoRows) => "RowError",
-        EngineError::Tolerance { .. }
-        | EngineError::Sizes { .. }
-        | EngineError::NothingNamed
-        | EngineError::RequestReserved { .. }
-        | EngineError::RequestReused { .. }
-        | EngineError::NoSubjects
-        | EngineError::Policy
-        | EngineError::Train(TrainError::TooWide { .. } | TrainError::UnboundedRows)
-        | EngineError::Unbounded { .. } => "PlanError",
-        EngineError::Io { .. }
-        | EngineError::Exists { .. }
-        | EngineError::NotAModel { .. }
-        | EngineError::BadState { .. }
-        | EngineError::Locked { .. }
-        | EngineError::Database { .. }
-        | EngineError::Rows(_)
-        | EngineError::Damaged
-        | EngineError::NoRelease { .. }
-        | EngineError::BadPublished { .. }
-        | EngineError::NoWitness { .. }
-        | EngineError::ForeignWitness { .. }
-        | EngineError::WitnessInside { .. }
-        | EngineError::BadWitness { .. }
-        | EngineError::WitnessBehind { .. }
-        | EngineError::PurgePending { .. }
-        | EngineError::Unfinished { .. }
-        | EngineError::Key { .. }
-        | EngineError::OtherKey { .. }
-        | EngineError::Revoked { .. } => "DirectoryError",
+        | EngineError::Schema(_) => "RowError",
+        EngineError::Open(_) | EngineError::Storage(_) | EngineError::Certify(_) | EngineError::Rows(_) => {
+            "DirectoryError"
+        }
         _ => "EffaceError",
     }
 }
 
-fn of_plan(error: &PlanError) -> &'static str {
+fn of_change(error: &ChangeError) -> &'static str {
     match error {
-        PlanError::Classes { .. } => "RowError",
-        _ => "PlanError",
+        ChangeError::RepeatedId { .. } => "RepeatedIdError",
+        ChangeError::LastRow { .. } | ChangeError::LastWeight { .. } => "LastRowError",
+        ChangeError::NoRowIds
+        | ChangeError::NoIdNamed { .. }
+        | ChangeError::NoLabelNamed { .. }
+        | ChangeError::NoSubjectNamed { .. }
+        | ChangeError::RowWeight { .. }
+        | ChangeError::Unweighted { .. }
+        | ChangeError::ForeignRows { .. }
+        | ChangeError::ClassGone { .. } => "RowError",
+        ChangeError::NothingNamed
+        | ChangeError::NoSubjects
+        | ChangeError::RequestReserved { .. }
+        | ChangeError::RequestReused { .. }
+        | ChangeError::Tolerance { .. }
+        | ChangeError::Unbounded { .. } => "PlanError",
+        _ => "EffaceError",
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn decision<'py>(
     let rows = Matrix::hold(rows, false)?;
     let (shape, n_features) = ([rows.n_rows(), weights.len()], rows.n_features());
     let scores = rows.with(py, |features| {
-        let scores = || efface_engine::scores(features, n_features, &transform, &weights);
+        let scores = || efface_data::scores(features, n_features, &transform, &weights).map_err(EngineError::from);
         if rows.n_rows() * n_features <= FEW_VALUES {
             return work::run_here(py, n_threads, |pool| pool.install(scores));
         }
@@ -45,7 +45,9 @@ pub(crate) fn longest_row(py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<f
     let rows = Matrix::hold(rows, false)?;
     let n_features = rows.n_features();
     let longest = rows.with(py, |features| {
-        work::run(py, None, None, |worker| worker.install(|| efface_engine::longest_row(features, n_features)))
+        work::run(py, None, None, |worker| {
+            worker.install(|| efface_data::longest_row(features, n_features).map_err(EngineError::from))
+        })
     })??;
     longest.unless_stopped()?.map_err(|error| raised(py, &error))
 }

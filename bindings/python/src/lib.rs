@@ -5,7 +5,6 @@
 
 mod arrow;
 mod config;
-mod directory;
 mod engine;
 mod errors;
 mod functions;

@@ -1,31 +1,170 @@
-//! Where a model lives: in memory, or in a directory.
+//! A model that Python holds, in memory or in a directory: where it lives decides who keeps it, and nothing else.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
-use efface_data::RowId;
+use efface_data::{LabelCodec, Labels, LentRows, LentTable, LentVault, Origin, RawLabels, RowsError, TableParts};
 use efface_engine::{
-    ChangeReport, EngineError, KeepOptions, LentRows, MemoryModel, ModelDirectory, NewRows, ReleaseMade, RetrainReport,
-    RowNames, Selection, Settings, SettleReport, Status,
+    EngineError, KeepOptions, LatestRelease, Life, MemoryModel, ModelDirectory, ReleaseAnswer, RowNames, Settings,
+    StorageError, View,
 };
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-use crate::directory::OpenDirectory;
-use crate::released::{Published, Released};
-use crate::rows::Given;
-use crate::work::Worker;
+use crate::rows::{Given, own};
 
-/// A model, wherever it is.
-pub(crate) enum State {
+/// A model, and its latest release: of the directory, or of the time before it had one.
+pub(crate) struct State {
+    home: Home,
+    latest: Option<LatestRelease>,
+}
+
+/// Where a model lives.
+enum Home {
     /// In memory, on rows that are lent.
-    Memory(Box<MemoryModel>),
-    /// In a directory.
-    Directory(Box<OpenDirectory>),
+    Memory(Box<(MemoryModel, LentTable)>),
+    Directory(Box<ModelDirectory>),
     /// Given up.
     Closed,
+}
+
+/// What moving into a directory led to.
+#[derive(Serialize)]
+pub(crate) struct KeepReport {
+    /// The directory.
+    model: PathBuf,
+    n_rows: usize,
+    n_releases: usize,
+}
+
+impl State {
+    pub(crate) fn memory(model: MemoryModel, rows: LentTable) -> Self {
+        let latest = model.latest_release().cloned();
+        Self { home: Home::Memory(Box::new((model, rows))), latest }
+    }
+
+    pub(crate) fn directory(directory: ModelDirectory) -> Result<Self, EngineError> {
+        let latest = directory.latest_release()?;
+        Ok(Self { home: Home::Directory(Box::new(directory)), latest })
+    }
+
+    /// Runs operations on the model.
+    pub(crate) fn live<T>(
+        &mut self,
+        lent: &LentRows<'_>,
+        operation: impl FnOnce(&mut Life<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        match &mut self.home {
+            Home::Memory(held) => held.0.live(&mut LentVault::new(&mut held.1, *lent)?, operation),
+            Home::Directory(directory) => directory.live(operation),
+            Home::Closed => Err(StorageError::Damaged.into()),
+        }
+    }
+
+    /// Releases the model.
+    pub(crate) fn release(
+        &mut self,
+        lent: &LentRows<'_>,
+        noise: &mut NoiseSource,
+    ) -> Result<ReleaseAnswer, EngineError> {
+        let answer = self.live(lent, |life| life.release(noise))?;
+        if matches!(answer, ReleaseAnswer::Published(_)) {
+            self.latest = match &self.home {
+                Home::Memory(held) => held.0.latest_release().cloned(),
+                Home::Directory(directory) => directory.latest_release()?,
+                Home::Closed => None,
+            };
+        }
+        Ok(answer)
+    }
+
+    pub(crate) fn latest(&self) -> Option<LatestRelease> {
+        self.latest.clone()
+    }
+
+    pub(crate) fn view(&self) -> Result<View<'_>, EngineError> {
+        match &self.home {
+            Home::Memory(held) => Ok(held.0.view()),
+            Home::Directory(directory) => Ok(directory.view()),
+            Home::Closed => Err(StorageError::Damaged.into()),
+        }
+    }
+
+    /// The directory that it lives in.
+    pub(crate) fn path(&self) -> Option<OsString> {
+        match &self.home {
+            Home::Directory(directory) => Some(directory.path().into()),
+            Home::Memory(_) | Home::Closed => None,
+        }
+    }
+
+    pub(crate) fn description(&self) -> Result<Description, EngineError> {
+        let n_iter = match &self.home {
+            Home::Memory(held) => Some(held.0.iterations()),
+            Home::Directory(_) | Home::Closed => None,
+        };
+        Ok(Description::of(&self.view()?, n_iter))
+    }
+
+    /// The whole model with its rows; `None` of one that lives in a directory.
+    pub(crate) fn bytes(&mut self, lent: &LentRows<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, EngineError> {
+        match &mut self.home {
+            Home::Memory(held) => Ok(Some(held.0.to_bytes(&LentVault::new(&mut held.1, *lent)?)?)),
+            Home::Directory(_) => Ok(None),
+            Home::Closed => Err(StorageError::Damaged.into()),
+        }
+    }
+
+    /// Moves a model in memory into a directory.
+    pub(crate) fn keep(&mut self, lent: &LentRows<'_>, options: KeepOptions) -> Result<KeepReport, EngineError> {
+        let directory = match &mut self.home {
+            Home::Memory(held) => held.0.keep(&LentVault::new(&mut held.1, *lent)?, options)?,
+            Home::Directory(directory) => return Err(StorageError::Exists { path: directory.path().into() }.into()),
+            Home::Closed => return Err(StorageError::Damaged.into()),
+        };
+        let (n_rows, n_releases) = (directory.n_rows(), directory.n_releases());
+        let report = KeepReport { model: directory.path().into(), n_rows, n_releases };
+        self.home = Home::Directory(Box::new(directory));
+        Ok(report)
+    }
+
+    /// Gives the model up; a directory is closed as it should be.
+    pub(crate) fn close(&mut self) -> Result<(), EngineError> {
+        match std::mem::replace(&mut self.home, Home::Closed) {
+            Home::Directory(directory) => directory.close(),
+            Home::Memory(_) | Home::Closed => Ok(()),
+        }
+    }
+}
+
+impl Given {
+    /// New rows as a table of a model with these settings.
+    pub(crate) fn table(&self, features: Features<'_>, settings: &Settings) -> Result<TableParts, EngineError> {
+        let origin = Origin::new("rows");
+        let labels = match &settings.codec {
+            LabelCodec::Numeric => RawLabels::Numbers(self.labels.clone()),
+            LabelCodec::Classes(classes) => RawLabels::Text(class_names(&self.labels, classes)?),
+        };
+        Ok(TableParts {
+            feature_names: settings.features.clone(),
+            features: own(features),
+            labels: Some(Labels::new(labels, origin.clone(), None)),
+            ids: self.ids.clone(),
+            subjects: self.subjects.clone(),
+            origin,
+        })
+    }
+}
+
+fn class_names(labels: &[f64], classes: &[String]) -> Result<Vec<String>, EngineError> {
+    let name = |(row, label): (usize, &f64)| {
+        let index = (label.fract() == 0.0 && *label >= 0.0).then_some(*label as usize);
+        let class = index.and_then(|index| classes.get(index)).cloned();
+        class.ok_or(RowsError::Class { row, value: *label, n_classes: classes.len() })
+    };
+    Ok(labels.iter().enumerate().map(name).collect::<Result<_, _>>()?)
 }
 
 /// What everybody may know of a model.
@@ -54,207 +193,9 @@ pub(crate) struct Description {
     n_iter: Option<usize>,
 }
 
-/// What moving into a directory led to.
-#[derive(Serialize)]
-pub(crate) struct KeepReport {
-    /// The directory.
-    model: PathBuf,
-    n_rows: usize,
-    n_releases: usize,
-}
-
-impl KeepReport {
-    fn of(directory: &ModelDirectory) -> Self {
-        Self { model: directory.path().into(), n_rows: directory.n_rows(), n_releases: directory.n_releases() }
-    }
-}
-
-impl State {
-    pub(crate) fn remove(
-        &mut self,
-        lent: &LentRows<'_>,
-        selection: &Selection,
-        request_id: Option<&str>,
-        skip_missing: bool,
-    ) -> Result<ChangeReport, EngineError> {
-        match self {
-            Self::Memory(model) => model.remove(lent, selection, request_id, skip_missing),
-            Self::Directory(open) => open.remove(selection, request_id, skip_missing),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    pub(crate) fn add(
-        &mut self,
-        lent: &LentRows<'_>,
-        given: &Given,
-        features: Features<'_>,
-    ) -> Result<ChangeReport, EngineError> {
-        match self {
-            Self::Memory(model) => model.add(lent, given.new_rows(features), given.ids.as_deref()),
-            Self::Directory(open) => open.add(given, features),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    pub(crate) fn correct(
-        &mut self,
-        lent: &LentRows<'_>,
-        given: &Given,
-        features: Features<'_>,
-    ) -> Result<ChangeReport, EngineError> {
-        let ids = given.ids.as_deref().unwrap_or_default();
-        match self {
-            Self::Memory(model) => model.correct(lent, ids, given.new_rows(features)),
-            Self::Directory(open) => open.correct(given, features),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    pub(crate) fn settle(&mut self, lent: &LentRows<'_>, tolerance: Option<f64>) -> Result<SettleReport, EngineError> {
-        match self {
-            Self::Memory(model) => model.settle(lent, tolerance),
-            Self::Directory(open) => open.directory().settle(tolerance),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    pub(crate) fn retrain(
-        &mut self,
-        lent: &LentRows<'_>,
-        noise: &mut NoiseSource,
-        worker: &Worker<'_>,
-    ) -> Result<RetrainReport, EngineError> {
-        match self {
-            Self::Memory(model) => model.retrain(lent, noise, &mut |phase| worker.report(phase)),
-            Self::Directory(open) => open.retrain(noise, worker),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    pub(crate) fn release(&mut self, lent: &LentRows<'_>, noise: &mut NoiseSource) -> Result<Released, EngineError> {
-        match self {
-            Self::Memory(model) => Ok(match (model.release(lent, noise)?, model.latest()) {
-                (ReleaseMade::Published { .. }, Some(release)) => Released::Published(release.into()),
-                (ReleaseMade::Published { .. }, None) => return Err(EngineError::Damaged),
-                (ReleaseMade::Refused(answer), _) => Released::Refused(answer),
-            }),
-            Self::Directory(open) => open.release(noise),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    pub(crate) fn latest(&self) -> Result<Option<Published>, EngineError> {
-        match self {
-            Self::Memory(model) => Ok(model.latest().map(Published::from)),
-            Self::Directory(open) => open.latest(),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    pub(crate) fn is_stale(&self) -> Result<bool, EngineError> {
-        match self {
-            Self::Memory(model) => Ok(model.is_stale()),
-            Self::Directory(open) => open.is_stale(),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    /// Releases so far.
-    pub(crate) fn n_releases(&self) -> Result<usize, EngineError> {
-        match self {
-            Self::Memory(model) => Ok(model.n_releases()),
-            Self::Directory(open) => Ok(open.shared().n_releases()),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    /// The directory that it lives in.
-    pub(crate) fn path(&self) -> Option<OsString> {
-        match self {
-            Self::Directory(open) => Some(open.shared().path().into()),
-            Self::Memory(_) | Self::Closed => None,
-        }
-    }
-
-    pub(crate) fn status(&self) -> Result<Status, EngineError> {
-        match self {
-            Self::Memory(model) => Ok(model.status()),
-            Self::Directory(open) => open.shared().status(),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    pub(crate) fn description(&self) -> Result<Description, EngineError> {
-        match self {
-            Self::Memory(model) => {
-                let (n_rows, n_iter) = (model.n_rows(), Some(model.iterations()));
-                Ok(Description::of(model.settings(), model.noise_std(), n_rows, n_iter))
-            }
-            Self::Directory(open) => {
-                let directory = open.shared();
-                let noise_std = directory.audit_material().model.plan().noise_std();
-                Ok(Description::of(directory.settings(), noise_std, directory.n_rows(), None))
-            }
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    pub(crate) fn influence(&self, lent: &LentRows<'_>, ids: Option<&[RowId]>) -> Result<Vec<f64>, EngineError> {
-        match self {
-            Self::Memory(model) => model.influence(lent, ids),
-            Self::Directory(open) => open.shared().influences(ids),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    /// The whole model with its rows; `None` of one that lives in a directory.
-    pub(crate) fn to_bytes(&self, lent: &LentRows<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, EngineError> {
-        match self {
-            Self::Memory(model) => Ok(Some(model.to_bytes(lent)?)),
-            Self::Directory(_) => Ok(None),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    /// Moves a model in memory into a directory.
-    pub(crate) fn keep(&mut self, lent: &LentRows<'_>, options: KeepOptions) -> Result<KeepReport, EngineError> {
-        match self {
-            Self::Memory(model) => {
-                let directory = model.keep(lent, options)?;
-                let inherited = model.latest().map(Published::from);
-                let open = OpenDirectory::adopted(directory, inherited, model.is_stale());
-                let report = KeepReport::of(open.shared());
-                *self = Self::Directory(Box::new(open));
-                Ok(report)
-            }
-            Self::Directory(open) => Err(EngineError::Exists { path: open.shared().path().into() }),
-            Self::Closed => Err(EngineError::Damaged),
-        }
-    }
-
-    /// Gives the model up; a directory is closed as it should be.
-    pub(crate) fn close(&mut self) -> Result<(), EngineError> {
-        match std::mem::replace(self, Self::Closed) {
-            Self::Directory(open) => open.close(),
-            Self::Memory(_) | Self::Closed => Ok(()),
-        }
-    }
-}
-
-impl Given {
-    fn new_rows<'a>(&'a self, features: Features<'a>) -> NewRows<'a> {
-        NewRows {
-            features,
-            labels: &self.labels,
-            row_weights: self.row_weights.as_deref(),
-            subjects: self.subjects.as_deref(),
-        }
-    }
-}
-
 impl Description {
-    fn of(settings: &Settings, noise_std: f64, n_rows: usize, n_iter: Option<usize>) -> Self {
+    fn of(view: &View<'_>, n_iter: Option<usize>) -> Self {
+        let settings = view.settings();
         let Settings { config, columns, .. } = settings;
         Self {
             loss: config.loss.tag(),
@@ -269,12 +210,12 @@ impl Description {
             l2: config.l2_per_row,
             epsilon: config.epsilon,
             delta: config.delta,
-            noise_std,
+            noise_std: view.noise_std(),
             max_releases: config.max_releases,
             mechanism: config.mechanism.tag(),
             tolerance: config.gradient_tolerance,
             max_row_weight: settings.max_row_weight,
-            n_rows,
+            n_rows: view.n_rows(),
             n_iter,
         }
     }

@@ -131,9 +131,9 @@ fn heed_signals() -> PyResult<()> {
 }
 
 fn hand_on(progress: &Py<PyAny>, phase: &Phase) -> PyResult<()> {
-    let Phase { problem, n_problems, passes, gradient_norm } = phase;
+    let Phase { n_done, n_problems, passes, gradient_norm } = phase;
     let text = json!({
-        "problem": problem, "n_problems": n_problems, "passes": passes, "gradient_norm": gradient_norm
+        "n_done": n_done, "n_problems": n_problems, "passes": passes, "gradient_norm": gradient_norm
     });
     Python::attach(|py| {
         py.check_signals()?;

@@ -1,6 +1,5 @@
 //! The whole audit: all attacks on one subject, and one verdict.
 
-use efface_core::model::TrainingPlan;
 use efface_core::noise::NoiseSource;
 use efface_core::rows::RowStore;
 use serde::Serialize;
@@ -9,8 +8,8 @@ use crate::distribution::{self, CaseResult, SelfTest, problems, self_test};
 use crate::engine::{Case, Sound, train_exactly};
 use crate::error::AuditError;
 use crate::membership::{self, Membership};
+use crate::public_rows;
 use crate::reconstruction::{self, Reconstruction, Target};
-use crate::rows::DenseRows;
 
 /// How much work to do, and how sure to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -158,19 +157,8 @@ impl Audit {
     }
 }
 
-/// Public rows for the reconstruction: those to train on, and the attacker's sample.
-pub struct PublicRows {
-    /// What to train.
-    pub plan: TrainingPlan,
-    /// Rows to train on.
-    pub rows: DenseRows,
-    /// Rows of the same kind.
-    pub sample: DenseRows,
-}
-
 /// Attacks Efface on the built-in problems, and the broken engines too.
 pub fn built_in(
-    public: &PublicRows,
     settings: &Settings,
     noise: &mut NoiseSource,
     report: &mut dyn FnMut(&str),
@@ -185,6 +173,7 @@ pub fn built_in(
     let membership = membership::attack(&plan, &rows, &examples, &settings.membership, noise, &mut |stage| {
         report(&format!("membership inference: {stage}"));
     })?;
+    let public = public_rows::digits()?;
     let removable: Vec<usize> = (0..public.rows.len()).collect();
     let target = Target {
         trained: &train_exactly(&public.plan, &public.rows)?,

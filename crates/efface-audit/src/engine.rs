@@ -3,7 +3,7 @@
 use efface_core::model::{Model, Release, ReleaseAccount, ReleaseOutcome, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
-use efface_core::rows::RowStore;
+use efface_core::rows::{RowBlocks, RowStore};
 
 use crate::error::AuditError;
 use crate::rows::{DenseRows, HiddenRows};
@@ -14,7 +14,7 @@ pub struct Case<'a> {
     /// Which rows are removed, in words that identify none.
     pub name: String,
     /// All rows.
-    pub rows: &'a dyn RowStore,
+    pub rows: &'a dyn RowBlocks,
     /// A model of all rows.
     pub trained: &'a Model,
     /// For each release the positions that are removed before it.

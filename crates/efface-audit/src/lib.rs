@@ -7,7 +7,7 @@
 //! - [`broken`]: engines that are broken on purpose, which the distribution test must catch.
 //!
 //! [`built_in`] and [`of_model`] make all of them and come to one verdict. An audit sits inside the trust boundary: it
-//! looks at secret weights and at rows, and what it reports identifies no row.
+//! looks at secret weights and at rows, and what it reports identifies no row. [`Audit::page`] says what a report shows.
 
 mod audit;
 pub mod broken;
@@ -18,11 +18,13 @@ pub mod engine;
 mod error;
 pub mod membership;
 mod model;
+mod page;
+mod public_rows;
 pub mod reconstruction;
 pub mod rows;
 pub mod statistics;
 mod work;
 
-pub use audit::{Audit, Distribution, PublicRows, Settings, Subject, Verdict, built_in};
+pub use audit::{Audit, Distribution, Settings, Subject, Verdict, built_in};
 pub use error::AuditError;
 pub use model::of_model;

@@ -6,7 +6,7 @@ mod tests;
 
 use efface_core::model::{Model, ReleaseAccount, TrainingPlan};
 use efface_core::noise::NoiseSource;
-use efface_core::rows::{Point, RowStore};
+use efface_core::rows::{Point, RowBlocks, RowStore};
 use rayon::prelude::*;
 
 use crate::audit::{Audit, Distribution, Settings, Subject, Verdict, shape_in_words};
@@ -23,7 +23,7 @@ const LEAST_ROWS: usize = 16;
 /// Attacks a model and its rows. Neither is changed.
 pub fn of_model(
     model: &Model,
-    rows: &dyn RowStore,
+    rows: &dyn RowBlocks,
     settings: &Settings,
     noise: &mut NoiseSource,
     report: &mut dyn FnMut(&str),
@@ -100,7 +100,7 @@ const MOST_PUBLIC: usize = 500;
 fn attack_reconstruction(
     sample: &Sample,
     trained: &Model,
-    rows: &dyn RowStore,
+    rows: &dyn RowBlocks,
     settings: &Settings,
     noise: &mut NoiseSource,
     report: &mut dyn FnMut(&str),
@@ -137,7 +137,7 @@ struct Sample {
 }
 
 impl Sample {
-    fn draw(model: &Model, rows: &dyn RowStore, noise: &mut NoiseSource) -> Result<Self, AuditError> {
+    fn draw(model: &Model, rows: &dyn RowBlocks, noise: &mut NoiseSource) -> Result<Self, AuditError> {
         let mut present = Vec::with_capacity(rows.n_rows());
         let mut start = 0;
         for index in 0..rows.n_blocks() {
@@ -164,7 +164,7 @@ impl Sample {
     fn cases<'a>(
         &self,
         trained: &'a Model,
-        rows: &'a dyn RowStore,
+        rows: &'a dyn RowBlocks,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Case<'a>>, AuditError> {
         let least_likely = self.highest(&self.losses(trained)?);

@@ -23,7 +23,7 @@ mod tests;
 use efface_core::linalg::{Cholesky, TrackedMatrix};
 use efface_core::model::{Model, TrainingPlan};
 use efface_core::noise::NoiseSource;
-use efface_core::rows::{Point, RowStore, Sign};
+use efface_core::rows::{Point, RowBlocks, RowStore};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -77,7 +77,7 @@ pub struct Target<'a> {
     /// A model of all rows.
     pub trained: &'a Model,
     /// All rows.
-    pub rows: &'a dyn RowStore,
+    pub rows: &'a dyn RowBlocks,
     /// Positions of rows that may be removed.
     pub removable: &'a [usize],
     /// The attacker's sample.
@@ -241,8 +241,7 @@ impl Knowledge {
     fn new(target: &Target<'_>) -> Result<Self, AuditError> {
         let (plan, public) = (target.trained.plan(), target.public);
         let n = target.rows.n_rows() as f64;
-        let mut gram = TrackedMatrix::zeros(public.dim());
-        public.add_gram(Sign::Add, &mut gram)?;
+        let gram = TrackedMatrix::from(public.gram()?);
         let trace = gram.trace().get();
         let mut moments = Symmetric::of(&gram, 1.0 / trace);
         moments.add_ridge(1e-6 / public.dim() as f64);
@@ -251,9 +250,8 @@ impl Knowledge {
         let mut noise = NoiseSource::danger_fixed_seed(0);
         let first = release_in_order(&mut [Secret::new(target.trained.clone())], &mut noise)?.remove(0);
         for (weights, problem) in first.weights.iter().zip(plan.problems()) {
-            let mut sum = TrackedMatrix::zeros(public.dim());
-            public.add_curvature(plan.loss(), &Point { problem: &problem, weights }, Sign::Add, &mut sum)?;
-            let mut hessian = Symmetric::of(&sum, n / public.len() as f64);
+            let sum = public.curvature(plan.loss(), &[Point { problem: &problem, weights }])?.swap_remove(0);
+            let mut hessian = Symmetric::of(&sum.into(), n / public.len() as f64);
             hessian.add_ridge(plan.config().l2_per_row * n);
             hessians.push(hessian);
         }

@@ -1,7 +1,7 @@
 //! Rows as an audit needs them: copies in memory that subsets are taken of, and the model's own rows with some hidden.
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{BLOCK_ROWS, Features, RowBlock, RowStore, StoreError, WeightSum};
+use efface_core::rows::{BLOCK_ROWS, Features, RowBlock, RowBlocks, RowShape, RowStore, StoreError, WeightSum};
 use zeroize::Zeroize;
 
 /// Rows in memory, in double precision, all present. Overwritten with zeros when dropped.
@@ -39,7 +39,7 @@ impl DenseRows {
     }
 
     /// Copies the rows of a store at these positions, which ascend; positions without a row are left out.
-    pub fn read(store: &dyn RowStore, positions: &[usize]) -> Result<Self, StoreError> {
+    pub fn read(store: &dyn RowBlocks, positions: &[usize]) -> Result<Self, StoreError> {
         let mut rows = Self::new(store.dim(), store.row_norm_bound());
         let (mut start, mut next) = (0, 0);
         for index in 0..store.n_blocks() {
@@ -97,21 +97,14 @@ impl DenseRows {
     }
 }
 
-impl RowStore for DenseRows {
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn n_rows(&self) -> usize {
-        self.len()
-    }
-
-    fn weight_sum(&self) -> WeightSum {
-        self.row_weights.iter().map(|weight| WeightSum::of_row(*weight)).sum()
-    }
-
-    fn row_norm_bound(&self) -> UpperBound {
-        self.row_norm_bound
+impl RowBlocks for DenseRows {
+    fn row_shape(&self) -> RowShape {
+        RowShape {
+            dim: self.dim,
+            n_rows: self.len(),
+            weight_sum: self.row_weights.iter().map(|weight| WeightSum::of_row(*weight)).sum(),
+            row_norm_bound: self.row_norm_bound,
+        }
     }
 
     fn n_blocks(&self) -> usize {
@@ -150,7 +143,7 @@ impl Drop for DenseRows {
 /// that hold them, while they are looked at.
 #[derive(Clone)]
 pub struct HiddenRows<'a> {
-    store: &'a dyn RowStore,
+    store: &'a dyn RowBlocks,
     /// Ascending.
     hidden: Vec<usize>,
     n_rows: usize,
@@ -160,7 +153,7 @@ pub struct HiddenRows<'a> {
 
 impl<'a> HiddenRows<'a> {
     /// Hides the rows at these positions, each of which must hold a row.
-    pub fn new(store: &'a dyn RowStore, hidden: &[usize]) -> Result<Self, StoreError> {
+    pub fn new(store: &'a dyn RowBlocks, hidden: &[usize]) -> Result<Self, StoreError> {
         let mut hidden = hidden.to_vec();
         hidden.sort_unstable();
         hidden.dedup();
@@ -175,21 +168,14 @@ impl<'a> HiddenRows<'a> {
     }
 }
 
-impl RowStore for HiddenRows<'_> {
-    fn dim(&self) -> usize {
-        self.store.dim()
-    }
-
-    fn n_rows(&self) -> usize {
-        self.n_rows
-    }
-
-    fn weight_sum(&self) -> WeightSum {
-        self.weight_sum
-    }
-
-    fn row_norm_bound(&self) -> UpperBound {
-        self.store.row_norm_bound()
+impl RowBlocks for HiddenRows<'_> {
+    fn row_shape(&self) -> RowShape {
+        RowShape {
+            dim: self.store.dim(),
+            n_rows: self.n_rows,
+            weight_sum: self.weight_sum,
+            row_norm_bound: self.store.row_norm_bound(),
+        }
     }
 
     fn n_blocks(&self) -> usize {
@@ -241,8 +227,7 @@ impl RowStore for HiddenRows<'_> {
 
 #[cfg(test)]
 mod tests {
-    use efface_core::loss::Logistic;
-    use efface_core::rows::{Point, Problem};
+    use efface_testkit::store::{PlainRow, store_conformance};
 
     use super::*;
 
@@ -256,14 +241,8 @@ mod tests {
         let hidden = HiddenRows::new(&rows, &gone).expect("readable");
         let left = rows.subset((0..600).filter(|i| !gone.contains(i)));
         assert_eq!((hidden.n_rows(), left.n_rows()), (595, 595));
-        let problem = Problem::one_vs_rest(1, None);
-        let point = Point { problem: &problem, weights: &[0.3, -0.7] };
-        let sum = |rows: &dyn RowStore| rows.gradients(&Logistic, &[point]).expect("readable").remove(0);
-        let (ours, theirs) = (sum(&hidden), sum(&left));
-        assert_eq!(ours.count, theirs.count);
-        for (a, b) in ours.gradient.iter().zip(&*theirs.gradient) {
-            assert!((a - b).abs() < 1e-11);
-        }
+        store_conformance(&left, &PlainRow::of(&left));
+        store_conformance(&hidden, &PlainRow::of(&left));
         assert_eq!(DenseRows::read(&hidden, &[0, 1, 2]).expect("readable").len(), 2);
     }
 }

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 use clap::Args;
+use efface_reproduce::measure::{median, quantile};
 
-use crate::measure::{median, quantile};
 use crate::sample::Operation;
 
 #[derive(Args)]

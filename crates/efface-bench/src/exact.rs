@@ -3,9 +3,9 @@
 use efface_core::loss;
 use efface_core::model::{Model, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
+use efface_reproduce::measure::timed;
 
 use crate::figure::{Samples, repeated};
-use crate::measure::timed;
 use crate::operations::remove_one;
 use crate::subject::Subject;
 

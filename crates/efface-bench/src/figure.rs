@@ -1,8 +1,7 @@
 //! A figure: seconds, how often they were measured, and the gradient that was reached in them.
 
+use efface_reproduce::measure::{median, timed};
 use serde::{Deserialize, Serialize};
-
-use crate::measure::{median, timed};
 
 /// Median of repeats of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

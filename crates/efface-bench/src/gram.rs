@@ -1,13 +1,12 @@
 //! The weighted Gram matrix Xᵀ diag(a) X, where training time goes, beside the machine's plain matrix product.
 
-use efface_core::linalg::TrackedMatrix;
 use efface_core::loss::Logistic;
-use efface_core::rows::{Point, Problem, RowStore, Sign};
+use efface_core::rows::{Point, Problem, RowStore};
+use efface_reproduce::measure::{median, timed};
 use faer::Mat;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Par};
 
-use crate::measure::{median, timed};
 use crate::rows::synthetic;
 
 const REPEATS: usize = 9;
@@ -21,9 +20,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         let (mut gram, mut product) = (Vec::new(), Vec::new());
         let (a, b) = (square(1536), square(1536));
         for _ in 0..REPEATS {
-            let mut sum = TrackedMatrix::zeros(dim);
             let point = Point { problem: &problem, weights: &weights };
-            let (done, seconds) = timed(|| rows.add_curvature(&Logistic, &point, Sign::Add, &mut sum));
+            let (done, seconds) = timed(|| rows.curvature(&Logistic, &[point]));
             done?;
             gram.push((n * dim * (dim + 1)) as f64 / seconds / 1e9);
             let mut c = Mat::<f64>::zeros(1536, 1536);

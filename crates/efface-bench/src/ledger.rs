@@ -10,8 +10,7 @@ use efface_core::noise::NoiseSource;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_table_with};
 use efface_engine::{ModelDirectory, ReleaseAnswer, ReleasePolicy, ReleaseReport, Selection, TrainRequest, fuzzing};
 use efface_ledger::verify::{Evidence, verify};
-
-use crate::measure::{median, quantile, timed};
+use efface_reproduce::measure::{median, quantile, timed};
 
 const DIM: usize = 784;
 const ROWS: usize = 4_000;

@@ -1,17 +1,13 @@
 //! Benchmarks with sizes in their names, medians of repeats, and ratios taken inside one run.
 //!
 //! ```text
-//! cargo run --release -p efface-bench -- mnist --data DIR     training, removal, settling on MNIST 3-vs-8
-//! cargo run --release -p efface-bench -- memory --data DIR    peak of memory of one life of a model
-//! cargo run --release -p efface-bench -- ladder --data DIR    what each bound promises, and what is true
-//! cargo run --release -p efface-bench -- growth               instant removal against the number of rows
-//! cargo run --release -p efface-bench -- gram                 the weighted Gram matrix against a matrix product
-//! cargo run --release -p efface-bench -- exact                ridge with exact sums beside ridge with noise
-//! cargo run --release -p efface-bench -- scale                a million rows under a limit on memory, durable removals
-//! cargo run --release -p efface-bench -- ledger               issuing and verifying certificates, proofs from a long log
-//! cargo run --release -p efface-bench -- peers --data DIR     all of it beside scikit-learn, on the same rows
-//! cargo run --release -p efface-bench -- sample               a few operations on seeded rows
-//! cargo run --release -p efface-bench -- compare OLD NEW      two builds of this program; `benches/compare` makes them
+//! cargo run --profile dist -p efface-bench -- gram                 the weighted Gram matrix against a matrix product
+//! cargo run --profile dist -p efface-bench -- exact                ridge with exact sums beside ridge with noise
+//! cargo run --profile dist -p efface-bench -- scale                a million rows under a limit on memory, durable removals
+//! cargo run --profile dist -p efface-bench -- ledger               issuing and verifying certificates, proofs from a long log
+//! cargo run --profile dist -p efface-bench -- peers --data DIR     all of it beside scikit-learn, on the same rows
+//! cargo run --profile dist -p efface-bench -- sample               a few operations on seeded rows
+//! cargo run --profile dist -p efface-bench -- compare OLD NEW      two builds of this program; `./compare` beside this crate makes them
 //! ```
 
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
@@ -20,11 +16,7 @@ mod compare;
 mod exact;
 mod figure;
 mod gram;
-mod growth;
-mod ladder;
 mod ledger;
-mod measure;
-mod mnist;
 mod operations;
 mod peers;
 mod rows;
@@ -32,7 +24,6 @@ mod sample;
 mod scale;
 mod subject;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -46,26 +37,6 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Training, instant removal and settling on MNIST 3-vs-8 (n = 11,982, d = 784, λ = 1e-3).
-    Mnist {
-        /// Directory that holds `mnist/` with the four gzipped IDX files.
-        #[arg(long, env = "EFFACE_DATA")]
-        data: PathBuf,
-    },
-    /// Peak of memory on MNIST 3-vs-8.
-    Memory {
-        /// Directory that holds `mnist/` with the four gzipped IDX files.
-        #[arg(long, env = "EFFACE_DATA")]
-        data: PathBuf,
-    },
-    /// The residual ladder for one batch of 100 rows of MNIST 3-vs-8.
-    Ladder {
-        /// Directory that holds `mnist/` with the four gzipped IDX files.
-        #[arg(long, env = "EFFACE_DATA")]
-        data: PathBuf,
-    },
-    /// Instant removal at n = 10,000 and n = 200,000, d = 256.
-    Growth,
     /// The weighted Gram matrix, in GFLOP/s, beside the machine's matrix product.
     Gram,
     /// Ridge with exact integer sums beside the same with noise: training, removal, release.
@@ -104,10 +75,6 @@ fn run(command: Command) -> anyhow::Result<bool> {
         println!("threads: {}", rayon::current_num_threads());
     }
     match command {
-        Command::Mnist { data } => mnist::run(&data),
-        Command::Memory { data } => mnist::memory(&data),
-        Command::Ladder { data } => ladder::run(&data),
-        Command::Growth => growth::run(),
         Command::Exact => exact::run(),
         Command::Gram => gram::run(),
         Command::Ledger => ledger::run(),

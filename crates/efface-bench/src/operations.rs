@@ -7,10 +7,11 @@ use efface_core::predict;
 use efface_core::removal::Change;
 use efface_core::rows::RowStore;
 use efface_data::MemoryRows;
+use efface_reproduce::measure::timed;
+use efface_reproduce::weights;
 use serde::Serialize;
 
 use crate::figure::{Figure, Samples, repeated};
-use crate::measure::timed;
 use crate::subject::Subject;
 
 /// Rows that leave one by one before settling.
@@ -169,10 +170,6 @@ pub(crate) fn remove_one(model: &mut Model, rows: &mut MemoryRows, position: usi
     });
     done?;
     Ok(seconds)
-}
-
-fn weights(model: &Model) -> Vec<Vec<f64>> {
-    model.state().fits.iter().map(|fit| fit.weights.to_vec()).collect()
 }
 
 fn gradient_norm(model: &Model) -> f64 {

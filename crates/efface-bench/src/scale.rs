@@ -14,8 +14,7 @@ use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
 use efface_engine::{ModelDirectory, OpenOptions, ReleasePolicy, Selection, TrainRequest};
-
-use crate::measure::{median, peak_memory, quantile, timed};
+use efface_reproduce::measure::{median, peak_memory, quantile, timed};
 
 #[derive(Args)]
 pub(crate) struct ScaleArgs {

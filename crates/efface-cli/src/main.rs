@@ -3,13 +3,9 @@
 //! Exit codes: 0 done, 1 a negative answer (retraining required, certificate not valid), 2 an error.
 
 mod args;
-mod charts;
 mod commands;
-mod demo;
-mod digits;
-mod numbers;
+mod hints;
 mod output;
-mod page;
 mod progress;
 
 use std::process::ExitCode;
@@ -31,8 +27,8 @@ fn main() -> ExitCode {
         Err(error) => {
             match error.downcast_ref::<EngineError>() {
                 // Its own message says all that its sources say.
-                Some(engine) => output.error(&engine.to_string(), engine.hint()),
-                None => output.error(&format!("{error:#}"), None),
+                Some(engine) => output.error(engine.code(), &engine.to_string(), hints::hint(engine)),
+                None => output.error("error", &format!("{error:#}"), None),
             }
             ExitCode::from(2)
         }
@@ -46,7 +42,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {
     match cli.command {
-        Command::Demo(args) => demo::run(&args, output),
+        Command::Demo(args) => commands::demo::run(&args, output),
         Command::Train(args) => commands::train::run(*args, output),
         Command::Remove(args) => commands::change::remove(&args, output),
         Command::Add(args) => commands::change::add(&args, output),

@@ -39,12 +39,12 @@ impl Progress {
         self.show(format!("{} rows, {per_second:.0} rows/s{left}", progress.rows));
     }
 
-    /// A model is being trained: the class at hand, passes over the rows, the gradient's norm.
+    /// A model is being trained: classes that are done, passes over the rows, the gradient's norm.
     pub(crate) fn training(&mut self, phase: Phase) {
         self.enter("{spinner} training [{elapsed}] {msg}");
-        let Phase { problem, n_problems, passes, gradient_norm } = phase;
-        let class = if n_problems > 1 { format!("class {} of {n_problems}, ", problem + 1) } else { String::new() };
-        self.show(format!("{class}{passes} passes, gradient norm {gradient_norm:.1e}"));
+        let Phase { n_done, n_problems, passes, gradient_norm } = phase;
+        let classes = if n_problems > 1 { format!("{n_done} of {n_problems} classes, ") } else { String::new() };
+        self.show(format!("{classes}{passes} passes, gradient norm {gradient_norm:.1e}"));
     }
 
     fn enter(&mut self, template: &'static str) {

@@ -4,7 +4,11 @@
 //! Where to look: the removal step is in [`removal`], the bounds on what it leaves behind in [`residual`], what may be
 //! promised in [`accounting`], sums without rounding in [`exact`], and the model that ties them together in [`model`].
 
+// The macro for tags names this crate by its name, here too.
+extern crate self as efface_core;
+
 pub mod accounting;
+pub mod curvature;
 pub mod exact;
 pub mod linalg;
 pub mod loss;
@@ -17,5 +21,6 @@ pub mod residual;
 pub mod rounding;
 pub mod rows;
 pub mod secret;
-pub mod statistic;
+pub mod sums;
+pub mod tags;
 mod train;

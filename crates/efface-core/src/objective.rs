@@ -6,6 +6,7 @@ use crate::residual::measured;
 use crate::rounding::{LowerBound, UpperBound, norm, operations};
 use crate::rows::{Point, RowCount, RowStore, StoreError, WeightSum};
 use crate::secret::SecretVector;
+use crate::sums::GradientSum;
 
 /// ```text
 /// L_b(w; D) = Σ_i s_i ℓ(wᵀx_i, y_i) + (λ n / 2) ‖w‖² + bᵀw      n = Σ_i s_i
@@ -38,29 +39,32 @@ impl Objective<'_> {
         UpperBound::new(self.loss.curvature_bound()) * design_norm_squared + ridge
     }
 
-    /// Value and gradient at a point, in one pass over the rows.
+    /// Value and gradient at several points, each with its perturbation, in one pass over the rows.
     pub(crate) fn measure(
         &self,
         rows: &dyn RowStore,
-        point: &Point<'_>,
-        perturbation: Option<&[f64]>,
-    ) -> Result<Measurement, StoreError> {
-        let sum = rows.gradients(self.loss, &[*point])?.swap_remove(0);
-        let weights_norm = norm(point.weights);
-        let depth = kernel::dot_depth(rows.dim());
-        let mut error = sum.rounding(self.loss, rows.row_norm_bound(), weights_norm, depth);
+        at: &[(Point<'_>, Option<&[f64]>)],
+    ) -> Result<Vec<Measurement>, StoreError> {
+        let points: Vec<Point<'_>> = at.iter().map(|(point, _)| *point).collect();
+        let sums = rows.gradients(self.loss, &points)?;
+        Ok(sums.into_iter().zip(at).map(|(sum, (point, b))| self.measurement(sum, point.weights, *b)).collect())
+    }
+
+    /// The sum over rows with the ridge and the perturbation.
+    fn measurement(&self, sum: GradientSum, weights: &[f64], perturbation: Option<&[f64]>) -> Measurement {
+        let (weights_norm, mut error) = (sum.weights_norm(), sum.error());
         let ridge = self.ridge(sum.count.weight_sum);
-        let mut value = sum.value + 0.5 * ridge * kernel::dot(point.weights, point.weights);
+        let mut value = sum.value + 0.5 * ridge * kernel::dot(weights, weights);
         let mut gradient = sum.gradient;
         let mut size = norm(&gradient) + UpperBound::new(ridge) * weights_norm;
-        kernel::axpy(ridge, point.weights, &mut gradient);
+        kernel::axpy(ridge, weights, &mut gradient);
         if let Some(b) = perturbation {
-            value += kernel::dot(b, point.weights);
+            value += kernel::dot(b, weights);
             size += norm(b);
             kernel::axpy(1.0, b, &mut gradient);
         }
         error += operations(5) * size;
-        Ok(Measurement { count: sum.count, value, gradient, error })
+        Measurement { count: sum.count, value, gradient, error }
     }
 }
 

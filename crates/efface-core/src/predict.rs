@@ -1,10 +1,10 @@
 //! Margins of rows under given weights, and what follows from them: classes, accuracy, error.
 
 use crate::linalg::kernel;
-use crate::rows::{Features, RowStore, StoreError};
+use crate::rows::{Features, RowBlocks, StoreError};
 
 /// `wᵀx` of every row, for each set of weights: `result[k][i]`.
-pub fn margins(rows: &dyn RowStore, weights: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, StoreError> {
+pub fn margins(rows: &dyn RowBlocks, weights: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, StoreError> {
     let mut all = vec![Vec::new(); weights.len()];
     for index in 0..rows.n_blocks() {
         rows.visit_block(index, &mut |block| {

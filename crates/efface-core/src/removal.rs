@@ -7,13 +7,15 @@
 //! The first bracket is computed and becomes the new known gradient; the second is bounded by a rung of the ladder
 //! and added to the unknown part. Adding rows is the same step with the other sign of Δ.
 
+use crate::curvature::{Curvature, Dense, NoMatrix, WithGram};
 use crate::linalg::{self, TrackedMatrix, kernel};
 use crate::model::Fit;
 use crate::objective::Objective;
 use crate::residual::{self, CurvatureChange, RemovalSize, Rung, StepNorms};
 use crate::rounding::{UpperBound, norm, operations};
-use crate::rows::{Point, RowCount, RowStore, Sign, StoreError, WeightSum, margin_error};
+use crate::rows::{Point, RowCount, RowStore, Sign, StoreError, WeightSum, fold};
 use crate::secret::SecretVector;
+use crate::sums::{GradientSum, GramSum};
 
 /// Rows that leave and rows that arrive, in one step.
 #[derive(Clone, Copy, Default)]
@@ -62,10 +64,75 @@ const SOLVER_SHARE: f64 = 0.02;
 
 const MAX_ITERATIONS: usize = 40;
 
+/// What the changed rows bring to one fit: all that a step reads of them.
+#[derive(Default)]
+pub(crate) struct FitChange {
+    gradients: Vec<(Sign, GradientSum)>,
+    curvature: Vec<(Sign, GramSum)>,
+    fresh: FreshHessian,
+}
+
+/// The Hessian at the current weights over the rows after the change, where the rung asks for it.
+#[derive(Default)]
+enum FreshHessian {
+    #[default]
+    NotAsked,
+    Formed(Dense),
+    /// It cannot be factorized: there is nothing to step on.
+    Failed,
+}
+
+/// Reads what the changed rows bring to each fit, before any fit is changed.
+pub(crate) fn read(
+    fits: &[Fit],
+    change: &Change<'_>,
+    rung: Rung,
+    objective: &Objective<'_>,
+    rows: &dyn RowStore,
+) -> Result<Vec<FitChange>, StoreError> {
+    let mut changes: Vec<FitChange> = fits.iter().map(|_| FitChange::default()).collect();
+    if fits.is_empty() {
+        return Ok(changes);
+    }
+    let points: Vec<Point<'_>> = fits.iter().map(|fit| fit.point().0).collect();
+    for (sign, part) in change.parts() {
+        let sums = part.gradients(objective.loss, &points)?;
+        changes.iter_mut().zip(sums).for_each(|(change, sum)| change.gradients.push((sign, sum)));
+    }
+    if rung == Rung::NoStep {
+        return Ok(changes);
+    }
+    let is_touched = |change: &FitChange| change.gradients.iter().any(|(_, sum)| sum.count.n_rows > 0);
+    let mut touched: Vec<(&Fit, &Dense, &mut FitChange)> = fits
+        .iter()
+        .zip(&mut changes)
+        .filter_map(|(fit, change)| is_touched(change).then_some((fit, fit.curvature.as_ref()?, change)))
+        .collect();
+    if rung.needs_fresh_hessian() {
+        for group in touched.chunks_mut(fold::matrices_at_once(rows.dim())) {
+            let points: Vec<Point<'_>> = group.iter().map(|(fit, ..)| fit.point().0).collect();
+            for ((fit, _, change), sum) in group.iter_mut().zip(rows.curvature(objective.loss, &points)?) {
+                let ridge = objective.ridge(change.count_after(fit.count).weight_sum);
+                let formed = Dense::new(fit.weights.clone(), sum.into(), ridge);
+                change.fresh = formed.map_or(FreshHessian::Failed, FreshHessian::Formed);
+            }
+        }
+        return Ok(changes);
+    }
+    let points: Vec<Point<'_>> =
+        touched.iter().map(|(fit, dense, _)| Point { problem: &fit.problem, weights: &dense.anchor }).collect();
+    for (sign, part) in change.parts() {
+        let sums = part.curvature(objective.loss, &points)?;
+        touched.iter_mut().zip(sums).for_each(|((.., change), sum)| change.curvature.push((sign, sum)));
+    }
+    Ok(changes)
+}
+
 /// Moves the fit to the changed rows. Returns the rung that the new claim rests on; `None` when no changed row takes
-/// part in the problem, so that everything that is known of the fit stands.
-pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<Option<Rung>, StoreError> {
-    let shift = removal_gradient(fit, change, context)?;
+/// part in the problem, so that everything that is known of the fit stands. Fails only where the rung asks for the rows
+/// after the step.
+pub(crate) fn step(fit: &mut Fit, change: FitChange, context: &StepContext<'_>) -> Result<Option<Rung>, StoreError> {
+    let shift = change.shift(fit, &context.objective);
     if shift.n_changed == 0 {
         return Ok(None);
     }
@@ -75,10 +142,24 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
     fit.gradient_error += shift.error + operations(1) * norm(&gradient);
     let solver_before = norm(&fit.gradient);
     fit.gradient = gradient;
-    let (Some(gram), true) = (context.gram, fit.curvature.is_some()) else { return Ok(Some(Rung::NoStep)) };
 
-    update_curvature(fit, change, context)?;
-    let Some(curvature) = fit.curvature.as_mut() else { return Ok(Some(Rung::NoStep)) };
+    match change.fresh {
+        FreshHessian::NotAsked => {}
+        FreshHessian::Formed(dense) => fit.curvature = Some(dense),
+        FreshHessian::Failed => fit.curvature = None,
+    }
+    let (mut with_gram, mut no_matrix);
+    let curvature: &mut dyn Curvature = if let (Some(dense), Some(gram)) = (fit.curvature.as_mut(), context.gram) {
+        with_gram = WithGram { dense, gram };
+        &mut with_gram
+    } else {
+        no_matrix = NoMatrix;
+        &mut no_matrix
+    };
+    change.curvature.iter().for_each(|(sign, sum)| curvature.update(sum, *sign));
+    if !curvature.is_known() {
+        return Ok(Some(Rung::NoStep));
+    }
     let ridge = context.objective.ridge(fit.count.weight_sum);
     let weights_norm = norm(&fit.weights);
     let anchor_distance = curvature.distance_from(&fit.weights);
@@ -87,7 +168,7 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
     let design = context.design_norm_squared.sqrt();
     let solution = newton_step(curvature, context, ridge, &right_hand_side, anchor_distance, design);
     let step = norm(&solution.step);
-    let norms = StepNorms { design, step, step_image: gram.quadratic_form(&solution.step, step).sqrt() };
+    let norms = StepNorms { design, step, step_image: curvature.image_norm(&solution.step, step) };
 
     let leftover = norm(&solution.leftover) + solution.leftover_error;
     let linear = context.change.lipschitz == UpperBound::ZERO;
@@ -102,7 +183,7 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
                 gradient_norm_bound: UpperBound::new(slope_bound) * context.change.row_norm,
                 weights_norm,
                 solver: solver_before + leftover + shift.error,
-                hessian_error: curvature.hessian.error(),
+                hessian_error: curvature.error(),
             };
             residual::worst_case(&context.change, &size)
         }
@@ -112,10 +193,13 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
             residual::stale(&context.change, &norms, anchor_distance)
         }
         Rung::PerRow => {
-            let powers = context.rows.step_powers(&Point { problem: &fit.problem, weights: &solution.step })?;
-            residual::per_row(&context.change, design, &powers, margin_error(context.rows, &solution.step))
+            let point = Point { problem: &fit.problem, weights: &solution.step };
+            residual::per_row(&context.change, design, &context.rows.step_powers(&[point])?.swap_remove(0))
         }
     };
+    if solution.iterations > REFACTOR_ABOVE {
+        curvature.refresh(ridge);
+    }
 
     kernel::axpy(1.0, &solution.step, &mut fit.weights);
     // The weights are rounded to the nearest numbers, which moves the gradient by at most ‖H‖ times that.
@@ -123,23 +207,48 @@ pub(crate) fn step(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>
     let weight_rounding = smoothness * operations(1) * norm(&fit.weights);
     fit.gradient = solution.leftover.iter().map(|x| -x).collect();
     fit.gradient_error += solution.leftover_error + curvature_error + weight_rounding;
-    if solution.iterations > REFACTOR_ABOVE {
-        curvature.refactor(ridge);
-    }
     if context.rung == Rung::Measured {
         fit.measure(&context.objective, context.rows)?;
     }
     Ok(Some(context.rung))
 }
 
-/// Norm of the step that removing these rows would take, ‖H⁻¹Δ‖: how hard they are to remove. An estimate, not a bound.
-pub(crate) fn step_size(fit: &Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<f64, StoreError> {
-    let shift = removal_gradient(fit, change, context)?;
-    let mut step = shift.delta;
-    if let Some(curvature) = &fit.curvature {
-        curvature.factor.solve(&mut step);
+impl FitChange {
+    fn count_after(&self, mut count: RowCount) -> RowCount {
+        self.gradients.iter().for_each(|(sign, sum)| count.update(&sum.count, *sign));
+        count
     }
-    Ok(kernel::dot(&step, &step).sqrt())
+
+    /// Norm of the step that the change would take, ‖H⁻¹Δ‖: how hard it is. An estimate, not a bound.
+    pub(crate) fn step_size(&self, fit: &Fit, objective: &Objective<'_>) -> f64 {
+        let mut step = self.shift(fit, objective).delta;
+        if let Some(dense) = &fit.curvature {
+            dense.factor().solve(&mut step);
+        }
+        kernel::dot(&step, &step).sqrt()
+    }
+
+    fn shift(&self, fit: &Fit, objective: &Objective<'_>) -> Shift {
+        let mut shift = Shift {
+            delta: SecretVector::zeros(fit.weights.len()),
+            error: UpperBound::ZERO,
+            n_changed: 0,
+            changed: WeightSum::ZERO,
+            count_after: self.count_after(fit.count),
+        };
+        let mut size = UpperBound::ZERO;
+        for (sign, sum) in &self.gradients {
+            shift.error += sum.error();
+            shift.n_changed += sum.count.n_rows;
+            shift.changed += sum.count.weight_sum;
+            let ridge = objective.ridge(sum.count.weight_sum);
+            size += norm(&sum.gradient) + UpperBound::new(ridge) * sum.weights_norm();
+            kernel::axpy(-sign.factor(), &sum.gradient, &mut shift.delta);
+            kernel::axpy(-sign.factor() * ridge, &fit.weights, &mut shift.delta);
+        }
+        shift.error += operations(7) * size;
+        shift
+    }
 }
 
 /// Δ and what comes with it.
@@ -154,55 +263,9 @@ struct Shift {
     count_after: RowCount,
 }
 
-fn removal_gradient(fit: &Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<Shift, StoreError> {
-    let objective = &context.objective;
-    let weights_norm = norm(&fit.weights);
-    let mut shift = Shift {
-        delta: SecretVector::zeros(fit.weights.len()),
-        error: UpperBound::ZERO,
-        n_changed: 0,
-        changed: WeightSum::ZERO,
-        count_after: fit.count,
-    };
-    let mut size = UpperBound::ZERO;
-    for (sign, rows) in change.parts() {
-        let point = Point { problem: &fit.problem, weights: &fit.weights };
-        let sum = rows.gradients(objective.loss, &[point])?.swap_remove(0);
-        let depth = kernel::dot_depth(rows.dim());
-        shift.error += sum.rounding(objective.loss, rows.row_norm_bound(), weights_norm, depth);
-        shift.n_changed += sum.count.n_rows;
-        shift.changed += sum.count.weight_sum;
-        match sign {
-            Sign::Retract => shift.count_after = shift.count_after.without(&sum.count),
-            Sign::Add => shift.count_after.merge(&sum.count),
-        }
-        let ridge = objective.ridge(sum.count.weight_sum);
-        size += norm(&sum.gradient) + UpperBound::new(ridge) * weights_norm;
-        kernel::axpy(-sign.factor(), &sum.gradient, &mut shift.delta);
-        kernel::axpy(-sign.factor() * ridge, &fit.weights, &mut shift.delta);
-    }
-    shift.error += operations(7) * size;
-    Ok(shift)
-}
-
-/// Brings the Hessian to the changed rows: retracted and added at the old anchor, or formed anew where the rung asks.
-fn update_curvature(fit: &mut Fit, change: &Change<'_>, context: &StepContext<'_>) -> Result<(), StoreError> {
-    if context.rung.needs_fresh_hessian() {
-        fit.anchor_here(&context.objective, context.rows)?;
-        return Ok(());
-    }
-    if let Some(curvature) = fit.curvature.as_mut() {
-        for (sign, rows) in change.parts() {
-            let point = Point { problem: &fit.problem, weights: &curvature.anchor };
-            rows.add_curvature(context.objective.loss, &point, sign, &mut curvature.hessian)?;
-        }
-    }
-    Ok(())
-}
-
 /// Solves `S v = Δ − g` until what is left is small beside what the curvature error will cost, or within rounding.
 fn newton_step(
-    curvature: &mut crate::model::Curvature,
+    curvature: &mut dyn Curvature,
     context: &StepContext<'_>,
     ridge: f64,
     right_hand_side: &[f64],
@@ -212,8 +275,7 @@ fn newton_step(
     let change = &context.change;
     let bound = context.objective.loss.curvature_bound();
     let scale = (change.lipschitz * change.row_norm * design).get();
-    let rounding = operations(curvature.hessian.dim() + 3) * (curvature.hessian.trace() + UpperBound::new(ridge));
-    let floor = (rounding + curvature.hessian.error()).get();
+    let floor = (operations(right_hand_side.len() + 3) * curvature.size(ridge) + curvature.error()).get();
     let done = |v: &[f64], leftover: f64| {
         // vᵀ(S − ridge)v ≤ (largest ℓ″)·‖Xv‖²: an estimate of ‖Xv‖ from below that costs no product.
         let square = kernel::dot(v, v);
@@ -221,10 +283,10 @@ fn newton_step(
         let cost = scale * (anchor_distance.get() + 0.5 * square.sqrt()) * image_square.sqrt();
         leftover <= (SOLVER_SHARE * cost).max(floor * square.sqrt())
     };
-    let solution = linalg::solve(&curvature.hessian, ridge, &curvature.factor, right_hand_side, MAX_ITERATIONS, done);
+    let solution = linalg::solve(&*curvature, ridge, right_hand_side, MAX_ITERATIONS, done);
     if solution.converged {
         return solution;
     }
-    curvature.refactor(ridge);
-    linalg::solve(&curvature.hessian, ridge, &curvature.factor, right_hand_side, MAX_ITERATIONS, done)
+    curvature.refresh(ridge);
+    linalg::solve(&*curvature, ridge, right_hand_side, MAX_ITERATIONS, done)
 }

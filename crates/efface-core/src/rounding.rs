@@ -11,7 +11,7 @@ use std::ops::{Add, AddAssign, Mul};
 use serde::{Deserialize, Serialize};
 
 /// A non-negative number that is at least the exact quantity it stands for.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct UpperBound(#[serde(with = "maybe_infinite")] f64);
 

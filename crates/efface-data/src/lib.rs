@@ -10,49 +10,38 @@
 //!
 //! Each arrow checks what the next one relies on: a [`Table`] has finite features and unique ids, [`EncodedRows`] have
 //! norms within the bound and known labels, [`StoredRows`] have records whose checksums match. Stores know rows by their
-//! positions; which id is where is for their owner to know. [`RowsFile`] reads what older versions kept.
+//! positions; which id is where is for their owner to know.
 
-mod columns;
-mod digest;
-mod divisor;
-mod encode;
+#[expect(missing_docs, reason = "the fields of an error are named after what they hold")]
 mod error;
-pub mod hex;
+pub mod files;
 mod id;
 mod labels;
-mod memory;
-mod place;
+mod lent;
 mod read;
-mod remarks;
-mod rows_file;
+mod rows;
 mod scale;
 mod schema;
 mod stored;
 mod table;
-mod values;
+mod vault;
 
-pub use columns::Columns;
-pub use digest::{IdDigest, IdKey};
-pub use divisor::{RowDivisor, RowValue};
-pub use encode::{EncodedRows, FeatureOrder, encode_table};
 pub use error::{
     AppendError, CellError, EncodeError, InvalidSchema, LabelError, LookupError, ParseScaleError, ReadError,
-    RowsFileError, ScaleError, SchemaError, StoredRowsError,
+    ScaleError, SchemaError, SegmentError, StoredRowsError,
 };
-pub use id::{IdKind, RowId};
+pub use id::{IdDigest, IdKey, IdKind, RowId};
 pub use labels::{ClassCollector, LabelCodec, MAX_CLASSES};
-pub use memory::MemoryRows;
-pub use place::{Origin, Place, RowNumber};
+pub use lent::{Interrupted, LentRows, LentTable, LentVault, RowSpec, RowsError, RowsToLend, longest_row, scores};
 pub use read::{
     ReadProgress, TableReader, carries_labels, is_array, open_table, open_table_with, read_table, read_table_with,
 };
-pub use remarks::Remark;
-pub use rows_file::RowsFile;
-pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
+pub use rows::{EncodedRows, FeatureOrder, FeatureValues, MemoryRows, Precision, encode_table};
+pub use scale::{NORM_TOLERANCE, RowDivisor, RowTransform, Scale};
 pub use schema::{
     ColumnKind, ColumnSchema, EntryOrigin, LeftOut, MAX_FEATURES, Missing, ProposalOptions, ProposedColumn, Scalar,
     Schema, SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange, propose,
 };
 pub use stored::{RowLayout, StoredRows};
-pub use table::{Labels, RawLabels, Table, TableParts};
-pub use values::{FeatureValues, Precision};
+pub use table::{Columns, Labels, Origin, Place, RawLabels, Remark, RowNumber, Table, TableParts};
+pub use vault::{Vault, VaultError};

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use efface_ledger::entry::{Entry, Event};
 
-use crate::database::{Database, ledger};
+use crate::directory::ModelDirectory;
+use crate::directory::database::{Database, ledger};
+use crate::directory::state_file::{StateFile, encode};
+use crate::directory::witness::Memory;
 use crate::error::EngineError;
-use crate::model_directory::ModelDirectory;
 use crate::settings::Settings;
-use crate::state_file::{StateFile, encode};
-use crate::witness::Memory;
 
 /// Reads a state file of a model of these settings, and writes it again.
 pub fn state_file(bytes: &[u8], settings: &Settings) -> Result<Vec<u8>, EngineError> {
@@ -26,7 +26,7 @@ pub fn state_file(bytes: &[u8], settings: &Settings) -> Result<Vec<u8>, EngineEr
 /// Reads a witness: its model, the number of changes, and that of ids and subjects removed. `None`: there is no file.
 pub fn witness(path: &Path) -> Result<Option<(String, u64, usize)>, EngineError> {
     let known = Memory::recall(path)?;
-    Ok(known.map(|memory| (memory.model, memory.sequence, memory.suppressed.len())))
+    Ok(known.map(|memory| (memory.model, memory.n_changes, memory.suppressed.len())))
 }
 
 /// The settings of a model directory.

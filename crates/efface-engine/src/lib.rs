@@ -14,76 +14,34 @@
 //!
 //! `docs/design/model-directory.md` says how it survives a crash and an old backup.
 
-mod adoption;
-mod audit_material;
-mod certificate;
-mod change_report;
-mod changes;
-mod checkpoint;
-mod database;
+mod certify;
+mod clock;
+mod directory;
 mod error;
-mod files;
-mod found_releases;
 #[doc(hidden)]
 pub mod fuzzing;
-mod import;
-mod in_memory;
-mod influence;
-mod inspection;
-mod ledger;
-mod lock;
-mod looking;
+mod life;
 mod memory;
-mod mending;
-mod model_directory;
-mod new_directory;
-mod past;
 mod planning;
-mod policy;
 mod published;
-mod releases;
-mod remaining;
-mod requests;
-mod revocation;
-mod row_sink;
-mod row_source;
-mod selection;
 mod settings;
-mod settling;
-mod signing;
-mod state_file;
 mod status;
-mod step;
-mod training;
-mod upgrade;
-mod verification;
-mod witness;
 
-pub use adoption::{AdoptRequest, AdoptedRows, FoundBy};
-pub use audit_material::AuditMaterial;
-pub use change_report::{ChangeReport, OutcomeTag};
-pub use database::{Mending, PastRequest};
+pub use certify::HeldBack;
+pub use directory::certify::signing::{Passphrase, make_key, public_key_of, public_key_path};
+pub use directory::certify::{RequestReport, RevocationReport};
+pub use directory::database::Mending;
+pub use directory::lock::Holder;
+pub use directory::make::{TrainProgress, TrainReport, TrainRequest};
+pub use directory::{AuditMaterial, DirectoryReport, ModelDirectory, OpenOptions};
 pub use efface_ledger::certificate::ReleasePolicy;
-pub use error::EngineError;
-pub use in_memory::{
-    Interrupted, KeepOptions, LentRows, MemoryModel, MemoryRelease, MemoryRequest, NewRows, ReleaseMade, RowsError,
-    longest_row, scores,
+pub use error::{CertifyError, ChangeError, EngineError, OpenError, StorageError};
+pub use life::{
+    ChangeReport, LatestRelease, Life, Missing, OutcomeTag, ReleaseAnswer, ReleaseReport, RetrainReport, RowSource,
+    Selection, SettleReport, View,
 };
-pub use lock::Holder;
-pub use looking::DirectoryRelease;
-pub use model_directory::{ModelDirectory, OpenOptions};
-pub use past::{AdoptedPast, AdoptedRelease, AnsweredRequest};
+pub use memory::{KeepOptions, MemoryModel, MemoryRequest};
 pub use planning::{NeededNoise, PlanReport, PlanRequest, PlanRow, plan_from_rows, plan_from_sizes};
-pub use policy::HeldBack;
 pub use published::{Evaluation, Prediction, PublishedModel, latest_certificate};
-pub use releases::{ReleaseAnswer, ReleaseReport};
-pub use requests::RequestReport;
-pub use revocation::RevocationReport;
-pub use row_source::RowSource;
-pub use selection::Selection;
 pub use settings::{RowNames, Settings};
-pub use settling::{RetrainReport, SettleReport};
-pub use signing::{Passphrase, make_key, public_key_of, public_key_path};
 pub use status::Status;
-pub use training::{TrainProgress, TrainReport, TrainRequest};
-pub use verification::DirectoryReport;

@@ -5,7 +5,7 @@
 //! certificate covers: use a public sample.
 
 use efface_core::accounting::gaussian;
-use efface_core::model::{Model, TrainingConfig, TrainingPlan};
+use efface_core::model::{Model, PlanError, TrainingConfig, TrainingPlan};
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::predict;
 use efface_core::removal::Change;
@@ -106,7 +106,7 @@ const REMOVAL_COUNTS: [usize; 4] = [1, 10, 100, 1000];
 /// What sizes alone tell.
 pub fn plan_from_sizes(request: &PlanRequest, n_rows: usize, dim: usize) -> Result<PlanReport, EngineError> {
     if n_rows == 0 || dim == 0 {
-        return Err(EngineError::Sizes { n_rows, dim });
+        return Err(PlanError::Sizes { n_rows, dim }.into());
     }
     let plan = plan_with(request, 1.0)?;
     let expected = expected_distances(&plan, n_rows, dim);

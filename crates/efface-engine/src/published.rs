@@ -13,10 +13,10 @@ use efface_data::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::error::EngineError;
-use crate::files::RELEASES;
-use crate::releases::{CERTIFICATE_FILE, MODEL_FILE};
-use crate::revocation::REVOCATION_FILE;
+use crate::directory::certify::publication::{CERTIFICATE_FILE, MODEL_FILE};
+use crate::directory::certify::revocation::REVOCATION_FILE;
+use crate::directory::files::RELEASES;
+use crate::error::{CertifyError, EngineError, OpenError};
 use crate::settings::Settings;
 
 /// What is published. `score = weights · scaled row + intercept`; the class is `classes[score > 0]` for two classes and
@@ -35,7 +35,7 @@ pub struct PublishedModel {
     /// Names of the features, in the order of the weights.
     pub features: Vec<String>,
     /// What makes these features of the columns of a raw table, where they are not columns themselves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Schema>,
     /// How a row is scaled before it is multiplied.
     pub scale: Scale,
@@ -119,7 +119,7 @@ impl PublishedModel {
     /// Reads a published model: the file itself, the folder of a release, or a model directory (its latest release).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, EngineError> {
         let file = find(path.as_ref())?;
-        let bad = |reason: String| EngineError::BadPublished { path: file.clone(), reason };
+        let bad = |reason: String| EngineError::Certify(CertifyError::BadPublished { path: file.clone(), reason });
         let text = fs::read(&file).map_err(EngineError::io(&file))?;
         let model: Self =
             serde_json::from_slice(&text).map_err(|error| bad(format!("not a published model: {error}")))?;
@@ -200,11 +200,14 @@ impl PublishedModel {
         if self.classes.is_empty() {
             return Prediction { id, prediction: scores[0][row].to_string(), probability: None };
         }
-        let sigmoid = |score: f64| 1.0 / (1.0 + (-score).exp());
+        // ln σ(z): the probabilities of many classes may all be too small for a number, and yet have a ratio.
+        let log_sigmoid = |score: f64| score.min(0.0) - (-score.abs()).exp().ln_1p();
         let class = predict::predicted_class(scores, row);
-        let probability = match scores {
-            [score] => sigmoid(if class == 1 { score[row] } else { -score[row] }),
-            _ => sigmoid(scores[class][row]) / scores.iter().map(|score| sigmoid(score[row])).sum::<f64>(),
+        let probability = if let [score] = scores {
+            log_sigmoid(if class == 1 { score[row] } else { -score[row] }).exp()
+        } else {
+            let chosen = log_sigmoid(scores[class][row]);
+            1.0 / scores.iter().map(|score| (log_sigmoid(score[row]) - chosen).exp()).sum::<f64>()
         };
         // A score that was fitted to ±1 by squares is no logarithm of odds.
         let probability = (self.loss == Logistic.tag()).then_some(probability);
@@ -245,15 +248,15 @@ fn find(path: &Path) -> Result<PathBuf, EngineError> {
     }
     let releases = path.join(RELEASES);
     if !releases.is_dir() {
-        return Err(EngineError::NotAModel { path: path.into() });
+        return Err(OpenError::NotAModel { path: path.into() }.into());
     }
     let entries = fs::read_dir(&releases).map_err(EngineError::io(&releases))?;
     let latest = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<usize>().ok()).max();
-    let Some(release) = latest else { return Err(EngineError::NoRelease { path: path.into() }) };
+    let Some(release) = latest else { return Err(CertifyError::NoRelease { path: path.into() }.into()) };
     let folder = releases.join(release.to_string());
     // One before it may know people who have left since. Whoever means a certain release names its file.
     if folder.join(REVOCATION_FILE).exists() {
-        return Err(EngineError::Revoked { path: path.into(), release });
+        return Err(CertifyError::Revoked { path: path.into(), release }.into());
     }
     Ok(folder.join(MODEL_FILE))
 }

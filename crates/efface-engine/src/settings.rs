@@ -1,11 +1,11 @@
 //! What was decided at training and does not change afterwards.
 
 use efface_core::model::{Model, TrainingConfig, TrainingPlan};
-use efface_data::{Columns, IdKey, LabelCodec, Precision, RowTransform, Schema};
+use efface_data::{Columns, IdKey, LabelCodec, Precision, RowSpec, RowTransform, Schema};
 use serde::{Deserialize, Serialize};
 
-use crate::error::EngineError;
-use crate::remaining::absent_classes;
+use crate::error::{ChangeError, EngineError};
+use crate::life::absent_classes;
 
 /// The fixed part of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct Settings {
     /// The roles of columns when the model was trained; rows added later are read in the same way.
     pub columns: Columns,
     /// What raw columns become; without, they are features as they are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Schema>,
     /// How rows are scaled.
     pub transform: RowTransform,
@@ -28,15 +28,13 @@ pub struct Settings {
     /// Salt of the rule that picks negatives, and of the fingerprints of requests. Random, kept with the secrets.
     pub salt: [u8; 32],
     /// The most that a row may weigh; without, every row counts once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_row_weight: Option<f64>,
     /// Whether the bound on the length of rows was taken from the rows.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub row_norm_from_rows: bool,
     /// Key of the hashes under which ids are kept. Random, kept with the secrets.
     pub id_key: IdKey,
     /// What rows can be called by.
-    #[serde(default, skip_serializing_if = "RowNames::is_ids")]
     pub row_names: RowNames,
 }
 
@@ -53,17 +51,16 @@ pub enum RowNames {
     Nothing,
 }
 
-impl RowNames {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-    fn is_ids(&self) -> bool {
-        *self == Self::Ids
-    }
-}
-
 impl Settings {
     /// Number of classes; 0 for regression.
     pub fn n_classes(&self) -> usize {
         self.codec.classes().len()
+    }
+
+    /// What the rows of the model are.
+    pub(crate) fn row_spec(&self) -> RowSpec {
+        let (transform, n_features) = (self.transform, self.features.len());
+        RowSpec { transform, n_features, n_classes: self.n_classes(), max_row_weight: self.max_row_weight }
     }
 
     /// Names of the classes that have rows.
@@ -83,7 +80,7 @@ impl Settings {
     pub(crate) fn check_has_ids(&self) -> Result<(), EngineError> {
         match self.row_names {
             RowNames::Ids | RowNames::Index => Ok(()),
-            RowNames::Nothing => Err(EngineError::NoRowIds),
+            RowNames::Nothing => Err(ChangeError::NoRowIds.into()),
         }
     }
 
@@ -91,9 +88,9 @@ impl Settings {
     pub(crate) fn check_row_weight(&self, value: f64) -> Result<(), EngineError> {
         match self.max_row_weight {
             None if value == 1.0 => Ok(()),
-            None => Err(EngineError::Unweighted { value }),
+            None => Err(ChangeError::Unweighted { value }.into()),
             Some(limit) if value <= limit => Ok(()),
-            Some(limit) => Err(EngineError::RowWeight { value, limit }),
+            Some(limit) => Err(ChangeError::RowWeight { value, limit }.into()),
         }
     }
 

@@ -1,22 +1,16 @@
-//! What a model is and what it claims, read without disturbing a writer.
+//! What a model is and what it claims.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use efface_core::accounting::Extractor;
-use efface_core::model::Model;
 use efface_core::noise::NoiseLaw;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_data::Scale;
 use efface_ledger::certificate::ReleasePolicy;
 use serde::{Deserialize, Serialize};
 
-use crate::change_report::OutcomeTag;
-use crate::database::{Database, Head, Mending, ReleaseEntry};
-use crate::error::EngineError;
-use crate::inspection;
-use crate::model_directory::check_is_model;
-use crate::settings::Settings;
-use crate::upgrade;
+use crate::directory::database::Mending;
+use crate::life::{History, Kept, OutcomeTag, ReleaseEntry};
 
 /// The current values of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,10 +30,9 @@ pub struct Status {
     /// Likewise.
     pub delta: f64,
     /// A private feature extractor, for the group of rows that the promise covers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub extractor: Option<Extractor>,
     /// Rows that left so far, old values of corrected ones included: what that group has to cover.
-    #[serde(default)]
     pub n_left: usize,
     /// Rows now.
     pub n_rows: usize,
@@ -76,19 +69,14 @@ pub struct Status {
     /// When the latest release was published, in seconds since 1970.
     pub released: Option<u64>,
     /// People (rows, where rows have no subject) whose rows left or changed since the latest release.
-    #[serde(default)]
     pub n_people_since_release: usize,
     /// When releases are made.
-    #[serde(default)]
     pub policy: ReleasePolicy,
     /// Releases that were withdrawn.
-    #[serde(default)]
     pub revoked: Vec<usize>,
     /// Id of the key that signs.
-    #[serde(default)]
     pub key_id: String,
     /// Entries of the log.
-    #[serde(default)]
     pub log_size: u64,
     /// What they spent together (mechanism `release`, Gaussian law).
     pub mu_total: UpperBound,
@@ -103,7 +91,6 @@ pub struct Status {
     /// Rows that left and whose bytes are overwritten by the next checkpoint.
     pub n_unpurged: usize,
     /// What is not as it was left, and is put right by the next change: parts of the directory that are older than others.
-    #[serde(default)]
     pub out_of_step: Vec<String>,
     /// What was not as it was left, as after restoring an old backup, and was put right.
     pub mended: Vec<Mending>,
@@ -112,27 +99,14 @@ pub struct Status {
 }
 
 impl Status {
-    /// Reads the status of a model directory, beside a writer that may be at work.
-    pub fn read(path: impl AsRef<Path>) -> Result<Self, EngineError> {
-        let path = path.as_ref();
-        check_is_model(path)?;
-        if upgrade::is_version_1(path) {
-            return upgrade::status(path);
-        }
-        let database = Database::open_to_read(path)?;
-        let status = database.status()?.since(database.latest_release()?.as_ref());
-        let n_unpurged = database.unpurged()?.len();
-        let out_of_step = inspection::out_of_step(path, &database)?;
-        Ok(Self { n_unpurged, mended: database.mended()?, out_of_step, witness: database.witness()?, ..status })
-    }
-
     /// With what is known of the latest release.
     pub(crate) fn since(self, latest: Option<&ReleaseEntry>) -> Self {
         let n_removed_since_release = latest.map_or(0, |latest| self.n_removed.saturating_sub(latest.n_removed));
         Self { n_removed_since_release, released: latest.and_then(|latest| latest.time), ..self }
     }
 
-    pub(crate) fn of(settings: &Settings, model: &Model, head: &Head) -> Self {
+    pub(crate) fn of(of: Kept<'_>, history: &History) -> Self {
+        let Kept { settings, model } = of;
         let (plan, state, claim) = (model.plan(), model.state(), model.claim());
         let guarantee = model.claimed_guarantee();
         let budget = model.removal_budget();
@@ -148,7 +122,7 @@ impl Status {
             extractor: model.extractor(),
             n_left: state.account.n_left,
             n_rows: state.count.n_rows,
-            n_removed: head.n_removed,
+            n_removed: history.n_removed,
             dim: model.dim(),
             classes: plan.classes().len(),
             class_names: settings.class_names(plan),
@@ -160,19 +134,19 @@ impl Status {
             outcome: model.outcome().into(),
             budget: budget.map(LowerBound::get),
             spent: budget.map(|_| claim.gradient_residual),
-            n_releases: head.account.n_releases,
+            n_releases: state.account.n_releases,
             n_removed_since_release: 0,
             released: None,
-            n_people_since_release: head.ledger.n_people,
-            policy: head.ledger.policy,
-            revoked: head.ledger.revoked.clone(),
-            key_id: head.ledger.key_id.clone(),
-            log_size: head.ledger.size,
+            n_people_since_release: history.n_people,
+            policy: ReleasePolicy::default(),
+            revoked: Vec::new(),
+            key_id: String::new(),
+            log_size: 0,
             mu_total,
             mu_limit: mu_limit.get(),
             certified: state.certified && state.account.certified,
             not_public: settings.not_public(),
-            n_suppressed: head.n_suppressed,
+            n_suppressed: history.n_suppressed,
             n_unpurged: 0,
             mended: Vec::new(),
             out_of_step: Vec::new(),

@@ -1,8 +1,8 @@
-//! Rows on disk: a pass over a segment, or over the older `rows.bin`, succeeds only when every record is whole.
+//! Rows on disk: a pass over a segment succeeds only when every record is whole.
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::RowStore;
-use efface_data::{Precision, RowLayout, RowsFile, StoredRows};
+use efface_core::rows::RowBlocks;
+use efface_data::StoredRows;
 
 use crate::scratch;
 
@@ -47,45 +47,13 @@ fn pass_over_segment(bytes: &[u8]) {
     }
 }
 
-/// `rows.bin`, as it is and with the checksum of its header put right.
-pub(crate) fn rows_file_v1(bytes: &[u8]) {
-    load(bytes);
-    let mut sealed = bytes.to_vec();
-    if seal_header(&mut sealed) {
-        load(&sealed);
-    }
-}
-
-fn load(bytes: &[u8]) {
-    let path = scratch::file("rows.bin", bytes);
-    for n_records in [0_usize, 1, 5, 60] {
-        let Ok(file) = RowsFile::open(&path) else { return };
-        let precision = if u32::from_le_bytes(field(bytes, 12)) == 4 { Precision::F32 } else { Precision::F64 };
-        let dim = u64::from_le_bytes(field(bytes, 16)) as usize;
-        let folder = scratch::empty_folder("copied");
-        let Ok(mut rows) = StoredRows::create(&folder, RowLayout::new(dim, precision), bound(), 0) else { continue };
-        let selectors: Vec<Option<u64>> = (0..n_records as u64).map(Some).collect();
-        if file.copy_to(&mut rows, &selectors).is_err() {
-            continue;
-        }
-        assert_eq!(rows.n_rows(), n_records, "rows");
-        let record_bytes = 12 + dim * precision.bytes();
-        let records = bytes[64..].chunks_exact(record_bytes).take(n_records);
-        assert_eq!(records.len(), n_records, "records");
-        for (position, record) in (0_u64..).zip(records) {
-            let (content, checksum) = record.split_at(record_bytes - 4);
-            assert_eq!(crc32(&[&position.to_le_bytes(), content]).to_le_bytes(), checksum, "record {position}");
-        }
-    }
-}
-
 /// Compares the checksum of a record with its bytes, as `docs/design/row-segments.md` lays them out.
 fn check_record(segment: &[u8], position: usize) {
     let number = |at: usize| u64::from_le_bytes(field(segment, at)) as usize;
     let value_bytes = u32::from_le_bytes(field(segment, 12)) as usize;
     let (dim, block_rows) = (number(16), number(24));
-    // Version 2 has weights between selectors and checksums.
-    let n_columns = if u32::from_le_bytes(field(segment, 8)) == 2 { 3 } else { 2 };
+    // Weights, where there are any, lie between selectors and checksums.
+    let n_columns = if u32::from_le_bytes(field(segment, 56)) == 1 { 3 } else { 2 };
     let leading_bytes = ((8 * n_columns + 4) * block_rows).next_multiple_of(8);
     let block_bytes = leading_bytes + (block_rows * dim * value_bytes).next_multiple_of(8);
     let (block_at, row) = (4096 + position / block_rows * block_bytes, position % block_rows);
@@ -111,7 +79,7 @@ fn crc32(parts: &[&[u8]]) -> u32 {
     crc32fast::hash(&parts.concat())
 }
 
-/// Headers of both formats end with the CRC-32 of their first 60 bytes. Tells whether that was another one.
+/// Headers end with the CRC-32 of their first 60 bytes. Tells whether that was another one.
 fn seal_header(bytes: &mut [u8]) -> bool {
     let Some((content, checksum)) = bytes.split_at_mut_checked(60) else { return false };
     let Some(checksum) = checksum.first_chunk_mut::<4>() else { return false };
@@ -131,9 +99,9 @@ mod tests {
 
     #[test]
     fn the_checksum_of_a_record_covers_all_of_it() {
-        for version in ["row-segments-v1", "row-segments-v2"] {
-            let compat = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../efface-data/tests/compat");
-            let segment = std::fs::read(compat.join(version).join("000000.rows")).expect("readable");
+        let weighted = include_bytes!("../../efface-data/tests/compat/row-segments/000000.rows");
+        let unweighted = include_bytes!("../models/release.rows");
+        for segment in [weighted.to_vec(), unweighted.to_vec()] {
             check_record(&segment, 1);
             let distinct: BTreeSet<bool> = (4096..segment.len())
                 .map(|at| {

@@ -1,13 +1,10 @@
-//! State files of both versions: what is accepted has the right digest, is written again the same, and no damaged copy of
-//! it is accepted.
+//! State files: what is accepted has the right digest, is written again the same, and no damaged copy of it is accepted.
 
 use std::sync::LazyLock;
 
-use efface_engine::{Settings, Status, fuzzing};
+use efface_engine::{Settings, fuzzing};
 use serde_json::{Deserializer, Value};
 use sha2::{Digest, Sha256};
-
-use crate::scratch;
 
 /// `state/<generation>`, as it is and with sizes and digest put right.
 pub(crate) fn state_file(bytes: &[u8]) {
@@ -16,19 +13,6 @@ pub(crate) fn state_file(bytes: &[u8]) {
     let Some(sealed) = sealed(bytes, 36, 28) else { return };
     if let Some(written) = read(&sealed) {
         assert_eq!(read(&written).as_ref(), Some(&written), "a state that was read is written in another way");
-    }
-}
-
-/// `state.efface`, as it is and with sizes and digest put right.
-pub(crate) fn state_file_v1(bytes: &[u8]) {
-    let read = |bytes: &[u8]| {
-        let folder = scratch::empty_folder("model-v1");
-        scratch::write(&folder.join("state.efface"), bytes);
-        Status::read(folder)
-    };
-    check(bytes, |bytes| read(bytes).is_ok());
-    if let Some(status) = sealed(bytes, 28, 20).and_then(|sealed| read(&sealed).ok()) {
-        assert!(status.dim > 0, "a model without weights");
     }
 }
 

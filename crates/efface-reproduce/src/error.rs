@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use efface_core::model::{PlanError, TrainError};
+use efface_core::noise::NoiseError;
 use efface_core::rows::StoreError;
 use efface_data::{EncodeError, LabelError, LookupError, ParseScaleError, ReadError, SchemaError};
 
@@ -49,6 +50,9 @@ pub enum ExperimentError {
     /// Settings that cannot be promised.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// The system gives no randomness.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
     /// Training failed.
     #[error(transparent)]
     Train(#[from] TrainError),

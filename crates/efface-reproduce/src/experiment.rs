@@ -2,10 +2,12 @@
 
 use std::time::Instant;
 
+use efface_report::numbers::{bytes, counted, seconds};
+use efface_report::{Page, Part, Section, code, strong, text};
 use serde::{Deserialize, Serialize};
 
+use crate::measure::{peak_memory, reset_peak_memory};
 use crate::objective::SupportedRemovals;
-use crate::page::Section;
 use crate::{ExperimentError, Progress, Setting, beyond, mnist, scale, scenes, sst, times};
 
 /// An experiment.
@@ -82,7 +84,8 @@ impl Experiment {
 
     /// Runs it.
     pub fn run(self, setting: &Setting, progress: &mut Progress<'_>) -> Result<Record, ExperimentError> {
-        begin_peak_memory();
+        // Best effort: where the system does not allow it, what ran before counts too.
+        let _ = reset_peak_memory();
         let start = Instant::now();
         let results = match self {
             Self::Mnist => Results::Mnist(mnist::run(setting, progress)?),
@@ -148,15 +151,63 @@ impl Results {
     }
 }
 
-/// Lets the system count the peak of memory anew, where it does (Linux). Best effort.
-fn begin_peak_memory() {
-    let _ = std::fs::write("/proc/self/clear_refs", "5");
+/// The report of these experiments.
+pub fn page(records: &[Record]) -> Page {
+    Page {
+        kicker: "Efface".to_owned(),
+        title: "The experiments, repeated".into(),
+        contents: true,
+        sections: records.iter().map(Record::section).collect(),
+        ..Page::default()
+    }
 }
 
-/// Peak resident memory of this process in bytes, where the system tells.
-pub(crate) fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes * 1024)
+impl Record {
+    /// The experiment on the page, with how its numbers came about and how to make them again.
+    pub fn section(&self) -> Section {
+        let mut section = self.results.section();
+        if self.quick {
+            section.title += " (smoke run)";
+            let text = strong("Smoke run: the numbers mean nothing.").into();
+            section.parts.insert(0, Part::Verdict { good: false, text, reasons: Vec::new() });
+        }
+        let quick = if self.quick { " --quick" } else { "" };
+        let seed = if self.seed == 1 { String::new() } else { format!(" --seed {}", self.seed) };
+        let command = format!("efface reproduce {} --data DIR{quick}{seed}", self.results.experiment().tag());
+        let memory = self.peak_memory_bytes.map_or_else(String::new, |peak| format!(", peak memory {}", bytes(peak)));
+        let (time, threads) = (seconds(self.seconds), counted(self.threads, "thread", "threads"));
+        let facts = format!(": {time} on {threads}, seed {}{memory}, efface {}.", self.seed, self.efface);
+        section.parts.push(Part::Note(text!["Made by ", code(command), facts]));
+        section
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_says_how_its_numbers_came_about() {
+        let results = Results::Times(times::TimesResults { data_sets: Vec::new(), missing: Vec::new() });
+        let mut record = Record {
+            efface: "0.1.0".to_owned(),
+            quick: true,
+            seed: 7,
+            threads: 2,
+            seconds: 1.5,
+            peak_memory_bytes: Some(345_000_000),
+            results,
+        };
+        let page = page(&[record.clone()]);
+        let (html, markdown) = (page.html(), page.markdown("figures/"));
+        for part in
+            ["efface reproduce times --data DIR --quick --seed 7", "2\u{a0}threads", "345\u{a0}MB", "Smoke run:"]
+        {
+            assert!(html.contains(part) && markdown.contains(part), "{part}");
+        }
+        assert!(markdown.contains("removal (smoke run)](#table-1-times-of-training-and-removal-smoke-run)"));
+        (record.quick, record.seed) = (false, 1);
+        let html = super::page(&[record]).html();
+        assert!(html.contains("reproduce times --data DIR</code>") && !html.contains("Smoke run"));
+    }
 }

@@ -56,12 +56,12 @@ fn train(plan: &TrainingPlan, rows: &MemoryRows, seed: u64) -> Result<(Model, f6
 }
 
 /// The secret weights, one vector per problem.
-pub(crate) fn weights(model: &Model) -> Vec<Vec<f64>> {
+pub fn weights(model: &Model) -> Vec<Vec<f64>> {
     model.state().fits.iter().map(|fit| fit.weights.to_vec()).collect()
 }
 
 /// Distance of two sets of weights, jointly over their problems.
-pub(crate) fn distance(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> f64 {
+pub fn distance(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> f64 {
     let squares = ours.iter().flatten().zip(theirs.iter().flatten()).map(|(a, b)| (a - b).powi(2));
     squares.sum::<f64>().sqrt()
 }
@@ -78,10 +78,4 @@ pub(crate) fn hardest_first(influences: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..influences.len()).collect();
     order.sort_by(|a, b| influences[*b].total_cmp(&influences[*a]));
     order
-}
-
-/// Middle value; NaN of none.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -5,12 +5,13 @@ use efface_core::loss;
 use efface_core::model::{BudgetRule, Mechanism, PlanError, TrainingConfig, TrainingPlan};
 use efface_core::residual::{Constants, Rung};
 use efface_core::rounding::LowerBound;
+use efface_report::numbers::setting;
+use efface_report::{Axis, Chart, Point, Series};
 use serde::{Deserialize, Serialize};
 
 use crate::data::DataSet;
-use crate::life::{Life, median, random_order, weights};
-use crate::page::{Axis, Chart, Point, Series};
-use crate::text::strength;
+use crate::life::{Life, random_order, weights};
+use crate::measure::median;
 use crate::{ExperimentError, Progress};
 
 /// ε of every experiment that does not vary it.
@@ -210,20 +211,20 @@ pub(crate) fn accuracy_against_removals(id: &str, title: &str, runs: &[Objective
         let points = group.iter().map(|run| Point {
             x: run.supported_removals,
             y: run.accuracy,
-            label: Some(format!("{}, {}", strength(l2_per_row), strength(run.strength.noise_std))),
+            label: Some(format!("σ = {}", setting(run.strength.noise_std))),
         });
-        series.push(Series { name: format!("λ = {}", strength(l2_per_row)), points: points.collect(), joined: true });
+        series.push(Series { name: format!("λ = {}", setting(l2_per_row)), points: points.collect(), joined: true });
     }
     Chart {
         id: id.to_owned(),
         title: title.to_owned(),
-        caption: "Points are labelled (λ, σ). More noise buys more removals before the model must be retrained, and \
+        caption: "More noise buys more removals before the model must be retrained, and \
                   costs accuracy; too much of it makes the weights, and with them the bound, grow as fast as the budget. \
                   Supported removals: budget over the mean bound of one removal."
             .to_owned(),
         x: Axis::log("supported removals before retraining"),
         y: Axis::percent("test accuracy"),
         series,
-        marks: Vec::new(),
+        ..Chart::default()
     }
 }

@@ -1,9 +1,10 @@
 //! Scenes in six one-vs-all problems with one joint guarantee, in place of LSUN (Guo et al. 2020, Section 4.2).
 
+use efface_report::numbers::{count, percent};
+use efface_report::{Part, Section};
+
 use crate::data::scenes;
 use crate::objective::{Effort, SupportedRemovals};
-use crate::page::{Part, Section};
-use crate::text::{count, percent};
 use crate::{ExperimentError, Progress, Setting};
 
 /// λ of the figure.
@@ -36,6 +37,5 @@ pub(crate) fn section(results: &SupportedRemovals) -> Section {
         results.runs.first().map_or(0, |run| run.n_removals)
     );
     let chart = results.chart("scenes-removals", "Scenes: accuracy against supported removals at ε = 1");
-    let title = "Scenes, six classes (in place of LSUN)".to_owned();
-    Section { id: "scenes", title, parts: vec![Part::Text(text), Part::Chart(chart)] }
+    Section::new("scenes", "Scenes, six classes (in place of LSUN)", vec![Part::text(text), Part::Chart(chart)])
 }

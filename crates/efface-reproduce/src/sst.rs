@@ -1,9 +1,10 @@
 //! Sentiment of sentences on the features of a public extractor (Guo et al. 2020, Section 4.2).
 
+use efface_report::numbers::{count, percent};
+use efface_report::{Part, Section};
+
 use crate::data::sst;
 use crate::objective::{Effort, SupportedRemovals};
-use crate::page::{Part, Section};
-use crate::text::{count, percent};
 use crate::{ExperimentError, Progress, Setting};
 
 /// λ of the figure.
@@ -33,5 +34,5 @@ pub(crate) fn section(results: &SupportedRemovals) -> Section {
         percent(results.unperturbed_accuracy)
     );
     let chart = results.chart("sst-removals", "Sentences: accuracy against supported removals at ε = 1");
-    Section { id: "sst", title: "Sentences (SST)".to_owned(), parts: vec![Part::Text(text), Part::Chart(chart)] }
+    Section::new("sst", "Sentences (SST)", vec![Part::text(text), Part::Chart(chart)])
 }

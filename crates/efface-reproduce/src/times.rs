@@ -1,12 +1,13 @@
 //! Table 1: times of training and of removal, beside those that the paper prints.
 
+use efface_report::numbers::{count, number, seconds};
+use efface_report::{Part, Section, Table};
 use serde::{Deserialize, Serialize};
 
 use crate::data::{DataSet, Load, mnist_3_vs_8, on_each, scenes, sst};
-use crate::life::{Life, median, random_order};
+use crate::life::{Life, random_order};
+use crate::measure::median;
 use crate::objective::{EPSILON, Strength, published_plan, release_plan};
-use crate::page::{Part, Section, Table};
-use crate::text::{count, number, seconds};
 use crate::{ExperimentError, Progress, Setting};
 
 /// λ of all models of the table.
@@ -124,7 +125,7 @@ fn measure(
 impl TimesResults {
     /// The experiment on the page.
     pub fn section(&self) -> Section {
-        let row = |name: &str, text: &dyn Fn(&Times) -> String| {
+        let row = |name: &str, text: &dyn Fn(&Times) -> String| -> Vec<String> {
             std::iter::once(name.to_owned()).chain(self.data_sets.iter().map(text)).collect()
         };
         let rows = vec![
@@ -147,20 +148,16 @@ impl TimesResults {
                 number(times.paper_training_seconds / times.paper_removal_seconds)
             }),
         ];
-        let table = Table {
-            caption: format!(
-                "λ = 10⁻³. Training and settling aim at a gradient norm of 10⁻⁹, and the norm reached is a bound that \
+        let caption = format!(
+            "λ = 10⁻³. Training and settling aim at a gradient norm of 10⁻⁹, and the norm reached is a bound that \
                  counts rounding; removing one row includes its bound, in memory. Medians. The published method forms the \
                  Hessian at every removal; σ = {NOISE_STD}."
-            ),
-            columns: row("", &|times| times.name.clone()),
-            rows,
-        };
+        );
+        let table = Table::new(caption, row("", &|times| times.name.clone()), rows);
         let text = "Ours on a CPU, the paper's as printed, on the authors' GPU: the machines differ, so \
-                    compare the ratios of training to removing, not the times."
-            .to_owned();
-        let mut parts = vec![Part::Text(text), Part::Table(table)];
-        parts.extend(self.missing.iter().map(|missing| Part::Text(format!("Left out: {missing}."))));
-        Section { id: "times", title: "Table 1: times of training and removal".to_owned(), parts }
+                    compare the ratios of training to removing, not the times.";
+        let mut parts = vec![Part::text(text), Part::Table(table)];
+        parts.extend(self.missing.iter().map(|missing| Part::text(format!("Left out: {missing}."))));
+        Section::new("times", "Table 1: times of training and removal", parts)
     }
 }

@@ -1,12 +1,12 @@
-//! Exact numbers of the form integer · 2^exponent, of any length, bit by bit: every double is one, and so is every sum,
-//! product and lattice point made from doubles. Slow.
+//! Exact numbers of the form integer · 2^exponent, of any length: every double is one, and so is every sum, product and
+//! lattice point made from doubles.
 
-/// `± magnitude · 2^exponent`.
+use num_bigint::{BigInt, BigUint, Sign};
+
+/// `integer · 2^exponent`.
 #[derive(Clone, Debug)]
 pub struct Dyadic {
-    negative: bool,
-    /// From the lowest to the highest.
-    bits: Vec<bool>,
+    integer: BigInt,
     exponent: isize,
 }
 
@@ -29,18 +29,19 @@ impl Dyadic {
             magnitude *= 0.5;
             exponent += 1;
         }
-        Self { negative: value < 0.0, bits: bits_of(magnitude as u128), exponent }
+        let integer = BigInt::from(magnitude as u64);
+        Self { integer: if value < 0.0 { -integer } else { integer }, exponent }
     }
 
     /// An integer.
     pub fn from_integer(value: i128) -> Self {
-        Self { negative: value < 0, bits: bits_of(value.unsigned_abs()), exponent: 0 }
+        Self { integer: value.into(), exponent: 0 }
     }
 
     /// A number in [0, 1) from its binary digits, in words of 64 from the most significant on.
     pub fn from_digits(words: &[u64]) -> Self {
-        let bits = words.iter().rev().flat_map(|word| (0..64).map(move |place| word >> place & 1 == 1)).collect();
-        Self { negative: false, bits, exponent: -(64 * words.len()).cast_signed() }
+        let integer = words.iter().fold(BigInt::ZERO, |integer, word| (integer << 64) + *word);
+        Self { integer, exponent: -(64 * words.len()).cast_signed() }
     }
 
     /// `self · 2^power`.
@@ -52,111 +53,52 @@ impl Dyadic {
     /// The product.
     #[must_use]
     pub fn times(&self, other: &Self) -> Self {
-        let mut product = Self { negative: false, bits: Vec::new(), exponent: 0 };
-        for (place, _) in self.bits.iter().enumerate().filter(|(_, bit)| **bit) {
-            let shifted = Self { negative: false, bits: other.bits.clone(), exponent: place.cast_signed() };
-            product = product.plus(&shifted);
-        }
-        Self {
-            negative: self.negative != other.negative,
-            exponent: product.exponent + self.exponent + other.exponent,
-            ..product
-        }
+        Self { integer: &self.integer * &other.integer, exponent: self.exponent + other.exponent }
     }
 
     /// The sum.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let exponent = self.exponent.min(other.exponent);
-        let (a, b) = (self.aligned(exponent), other.aligned(exponent));
-        if self.negative == other.negative {
-            return Self { negative: self.negative, bits: add(&a, &b), exponent };
-        }
-        if at_least(&a, &b) {
-            Self { negative: self.negative, bits: subtract(&a, &b), exponent }
-        } else {
-            Self { negative: other.negative, bits: subtract(&b, &a), exponent }
-        }
+        Self { integer: self.in_units(exponent) + other.in_units(exponent), exponent }
     }
 
     /// The nearest integer, halves away from zero; `None` when it does not fit.
     pub fn round(&self) -> Option<i128> {
-        let half = Self { negative: false, bits: vec![true], exponent: -1 };
-        let magnitude = Self { negative: false, ..self.clone() }.plus(&half);
-        let mut integer = 0_i128;
-        for (place, bit) in magnitude.bits.iter().enumerate() {
-            let place = place.cast_signed() + magnitude.exponent;
-            if *bit && place >= 0 {
-                integer =
-                    integer.checked_add(1_i128.checked_shl(u32::try_from(place).ok()?).filter(|bit| *bit > 0)?)?;
-            }
-        }
-        Some(if self.negative { -integer } else { integer })
+        let half = Self { integer: 1.into(), exponent: -1 };
+        let magnitude = Self { integer: self.integer.magnitude().clone().into(), ..self.clone() }.plus(&half);
+        let rounded: BigInt = match usize::try_from(magnitude.exponent) {
+            Ok(shift) => magnitude.integer << shift,
+            Err(_) => magnitude.integer >> magnitude.exponent.unsigned_abs(),
+        };
+        i128::try_from(if self.integer.sign() == Sign::Minus { -rounded } else { rounded }).ok()
     }
 
     /// Whether both are the same number.
     pub fn equals(&self, other: &Self) -> bool {
-        let difference = self.plus(&Self { negative: !other.negative, ..other.clone() });
-        difference.bits.iter().all(|bit| !bit)
+        let exponent = self.exponent.min(other.exponent);
+        self.in_units(exponent) == other.in_units(exponent)
     }
 
     /// Whether it is an integer.
     pub fn is_integer(&self) -> bool {
-        self.bits.iter().enumerate().all(|(place, bit)| !bit || place.cast_signed() + self.exponent >= 0)
+        self.integer.trailing_zeros().is_none_or(|zeros| zeros.cast_signed() + self.exponent as i64 >= 0)
     }
 
     /// |self| as a double, cut off after some 60 digits: an estimate, for comparisons of size.
     pub fn magnitude(&self) -> f64 {
-        let highest = self.bits.iter().rposition(|bit| *bit).map_or(0, |place| place + 1);
-        let start = highest.saturating_sub(60);
-        let leading =
-            self.bits[start..highest].iter().rev().fold(0.0, |sum, bit| 2.0 * sum + f64::from(u8::from(*bit)));
-        let power = self.exponent + start.cast_signed();
+        let magnitude: &BigUint = self.integer.magnitude();
+        let cut = magnitude.bits().saturating_sub(60);
+        let leading = (magnitude >> cut).iter_u64_digits().next().unwrap_or(0) as f64;
+        let power = self.exponent as i64 + cut.cast_signed();
         // In two steps: the power alone may be out of range.
         leading * 2_f64.powi((power / 2) as i32) * 2_f64.powi((power - power / 2) as i32)
     }
 
-    fn aligned(&self, exponent: isize) -> Vec<bool> {
-        let zeros = (self.exponent - exponent).cast_unsigned();
-        std::iter::repeat_n(false, zeros).chain(self.bits.iter().copied()).collect()
+    /// How often 2^exponent, which is no larger than the own one.
+    fn in_units(&self, exponent: isize) -> BigInt {
+        &self.integer << (self.exponent - exponent).cast_unsigned()
     }
-}
-
-fn bits_of(value: u128) -> Vec<bool> {
-    (0..128).map(|place| value >> place & 1 == 1).collect()
-}
-
-fn bit(bits: &[bool], place: usize) -> u8 {
-    u8::from(bits.get(place).copied().unwrap_or(false))
-}
-
-fn add(a: &[bool], b: &[bool]) -> Vec<bool> {
-    let mut carry = 0;
-    let sum = |place: usize| {
-        let sum = bit(a, place) + bit(b, place) + carry;
-        carry = sum >> 1;
-        sum & 1 == 1
-    };
-    (0..=a.len().max(b.len())).map(sum).collect()
-}
-
-/// a − b, where a is not the smaller one.
-fn subtract(a: &[bool], b: &[bool]) -> Vec<bool> {
-    let mut borrow = 0;
-    let difference = |place: usize| {
-        let (taken, here) = (bit(b, place) + borrow, bit(a, place));
-        borrow = u8::from(taken > here);
-        (here + 2 * borrow - taken) == 1
-    };
-    (0..a.len().max(b.len())).map(difference).collect()
-}
-
-fn at_least(a: &[bool], b: &[bool]) -> bool {
-    let places = (0..a.len().max(b.len())).rev();
-    places
-        .map(|place| bit(a, place).cmp(&bit(b, place)))
-        .find(|order| order.is_ne())
-        .is_none_or(std::cmp::Ordering::is_gt)
 }
 
 #[cfg(test)]

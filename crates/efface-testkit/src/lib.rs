@@ -1,7 +1,7 @@
 //! The independent truth that the other crates are tested against.
 //!
-//! Nothing here depends on the engine: objectives, derivatives and minimizers are written a second time, slowly and in
-//! double-double arithmetic, on plain slices. Slow and right is the point; do not use any of it outside tests.
+//! Objectives, derivatives and minimizers are written a second time, slowly and in double-double arithmetic, on plain
+//! slices: they share nothing with what they test. Slow and right is the point; do not use any of it outside tests.
 //!
 //! - [`reference`](mod@reference): the objective, its gradient, Hessian and minimizer to about 1e-26.
 //! - [`problems`]: seeded random problems of several shapes.
@@ -11,6 +11,8 @@
 //! - [`hockey_stick`](mod@hockey_stick): the true δ between two laws on the line, and the Gaussian trade-off.
 //! - [`dyadic`]: integers times powers of two, of any length, exactly.
 //! - [`golden`]: tables made with 60-digit arithmetic.
+//! - [`watched`]: rows that count the passes over them, and fail where they are told to.
+//! - [`store`]: what every store of rows promises, checked against the rows themselves.
 
 pub mod counts;
 pub mod dense;
@@ -26,6 +28,8 @@ pub mod reference_loss;
 pub mod rounded_normal;
 pub mod special;
 pub mod statistics;
+pub mod store;
+pub mod watched;
 
 pub use dense::design_norm;
 pub use double::DoubleDouble;
@@ -34,3 +38,5 @@ pub use problems::{RandomProblem, Shape, random_problem};
 pub use reference::{Reference, distance_to};
 pub use reference_loss::ReferenceLoss;
 pub use statistics::{kolmogorov_smirnov, ks_threshold};
+pub use store::store_conformance;
+pub use watched::WatchedRows;

@@ -82,8 +82,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             rows, labels = _input.training_rows(trial, X, y, numeric=self._numeric_labels)
             encoded, classes = trial._encode_first(labels, None, None)
             config = trial._config(rows.data, float(rows.n_rows))
-            with _parameters.names_as_typed():
-                report: Report = json.loads(_efface.plan(config, rows=rows.data, labels=encoded, classes=classes))
+            report: Report = json.loads(_efface.plan(config, rows=rows.data, labels=encoded, classes=classes))
             return report
         if self.__sklearn_is_fitted__():
             n_features = self.n_features_in_ if n_features is None else n_features
@@ -92,8 +91,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             raise ValueError(f"plan needs X and y, or n_rows and n_features, got {n_rows=} and {n_features=}")
         config = trial._config(None, float(n_rows))
         dim = int(n_features) + bool(self.fit_intercept)
-        with _parameters.names_as_typed():
-            report = json.loads(_efface.plan(config, n_rows=int(n_rows), dim=dim))
+        report = json.loads(_efface.plan(config, n_rows=int(n_rows), dim=dim))
         return report
 
     @property
@@ -149,7 +147,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         _remarks.one_column_rules(rows.data, _input.feature_names(self), self.scale)
         seed = self._seed()
         title = f"fit {type(self).__name__}"
-        with Progress(title, bool(self.verbose)) as progress, _parameters.names_as_typed():
+        with Progress(title, bool(self.verbose)) as progress:
             engine = _efface.Engine.fit(
                 rows.data,
                 encoded,

@@ -11,8 +11,6 @@ import json
 import math
 import numbers
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from efface._exceptions import PlanError
@@ -41,15 +39,6 @@ def config(estimator: Any, *, loss: str, l2: float, scale: str) -> str:
             "max_releases": _count(estimator.max_releases, "max_releases"),
         }
     )
-
-
-@contextmanager
-def names_as_typed() -> Iterator[None]:
-    """Refusals of the engine, with the parameters' names of Python in place of those of the command line."""
-    try:
-        yield
-    except PlanError as error:
-        raise type(error)(str(error).replace("noise-std", "noise_std")) from None
 
 
 def l2_per_row(estimator: Any, weight_sum: float) -> float:

@@ -46,6 +46,6 @@ class Progress:
         state = json.loads(report)
         shown = {"gradient": f"{state['gradient_norm']:.1e}"}
         if state["n_problems"] > 1:
-            shown["class"] = f"{state['problem'] + 1}/{state['n_problems']}"
+            shown["classes"] = f"{state['n_done']}/{state['n_problems']}"
         self._bar.n = state["passes"]
         self._bar.set_postfix(shown)

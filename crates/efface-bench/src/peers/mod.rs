@@ -26,7 +26,7 @@ pub(crate) struct PeersArgs {
     /// Directory with a folder per data set; synthetic sizes need none.
     #[arg(long, env = "EFFACE_DATA")]
     data: Option<PathBuf>,
-    /// Python that has `benches/python/requirements.txt`.
+    /// Python that has `crates/efface-bench/python/requirements.txt`.
     #[arg(long, default_value = "python3")]
     python: String,
     /// Only these.
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &PeersArgs) -> anyhow::Result<()> {
             Some((peer, versions))
         }
         Err(error) => {
-            println!("without scikit-learn ({error:#}): pip install -r benches/python/requirements.txt");
+            println!("without scikit-learn ({error:#}): pip install -r crates/efface-bench/python/requirements.txt");
             None
         }
     };

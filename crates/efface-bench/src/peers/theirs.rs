@@ -16,7 +16,7 @@ use crate::operations::REMOVALS;
 use crate::subject::Subject;
 
 /// Times the fits; also to be run by hand.
-const SCRIPT: &str = include_str!("../../../../benches/python/peers.py");
+const SCRIPT: &str = include_str!("../../python/peers.py");
 
 /// Most repeats of one fit …
 const MOST_REPEATS: usize = 7;

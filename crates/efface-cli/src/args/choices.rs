@@ -1,59 +1,18 @@
-//! Values that are picked from a list.
+//! Values that are picked from a list, by their tags.
 
-use clap::ValueEnum;
-use efface_core::residual::Rung;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use efface_core::loss::{self, Loss};
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum LossArg {
-    Logistic,
-    Squared,
+/// A parser of the tags of a list.
+pub(super) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    tag: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(tag))
+        .map(move |text| all.into_iter().find(|one| tag(*one) == text).expect("the parser lets no other through"))
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum MechanismArg {
-    /// Fresh noise at every release; no limit on removals.
-    Release,
-    /// The paper's Algorithms 1 and 2: one perturbation, a removal budget.
-    Objective,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum LawArg {
-    Gaussian,
-    Gamma,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum BoundArg {
-    DataDependent,
-    Stale,
-    PerRow,
-    Measured,
-    StepNorm,
-    WorstCase,
-}
-
-impl BoundArg {
-    pub(super) fn rung(self) -> Rung {
-        match self {
-            Self::DataDependent => Rung::DataDependent,
-            Self::Stale => Rung::Stale,
-            Self::PerRow => Rung::PerRow,
-            Self::Measured => Rung::Measured,
-            Self::StepNorm => Rung::StepNorm,
-            Self::WorstCase => Rung::WorstCase,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum GammaArg {
-    Tight,
-    Paper,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum BudgetArg {
-    Analytic,
-    Paper,
+/// A parser of losses.
+pub(super) fn losses() -> impl TypedValueParser<Value = &'static dyn Loss> {
+    one_of(loss::ALL, Loss::tag)
 }

@@ -13,13 +13,13 @@ use efface_reproduce::Experiment;
   efface reproduce report --out results --markdown docs/results.md
 
 The data directory has one folder per data set: mnist (for mnist, times, beyond), sst-features (sst, times, beyond),
-scenes-features (scenes, times, beyond, scale). docs/data.md says which files are in them. A data set that is not there is
-told with the place where it is published, and the other experiments go on.
+scenes-features (scenes, times, beyond, scale). docs/data.md says which files are in them. A missing data set is
+reported with its source, and the other experiments still run.
 
 On two cores mnist takes about 6 minutes, sst 2, scenes 6, times 2, beyond 10, scale 7, which needs 9 GB of memory.
 
 Each experiment leaves its numbers in OUT/NAME.json. The report shows every experiment whose numbers are in OUT, whenever
-they were made: OUT/report.html, results.md, and OUT/figures with every picture as SVG and PNG.
+they were made: OUT/report.html, results.md, and OUT/figures with every picture as SVG.
 
 Ends with 0 when all were done, 1 when a data set was missing, a result is not what it should be or numbers in OUT cannot
 be read, 2 on errors or when no experiment could be done.")]
@@ -70,15 +70,9 @@ impl ReproduceArgs {
     /// The experiments to run, each once, in the order of the report.
     pub(crate) fn chosen(&self) -> Vec<Experiment> {
         let is_chosen = |experiment: &Experiment| {
-            self.experiments.iter().any(|choice| match choice {
-                Choice::All => true,
-                Choice::Report => false,
-                Choice::Mnist => *experiment == Experiment::Mnist,
-                Choice::Sst => *experiment == Experiment::Sst,
-                Choice::Scenes => *experiment == Experiment::Scenes,
-                Choice::Times => *experiment == Experiment::Times,
-                Choice::Beyond => *experiment == Experiment::Beyond,
-                Choice::Scale => *experiment == Experiment::Scale,
+            self.experiments.iter().any(|choice| {
+                let name = choice.to_possible_value();
+                *choice == Choice::All || name.is_some_and(|name| name.get_name() == experiment.tag())
             })
         };
         Experiment::ALL.into_iter().filter(is_chosen).collect()

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use efface_core::accounting::Extractor;
-use efface_core::loss;
+use efface_core::loss::Loss;
 use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::noise::NoiseLaw;
-use efface_core::residual::Constants;
+use efface_core::residual::{Constants, Rung};
 use efface_data::{Columns, RowTransform, Scale};
 
-use super::choices::{BoundArg, BudgetArg, GammaArg, LawArg, LossArg, MechanismArg};
+use super::choices::{losses, one_of};
 use super::ledger::{NewKeyArgs, PolicyArgs};
 use super::{SeedArgs, StoreArgs};
 
@@ -38,17 +38,17 @@ pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) promise: PromiseArgs,
     /// How the model is protected when it leaves.
-    #[arg(long, value_enum, default_value_t = MechanismArg::Release)]
-    pub(crate) mechanism: MechanismArg,
+    #[arg(long, value_parser = Mechanism::TAGS, default_value = "release")]
+    pub(crate) mechanism: String,
     /// What certifies a removal [default: stale (release), data-dependent (objective)].
-    #[arg(long, value_enum)]
-    pub(crate) bound: Option<BoundArg>,
+    #[arg(long, value_parser = one_of(Rung::LADDER, Rung::tag))]
+    pub(crate) bound: Option<Rung>,
     /// Constants of the bounds: the least ones, or those the paper prints (γ = 1/4, no factor ½).
-    #[arg(long, value_enum, default_value_t = GammaArg::Tight)]
-    pub(crate) gamma: GammaArg,
+    #[arg(long, value_parser = one_of(Constants::ALL, Constants::tag), default_value_t = Constants::Tight)]
+    pub(crate) gamma: Constants,
     /// Removal budget of mechanism `objective`: exact for every ε, or σε/c as printed.
-    #[arg(long, value_enum, default_value_t = BudgetArg::Analytic)]
-    pub(crate) budget: BudgetArg,
+    #[arg(long, value_parser = one_of(BudgetRule::ALL, BudgetRule::tag), default_value_t = BudgetRule::Analytic)]
+    pub(crate) budget: BudgetRule,
     /// ε per row of a feature extractor that was trained privately on these rows; added to what is claimed. A public
     /// extractor costs nothing.
     #[arg(long, value_name = "E", requires = "extractor_delta", allow_hyphen_values = true)]
@@ -130,8 +130,8 @@ impl RowArgs {
 #[derive(Args)]
 pub(crate) struct PromiseArgs {
     /// Loss.
-    #[arg(long, value_enum, default_value_t = LossArg::Logistic)]
-    pub(crate) loss: LossArg,
+    #[arg(long, value_parser = losses(), default_value = "logistic")]
+    pub(crate) loss: &'static dyn Loss,
     /// λ: the objective adds λ·n/2·‖w‖².
     #[arg(long, value_name = "LAMBDA", default_value_t = 1e-3, allow_hyphen_values = true)]
     pub(crate) l2: f64,
@@ -148,46 +148,32 @@ pub(crate) struct PromiseArgs {
     #[arg(long, value_name = "N", default_value_t = 65_536)]
     pub(crate) max_releases: u64,
     /// Law of the noise: gaussian gives (ε, δ), gamma gives pure ε.
-    #[arg(long, value_enum, default_value_t = LawArg::Gaussian)]
-    pub(crate) law: LawArg,
+    #[arg(long, value_parser = one_of(NoiseLaw::ALL, NoiseLaw::tag), default_value_t = NoiseLaw::Gaussian)]
+    pub(crate) law: NoiseLaw,
 }
 
 impl PromiseArgs {
     pub(crate) fn config(&self) -> TrainingConfig {
-        let loss: &'static dyn loss::Loss = match self.loss {
-            LossArg::Logistic => &loss::Logistic,
-            LossArg::Squared => &loss::Squared,
-        };
         TrainingConfig {
             epsilon: self.epsilon,
             delta: self.delta,
             noise_std: self.noise_std,
             max_releases: self.max_releases,
-            law: match self.law {
-                LawArg::Gaussian => NoiseLaw::Gaussian,
-                LawArg::Gamma => NoiseLaw::Gamma,
-            },
-            ..TrainingConfig::new(loss, self.l2, None)
+            law: self.law,
+            ..TrainingConfig::new(self.loss, self.l2, None)
         }
     }
 }
 
 impl TrainArgs {
     pub(crate) fn config(&self) -> TrainingConfig {
-        let budget = match self.budget {
-            BudgetArg::Analytic => BudgetRule::Analytic,
-            BudgetArg::Paper => BudgetRule::Paper,
-        };
         TrainingConfig {
-            mechanism: match self.mechanism {
-                MechanismArg::Release => Mechanism::Release,
-                MechanismArg::Objective => Mechanism::Objective { budget },
+            mechanism: match &*self.mechanism {
+                "objective" => Mechanism::Objective { budget: self.budget },
+                _ => Mechanism::Release,
             },
-            bound: self.bound.map(BoundArg::rung),
-            constants: match self.gamma {
-                GammaArg::Tight => Constants::Tight,
-                GammaArg::Paper => Constants::Paper,
-            },
+            bound: self.bound,
+            constants: self.gamma,
             extractor: self.extractor_epsilon.zip(self.extractor_delta).map(|(epsilon, delta)| Extractor {
                 epsilon,
                 delta,

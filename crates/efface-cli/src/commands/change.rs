@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use efface_data::RowId;
-use efface_engine::{ChangeReport, EngineError, OutcomeTag, RowSource, Selection, SettleReport};
+use efface_engine::{ChangeError, ChangeReport, EngineError, OutcomeTag, RowSource, Selection, SettleReport};
 use serde::Serialize;
 
 use super::settle::settle_lines;
@@ -24,7 +24,11 @@ pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answe
     };
     let working = Working::new(output.is_text(), "settling");
     let settled = if args.settle {
-        Some(model.settle(None).map_err(|error| EngineError::NotSettled { source: Box::new(error) })?)
+        Some(
+            model
+                .settle(None)
+                .map_err(|error| EngineError::Change(ChangeError::NotSettled { source: Box::new(error) }))?,
+        )
     } else {
         None
     };

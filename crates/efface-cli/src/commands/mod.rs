@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod certificate;
 pub(crate) mod change;
+pub(crate) mod demo;
 pub(crate) mod key;
 pub(crate) mod ledger;
 pub(crate) mod plan;
@@ -20,7 +21,7 @@ use std::path::Path;
 use efface_core::accounting::Extractor;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, Schema, Table, carries_labels, read_table_with};
-use efface_engine::{EngineError, Mending, ModelDirectory, OpenOptions};
+use efface_engine::{ChangeError, EngineError, Mending, ModelDirectory, OpenOptions};
 
 use crate::args::{SeedArgs, SigningArgs, StoreArgs};
 use crate::output::{Output, parameter, quoted};
@@ -45,7 +46,7 @@ fn check_label_is_named(data: &Path, columns: &Columns) -> anyhow::Result<()> {
     if columns.label.is_some() || carries_labels(data) {
         return Ok(());
     }
-    Err(EngineError::NoLabelNamed { path: data.into() }.into())
+    Err(EngineError::Change(ChangeError::NoLabelNamed { path: data.into() }).into())
 }
 
 /// Opens a model for changing, and says what had to be put right.

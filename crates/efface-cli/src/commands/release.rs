@@ -3,6 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use efface_engine::ReleaseAnswer;
+use efface_ledger::certificate::tags::Exposure;
 
 use super::ledger::in_words;
 use super::{noise, open_to_sign, over_budget};
@@ -51,11 +52,8 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
             if !report.certified {
                 output.warn("this release is NOT certified: its noise came from a fixed seed");
             }
-            if report.exposure == "one-person" {
-                output.warn(&format!(
-                    "{} (see efface policy --help)",
-                    efface_ledger::certificate::tags::in_words(&report.exposure)
-                ));
+            if report.exposure == Exposure::OnePerson {
+                output.warn(&format!("{} (see efface policy --help)", report.exposure.in_words()));
             }
             Ok(Answer::Done)
         }

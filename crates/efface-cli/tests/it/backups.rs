@@ -44,7 +44,7 @@ fn a_witness_that_is_taken_over_is_told_of() {
         assert!(told.stderr.contains(part), "{told:?}");
     }
     assert_eq!(sandbox.json("status two")["n_rows"], 56);
-    sandbox.run("remove one --id u1").is_refusal(&["is that of another model", "hint: name the model's own"]);
+    sandbox.run("remove one --id u1").is_refusal(&["belongs to another model", "hint: name the model's own"]);
     sandbox.json("remove one --id u1 --witness another");
     sandbox.run(&format!("train two.csv {COLUMNS} --out three --witness three/inside")).ends_with(2);
 }

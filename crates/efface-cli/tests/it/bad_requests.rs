@@ -139,7 +139,7 @@ fn a_model_without_ids_numbers_its_rows_and_numbers_on_when_rows_are_added() {
     sandbox.json("train rows.csv --label y --out model");
     sandbox.write("more.csv", "a,y\n0.1,no\n0.9,yes\n");
     assert_eq!(sandbox.json("add model more.csv")["n_rows"], 6);
-    sandbox.refuses("correct model more.csv", &["error: more.csv: the ids of these rows are not named", "hint: --id"]);
+    sandbox.refuses("correct model more.csv", &["error: more.csv: no id column given", "hint: --id"]);
     sandbox.write("right.csv", "number,a,y\n5,0.2,no\n");
     assert_eq!(sandbox.json("correct model right.csv --id number")["n_changed"], 1);
     sandbox.json("remove model --id 0 4");
@@ -157,10 +157,7 @@ fn labels_of_an_array_are_named_for_every_array() {
     sandbox.write("x.npy", npy_features(20));
     sandbox.write("y.npy", labels(20));
     sandbox.json("train x.npy --label y.npy --out model");
-    sandbox.refuses(
-        "add model x.npy",
-        &["error: x.npy: the labels of these rows are not named", "hint: --label NAME|FILE"],
-    );
+    sandbox.refuses("add model x.npy", &["error: x.npy: no labels given", "hint: --label NAME|FILE"]);
     assert_eq!(sandbox.json("add model x.npy --label y.npy")["n_rows"], 40);
 }
 
@@ -248,9 +245,9 @@ fn rows_of_a_model_with_subjects_stay_somebodys() {
     sandbox.write("who.npy", column(&numbers.iter().map(|i| i / 5).collect::<Vec<_>>()));
     sandbox.json("train x.npy --label y.npy --id ids.npy --subject who.npy --out model");
     let refused = "add model x.npy --label y.npy";
-    sandbox.refuses(refused, &["error: x.npy: the ids of these rows are not named", "hint: --id"]);
+    sandbox.refuses(refused, &["error: x.npy: no id column given", "hint: --id"]);
     let refused = format!("{refused} --id later.npy");
-    sandbox.refuses(&refused, &["error: x.npy: whose rows these are is not named", "hint: --subject"]);
+    sandbox.refuses(&refused, &["error: x.npy: no subject column given", "hint: --subject"]);
     sandbox.json(&format!("{refused} --subject who.npy"));
     // A corrected row stays with its subject.
     sandbox.json("correct model x.npy --label y.npy --id ids.npy");

@@ -51,7 +51,7 @@ fn too_many_features_for_exact_sums_need_noise() {
     let sandbox = Sandbox::new();
     sandbox.write("numbers.csv", table(0..60, target));
     let train = format!("train numbers.csv {COLUMNS} --loss squared --max-matrix-dim 1 --out model");
-    sandbox.refuses(&train, &["error: without noise the squared loss takes a square matrix", "noise-std, for example"]);
+    sandbox.refuses(&train, &["error: without noise the squared loss takes a square matrix", "noise_std, for example"]);
     sandbox.json(&format!("{train} --noise-std 0.001"));
     sandbox.json("remove model --id u5");
     let released = sandbox.json("release model");
@@ -90,9 +90,9 @@ fn a_promise_that_the_noise_cannot_keep_is_refused_before_there_is_a_model() {
     for hopeless in ["--noise-std 1e-14", "--l2 1e-13"] {
         let train = |settings: &str| sandbox.run(&format!("train rows.csv {COLUMNS} {settings} --out model"));
         let refused = train(hopeless);
-        refused.is_refusal(&["nothing could ever be released; raise noise-std to ", ", or promise fewer releases"]);
+        refused.is_refusal(&["nothing could ever be released; raise noise_std to ", ", or promise fewer releases"]);
         assert!(!sandbox.names(".").contains(&"model".into()));
-        let advice = refused.stderr.split("raise noise-std to ").nth(1).expect("advice");
+        let advice = refused.stderr.split("raise noise_std to ").nth(1).expect("advice");
         let noise_std = advice.split([' ', ',']).next().expect("a number");
         train(&format!("{hopeless} --noise-std {noise_std}").replace("--noise-std 1e-14", "")).ends_with(0);
         sandbox.json("release model");

@@ -90,18 +90,6 @@ fn an_extractor_that_promises_nothing_any_more_stops_releases() {
 }
 
 #[test]
-fn a_fixed_seed_marks_the_release_and_all_that_follow() {
-    let sandbox = Sandbox::with_model("");
-    let (released, certificate) = release(&sandbox, "");
-    assert_eq!((&released["certified"], &certificate["certified"]), (&true.into(), &true.into()));
-    let (released, certificate) = release(&sandbox, "--danger-fixed-seed 7");
-    assert_eq!((&released["certified"], &certificate["certified"]), (&false.into(), &false.into()));
-    let (released, certificate) = release(&sandbox, "");
-    assert_eq!((&released["certified"], &certificate["certified"]), (&false.into(), &false.into()));
-    assert_eq!(sandbox.json("status model")["certified"], false);
-}
-
-#[test]
 fn a_fixed_seed_marks_a_model_that_is_perturbed_at_training() {
     let sandbox = Sandbox::with_table();
     let train = format!("train two.csv {COLUMNS} --mechanism objective --danger-fixed-seed 7 --json --out model");

@@ -289,5 +289,5 @@ fn images_in_the_mnist_format_are_rows() {
     sandbox.write("train-labels-idx1-ubyte.gz", gzipped(&labels));
     let report = sandbox.json("train train-images-idx3-ubyte --label train-labels-idx1-ubyte.gz --out model");
     assert_eq!((&report["n_rows"], &report["dim"], &report["classes"]), (&n.into(), &4.into(), &2.into()));
-    sandbox.refuses("train train-images-idx3-ubyte --out other", &["the labels of these rows are not named"]);
+    sandbox.refuses("train train-images-idx3-ubyte --out other", &["no labels given"]);
 }

@@ -263,9 +263,12 @@ fn json_may_be_asked_for_before_the_command() {
 }
 
 #[test]
-fn an_error_leaves_stdout_empty_under_json_too() {
+fn an_error_is_one_json_object_with_a_code_for_machines() {
     let sandbox = Sandbox::with_model("");
     sandbox.refuses("remove model --id nobody --json", &["unknown row id `nobody`"]);
+    let told: serde_json::Value = serde_json::from_str(&sandbox.run("status nowhere --json").stdout).expect("JSON");
+    assert_eq!(told["error"]["code"], "not-a-model");
+    assert_eq!(told["error"]["hint"], "`efface train DATA --label NAME --out DIR` makes one");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Real tables from raw CSV: trained through a schema, as accurate as scikit-learn's LogisticRegression on the same
-//! encoding. `real/reference.py` made the figures and says what is compared; `real/*.toml` are the schemas.
+//! encoding. `real/reference.py` made the figures and says what is compared; it names the schemas.
 
 use std::fmt::Write as _;
 use std::io::Read as _;

@@ -115,7 +115,7 @@ fn lists_of_people_are_worked_through_with_those_that_are_there() {
 fn a_model_without_subjects_says_so() {
     let sandbox = Sandbox::with_table();
     sandbox.json("train two.csv --label y --id id --ignore who --out model");
-    let parts = ["error: this model knows no subjects: it was trained without", "hint: name rows with --id"];
+    let parts = ["error: this model was trained without a subject column", "hint: name rows with --id"];
     sandbox.refuses("remove model --subject p2", &parts);
 }
 

@@ -113,13 +113,6 @@ impl Sandbox {
         Answer::new(line.into(), output.expect("a shell"))
     }
 
-    /// A command, not yet run.
-    pub(crate) fn command(&self, arguments: &str) -> StdCommand {
-        let mut command = StdCommand::new(EFFACE);
-        command.args(arguments.split_whitespace()).current_dir(self.folder.path());
-        command
-    }
-
     /// The program must refuse: code 2, one line that says all of `parts`, and every file as before.
     pub(crate) fn refuses(&self, arguments: &str, parts: &[&str]) {
         let before = self.snapshot();
@@ -189,7 +182,15 @@ impl Answer {
     #[track_caller]
     pub(crate) fn is_refusal(&self, parts: &[&str]) {
         self.ends_with(2);
-        assert_eq!(self.stdout, "", "{self:?}");
+        // Machines are told the same, with a code.
+        if self.arguments.contains("--json") {
+            let told: serde_json::Value = serde_json::from_str(&self.stdout).expect("one JSON object");
+            let said = |field: &str| told["error"][field].as_str().map(str::to_owned);
+            assert!(said("code").is_some_and(|code| !code.is_empty()), "{self:?}");
+            assert!(said("message").is_some_and(|message| self.stderr.contains(&message)), "{self:?}");
+        } else {
+            assert_eq!(self.stdout, "", "{self:?}");
+        }
         let lines: Vec<&str> = self.stderr.lines().collect();
         let (error, hint) = match lines.as_slice() {
             [error] => (error, None),

@@ -105,7 +105,7 @@ fn a_proposal_goes_to_stdout_or_is_json() {
     assert_eq!((&answer["n_rows"], &answer["schema"]["format"]), (&50.into(), &"efface-schema-1".into()));
     assert_eq!(answer["schema"]["column"][0]["origin"], "inferred");
     assert_eq!(answer["columns"][1]["n_missing"], 12);
-    sandbox.refuses("schema people.csv", &["people.csv: the labels of these rows are not named", "hint: --label"]);
+    sandbox.refuses("schema people.csv", &["people.csv: no labels given", "hint: --label"]);
     sandbox.refuses("schema people.csv --label nothing", &["no column `nothing`; there are `id`, `who`"]);
     sandbox.refuses("schema absent.csv --label y", &["absent.csv"]);
 }

@@ -1,4 +1,4 @@
-"""What scikit-learn's LogisticRegression reaches on Adult and credit-default, encoded by the schemas beside this file.
+"""What scikit-learn's LogisticRegression reaches on Adult and credit-default, encoded by their schemas.
 
     pip install numpy scikit-learn
     python reference.py FOLDER > reference.json
@@ -135,7 +135,11 @@ def measure(train, test, schema_file, radius, l2):
 def main(folder):
     folder = Path(folder)
     adult = measure(
-        read(folder / "adult/train.csv.gz"), read(folder / "adult/test.csv.gz"), "adult.toml", radius=4, l2=2e-6
+        read(folder / "adult/train.csv.gz"),
+        read(folder / "adult/test.csv.gz"),
+        "../../../efface-reproduce/src/data/adult.toml",
+        radius=4,
+        l2=2e-6,
     )
     rows = read(folder / "credit-default/credit.csv.gz")
     held_out = lambda row: int(row["ID"]) % 5 == 0

@@ -1,4 +1,4 @@
-#![doc = include_str!("extractor.md")]
+//! Private feature extractors, for a group of rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,6 +6,8 @@ use super::Guarantee;
 use crate::rounding::{LowerBound, UpperBound};
 
 /// A feature extractor that is (ε, δ)-differentially private per row, and the group of rows that a claim covers.
+///
+#[doc = include_str!("extractor.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Extractor {
     /// ε_DP for one row.
@@ -13,14 +15,13 @@ pub struct Extractor {
     /// δ_DP for one row.
     pub delta: f64,
     /// k: so many rows may leave, together, and the claim stays the same.
-    #[serde(default = "one")]
     pub group: usize,
 }
 
 impl Extractor {
     /// The extractor of a promise for one row.
     pub fn per_row(epsilon: f64, delta: f64) -> Self {
-        Self { epsilon, delta, group: one() }
+        Self { epsilon, delta, group: 1 }
     }
 
     /// The same for the rows that have left, where they are more than the group.
@@ -75,8 +76,3 @@ impl Extractor {
 
 /// Relative error of `exp_m1` and of the product with its own correction: a few units in the last place of any library.
 const LIBRARY_ERROR: f64 = 16.0 * f64::EPSILON;
-
-/// A promise for a single row.
-fn one() -> usize {
-    1
-}

@@ -3,13 +3,19 @@
 //! The counts are integers, so a row that leaves takes away exactly what it brought, and the grid is a function of the
 //! rows present alone.
 
-use crate::rows::Sign;
+use zeroize::Zeroizing;
+
+use super::slices::WholeRows;
+use crate::rows::{Problem, RowBlock, Sign};
+use crate::sums::{DecodeError, Reader, Writer};
 
 /// The least exponent of a grid: what is smaller than 2⁻⁹⁴² counts as zero there, numbers without a leading bit among it.
 const LEAST_EXPONENT: i32 = -900;
 
 /// Exponent fields of a double: 0 is zero (or a number without a leading bit), 2047 is not finite.
 const FIELDS: usize = 2048;
+
+const KIND: u8 = b'r';
 
 /// For each column, how many of its values lie in each binade.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +25,8 @@ pub struct ColumnRanges {
 }
 
 impl ColumnRanges {
-    pub(super) fn empty(n_columns: usize) -> Self {
+    /// No rows yet.
+    pub fn empty(n_columns: usize) -> Self {
         Self { columns: vec![Vec::new(); n_columns] }
     }
 
@@ -38,7 +45,7 @@ impl ColumnRanges {
     }
 
     /// For each column the least e with |x| < 2^e for all its values; `None` for a column of zeros.
-    pub(super) fn exponents(&self) -> Vec<Option<i32>> {
+    pub fn exponents(&self) -> Vec<Option<i32>> {
         let exponent = |counts: &Vec<(u16, u64)>| counts.last().map(|(field, _)| i32::from(*field) - 1022);
         self.columns.iter().map(exponent).map(|e| e.map(|e| e.max(LEAST_EXPONENT))).collect()
     }
@@ -47,6 +54,49 @@ impl ColumnRanges {
     pub(super) fn retain(&mut self, is_kept: &[bool]) {
         let mut kept = is_kept.iter();
         self.columns.retain(|_| kept.next().copied().unwrap_or(false));
+    }
+
+    /// Adds the rows of a block, the targets of `problems` as the last columns; whether every value was finite, without
+    /// which nothing is known.
+    pub fn add(&mut self, problems: &[Problem], block: &RowBlock<'_>) -> bool {
+        let dim = self.columns.len().saturating_sub(problems.len());
+        let mut whole = WholeRows::default();
+        let rows = whole.read(block, dim, problems);
+        self.update_rows(rows, Sign::Add);
+        rows.iter().all(|value| value.is_finite())
+    }
+
+    /// Adds what other rows brought.
+    pub fn merge(&mut self, other: &Self) {
+        self.update(other, Sign::Add);
+    }
+
+    /// Takes away what some of the rows brought.
+    pub fn retract(&mut self, other: &Self) {
+        self.update(other, Sign::Retract);
+    }
+
+    /// The ranges as bytes.
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut bytes =
+            Writer::of_kind(KIND, 8 + self.columns.iter().map(|counts| 8 + 10 * counts.len()).sum::<usize>());
+        bytes.each(&self.columns, |bytes, counts| {
+            bytes.each(counts, |bytes, (field, n)| {
+                bytes.raw(&field.to_le_bytes());
+                bytes.raw(&n.to_le_bytes());
+            });
+        });
+        bytes.finish()
+    }
+
+    /// The ranges that these bytes say.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::of_kind(bytes, KIND)?;
+        let columns = reader.each(|reader| {
+            reader.each(|reader| Ok((u16::from_le_bytes(reader.array()?), u64::from_le_bytes(reader.array()?))))
+        })?;
+        reader.end()?;
+        Self::from_counts(columns).ok_or(DecodeError::Number)
     }
 
     /// Adds or retracts what other rows brought.

@@ -18,6 +18,9 @@ const LOW_BITS: i32 = 20;
 /// Bits below the largest value of a column that its grid keeps.
 pub(super) const BITS: i32 = HIGH_BITS + LOW_BITS;
 
+/// The largest integer of a row: both slices at their ends.
+pub(super) const LARGEST: u64 = (1 << BITS) + (1 << (LOW_BITS - 1));
+
 /// The largest sum of products over a block of rows, and what a double holds without a doubt.
 const LARGEST_SUM: u64 = (BLOCK_ROWS as u64) * ((1_u64 << HIGH_BITS) + (1 << (LOW_BITS - 1))).pow(2);
 const _: () = assert!(LARGEST_SUM < 1 << 51);
@@ -81,9 +84,18 @@ impl Grid {
     }
 
     /// The integers of one row.
-    pub(super) fn integers(&self, row: &[f64], into: &mut Vec<i64>) {
-        into.clear();
-        into.extend(self.split(row).map(|(high, low)| ((high as i64) << LOW_BITS) + low as i64));
+    pub(super) fn integers<'a>(&'a self, row: &'a [f64]) -> impl Iterator<Item = i64> + 'a {
+        self.split(row).map(|(high, low)| ((high as i64) << LOW_BITS) + low as i64)
+    }
+
+    /// Whether every value of these rows is below 2^e in its column.
+    pub(super) fn holds(&self, rows: &[f64]) -> bool {
+        // Negated so that what is not a number is refused, too. A column of zeros has multiplier 0.
+        let inside = |(value, multiplier): (&f64, &f64)| {
+            (value * multiplier).abs() <= power_of_two(HIGH_BITS)
+                && (*multiplier > 0.0 || value.abs() < f64::MIN_POSITIVE)
+        };
+        rows.chunks_exact(self.multipliers.len().max(1)).all(|row| row.iter().zip(&self.multipliers).all(inside))
     }
 }
 
@@ -143,7 +155,6 @@ mod tests {
 
     #[test]
     fn slices_make_the_nearest_integer_of_the_grid() {
-        let mut integers = Vec::new();
         for exponent in [-900, -3, 0, 1, 40, 1023] {
             let grid = Grid::new(&[Some(exponent)]);
             for i in 0..2_000 {
@@ -155,21 +166,19 @@ mod tests {
                     _ => (f64::from(i) * 0.618_034).fract() * 2.0 - 1.0,
                 };
                 let value = part * power_of_two(exponent.min(1022)) * if exponent == 1023 { 2.0 } else { 1.0 };
-                grid.integers(&[value], &mut integers);
+                let integers: Vec<i64> = grid.integers(&[value]).collect();
                 let exact = part * 2f64.powi(BITS);
                 assert!((integers[0] as f64 - exact).abs() <= 0.5, "{value:e} at {exponent}: {}", integers[0]);
             }
         }
-        Grid::new(&[None]).integers(&[0.0], &mut integers);
-        assert_eq!(integers, [0]);
+        assert_eq!(Grid::new(&[None]).integers(&[0.0]).collect::<Vec<_>>(), [0]);
     }
 
     #[test]
     fn products_of_slices_join_to_products_of_integers() {
         let grid = Grid::new(&[Some(0), Some(3)]);
         let row = [-0.777_777_777_7, 5.123_456_789_123];
-        let (mut integers, mut slices) = (Vec::new(), Slices::default());
-        grid.integers(&row, &mut integers);
+        let (integers, mut slices) = (grid.integers(&row).collect::<Vec<_>>(), Slices::default());
         slices.of(&row, &grid);
         let product = |slice: &[f64]| slice[0] * slice[1];
         let joined = joined(product(&slices.high), product(&slices.low), product(&slices.both));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rounding::UpperBound;
-use crate::rows::{BLOCK_ROWS, Features, RowBlock, WeightSum};
+use crate::rows::{BLOCK_ROWS, Features, RowBlock, RowBlocks, RowShape, WeightSum};
 
 /// Rows of a formula, in blocks of a given size, with numbers as targets.
 struct Formula {
@@ -25,21 +25,14 @@ impl Formula {
     }
 }
 
-impl RowStore for Formula {
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn n_rows(&self) -> usize {
-        self.n_rows
-    }
-
-    fn weight_sum(&self) -> WeightSum {
-        (0..self.n_rows).map(|_| WeightSum::of_row(self.row_weight)).sum()
-    }
-
-    fn row_norm_bound(&self) -> UpperBound {
-        UpperBound::INFINITE
+impl RowBlocks for Formula {
+    fn row_shape(&self) -> RowShape {
+        RowShape {
+            dim: self.dim,
+            n_rows: self.n_rows,
+            weight_sum: (0..self.n_rows).map(|_| WeightSum::of_row(self.row_weight)).sum(),
+            row_norm_bound: UpperBound::INFINITE,
+        }
     }
 
     fn n_blocks(&self) -> usize {

@@ -30,7 +30,7 @@ impl Cholesky {
 
     fn with_ridge(matrix: &TrackedMatrix, ridge: f64, parallel: Par) -> Option<Self> {
         let dim = matrix.dim();
-        let mut lower = matrix.lower().to_vec();
+        let mut lower = matrix.lower().into_vec();
         for entry in lower.iter_mut().step_by(dim + 1) {
             *entry += ridge;
         }

@@ -1,4 +1,4 @@
-//! Conjugate gradients for `(A + ridge·I) v = b`, preconditioned by the factor of a nearby matrix.
+//! Conjugate gradients for `(A + ridge·I) v = b`, preconditioned by what is known of a nearby matrix.
 //!
 //! After a few rows have left, the factor at hand is off by a matrix of small rank and size, and two or three iterations
 //! of O(d²) restore full accuracy. The caller says when the leftover is small enough: it is measured and charged.
@@ -6,6 +6,45 @@
 use super::{Cholesky, TrackedMatrix, kernel};
 use crate::rounding::{UpperBound, norm, operations};
 use crate::secret::SecretVector;
+
+/// A symmetric matrix that is known by its products, each with its error.
+pub trait Operator {
+    /// `out = (A + ridge·I) v`, and a bound on its distance from the product with the exact matrix.
+    fn multiply(&self, ridge: f64, v: &[f64], v_norm: UpperBound, out: &mut [f64]) -> UpperBound;
+
+    /// Upper bound of every norm of `A + ridge·I` as products are made with it.
+    fn size(&self, ridge: f64) -> UpperBound;
+
+    /// Upper bound of the distance between that A and the exact one.
+    fn error(&self) -> UpperBound;
+
+    /// Replaces v by an approximate solution of `(A + ridge·I) x = v`: any will do.
+    fn precondition(&self, v: &mut [f64]);
+}
+
+/// A matrix and the factor of a nearby one.
+pub(crate) struct Factored<'a> {
+    pub(crate) matrix: &'a TrackedMatrix,
+    pub(crate) factor: &'a Cholesky,
+}
+
+impl Operator for Factored<'_> {
+    fn multiply(&self, ridge: f64, v: &[f64], v_norm: UpperBound, out: &mut [f64]) -> UpperBound {
+        self.matrix.multiply(ridge, v, v_norm, out)
+    }
+
+    fn size(&self, ridge: f64) -> UpperBound {
+        self.matrix.size(ridge)
+    }
+
+    fn error(&self) -> UpperBound {
+        self.matrix.error()
+    }
+
+    fn precondition(&self, v: &mut [f64]) {
+        self.factor.solve(v);
+    }
+}
 
 /// A step and what is left of the right-hand side after it.
 pub(crate) struct Solution {
@@ -23,16 +62,15 @@ pub(crate) struct Solution {
 
 /// Solves until `done(step, norm of the leftover)` or `limit` iterations.
 pub(crate) fn solve(
-    matrix: &TrackedMatrix,
+    matrix: &dyn Operator,
     ridge: f64,
-    factor: &Cholesky,
     right_hand_side: &[f64],
     limit: usize,
     mut done: impl FnMut(&[f64], f64) -> bool,
 ) -> Solution {
     let dim = right_hand_side.len();
     let mut step = SecretVector::from(right_hand_side.to_vec());
-    factor.solve(&mut step);
+    matrix.precondition(&mut step);
     let mut image = SecretVector::zeros(dim);
     let (mut leftover, mut leftover_error) = remainder(matrix, ridge, right_hand_side, &step, &mut image);
     let mut iterations = 1;
@@ -41,7 +79,7 @@ pub(crate) fn solve(
     let mut last_product = 0.0;
     while !converged && iterations < limit {
         let mut preconditioned = leftover.clone();
-        factor.solve(&mut preconditioned);
+        matrix.precondition(&mut preconditioned);
         let product = kernel::dot(&preconditioned, &leftover);
         if direction.is_empty() {
             direction = preconditioned;
@@ -75,13 +113,7 @@ pub(crate) fn solve(
 }
 
 /// `b − (A + ridge·I) v` and its rounding error.
-fn remainder(
-    matrix: &TrackedMatrix,
-    ridge: f64,
-    b: &[f64],
-    v: &[f64],
-    image: &mut [f64],
-) -> (SecretVector, UpperBound) {
+fn remainder(matrix: &dyn Operator, ridge: f64, b: &[f64], v: &[f64], image: &mut [f64]) -> (SecretVector, UpperBound) {
     let product_error = matrix.multiply(ridge, v, norm(v), image);
     let leftover: SecretVector = b.iter().zip(image).map(|(b, image)| b - *image).collect();
     let subtraction = operations(1) * norm(&leftover);
@@ -130,7 +162,9 @@ mod tests {
                 let nearby = integer_matrix(dim, 20 - 3 * missing, 1.0);
                 let factor = Cholesky::of(&nearby, ridge).expect("positive definite");
                 let b: Vec<f64> = (0..dim).map(|i| ((i * 29 + 7) % 13) as f64 / 7.0 - 0.8).collect();
-                let solution = solve(&matrix, ridge, &factor, &b, 60, |_, leftover| leftover < 1e-11);
+                let solution = solve(&Factored { matrix: &matrix, factor: &factor }, ridge, &b, 60, |_, leftover| {
+                    leftover < 1e-11
+                });
                 assert!(solution.converged, "d = {dim}, {missing} missing: {} iterations", solution.iterations);
                 let (error, bound) = (leftover_error(&matrix, ridge, &b, &solution), solution.leftover_error.get());
                 assert!(error <= bound, "d = {dim}, {missing} missing: off by {error:e}, bound {bound:e}");
@@ -144,7 +178,8 @@ mod tests {
     fn a_solver_that_is_never_done_stops_at_its_limit() {
         let matrix = integer_matrix(4, 3, 1.0);
         let factor = Cholesky::of(&integer_matrix(4, 1, 1.0), 0.0).expect("positive definite");
-        let solution = solve(&matrix, 0.0, &factor, &[1.0, 2.0, 3.0, 4.0], 3, |_, _| false);
+        let solution =
+            solve(&Factored { matrix: &matrix, factor: &factor }, 0.0, &[1.0, 2.0, 3.0, 4.0], 3, |_, _| false);
         assert!(!solution.converged && solution.iterations <= 3);
     }
 }

@@ -8,6 +8,7 @@ mod spectral;
 pub(crate) mod tracked;
 
 pub use cholesky::Cholesky;
-pub(crate) use conjugate_gradient::{Solution, solve};
+pub use conjugate_gradient::Operator;
+pub(crate) use conjugate_gradient::{Factored, Solution, solve};
 pub use spectral::largest_eigenvalue;
-pub use tracked::TrackedMatrix;
+pub use tracked::{Entries, TrackedMatrix};

@@ -14,14 +14,14 @@ use crate::rounding::{LowerBound, UpperBound, norm, operations};
 /// γ_{d+1}/(1 − γ_{d+1}) times the trace (Higham 2002, Theorem 10.3; Rump 2006), which is at most dτ.
 /// The trace is the answer when every try fails: it is always a bound.
 pub fn largest_eigenvalue(gram: &TrackedMatrix) -> UpperBound {
-    let dim = gram.dim();
+    let (dim, lower) = (gram.dim(), gram.lower());
     let fallback = gram.trace();
     if dim == 1 {
-        return (UpperBound::new(gram.lower()[0].max(0.0)) + gram.error()).min(fallback);
+        return (UpperBound::new(lower[0].max(0.0)) + gram.error()).min(fallback);
     }
-    let mut guess = power_estimate(gram) * 1.001;
+    let mut guess = power_estimate(dim, &lower) * 1.001;
     for _ in 0..8 {
-        if guess.is_finite() && guess > 0.0 && gap_is_positive(gram, guess) {
+        if guess.is_finite() && guess > 0.0 && gap_is_positive(dim, &lower, guess) {
             let backward = operations(dim + 2);
             let perturbation = backward.over(LowerBound::new(1.0).minus(backward));
             let size = UpperBound::count(dim) * UpperBound::new(guess);
@@ -33,9 +33,8 @@ pub fn largest_eigenvalue(gram: &TrackedMatrix) -> UpperBound {
 }
 
 /// Whether τI − K can be factorized.
-fn gap_is_positive(gram: &TrackedMatrix, threshold: f64) -> bool {
-    let dim = gram.dim();
-    let mut gap: Vec<f64> = gram.lower().iter().map(|k| -k).collect();
+fn gap_is_positive(dim: usize, lower: &[f64], threshold: f64) -> bool {
+    let mut gap: Vec<f64> = lower.iter().map(|k| -k).collect();
     for entry in gap.iter_mut().step_by(dim + 1) {
         // Rounded down: a gap that is too small can only make the test fail.
         *entry = (*entry + threshold).next_down();
@@ -44,13 +43,12 @@ fn gap_is_positive(gram: &TrackedMatrix, threshold: f64) -> bool {
 }
 
 /// Largest eigenvalue by power iteration from a fixed start; an estimate from below.
-fn power_estimate(gram: &TrackedMatrix) -> f64 {
-    let dim = gram.dim();
+fn power_estimate(dim: usize, lower: &[f64]) -> f64 {
     let mut v: Vec<f64> = (0..dim).map(|j| 1.0 + 0.3 * ((j * 7919 % 1009) as f64 / 1009.0)).collect();
     let mut image = vec![0.0; dim];
     let mut estimate = 0.0;
     for _ in 0..40 {
-        kernel::symmetric_product(gram.lower(), &v, &mut image);
+        kernel::symmetric_product(lower, &v, &mut image);
         let size = norm(&image).get();
         if size == 0.0 || !size.is_finite() {
             return size;
@@ -71,14 +69,22 @@ fn power_estimate(gram: &TrackedMatrix) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::tracked::SumSize;
+    use crate::rows::{Features, RowBlock, UNIT_WEIGHTS};
+    use crate::sums::{GramSum, GramWeights};
 
     fn gram_of(rows: &[f64], dim: usize) -> TrackedMatrix {
-        let mut gram = TrackedMatrix::zeros(dim);
-        let size = UpperBound::new(rows.iter().map(|x| x * x).sum::<f64>() * 1.000_001);
-        let sum = SumSize { size, weight_error: UpperBound::ZERO, depth: rows.len() / dim };
-        gram.update(&sum, false, |lower| kernel::rank_update(lower, dim, rows, &vec![1.0; rows.len() / dim]));
-        gram
+        let n = rows.len() / dim;
+        let block = RowBlock {
+            features: Features::F64(rows),
+            labels: &vec![0.0; n],
+            selectors: &vec![0; n],
+            present: &vec![true; n],
+            row_weights: &UNIT_WEIGHTS[..n],
+        };
+        let longest = rows.chunks_exact(dim).map(norm).fold(UpperBound::ZERO, UpperBound::max);
+        let mut sum = GramSum::zeros(dim, longest, &GramWeights::One);
+        sum.add(&GramWeights::One, &block).expect("the same point");
+        sum.into()
     }
 
     #[test]

@@ -1,40 +1,108 @@
 //! A symmetric positive semi-definite sum of outer products that knows how far rounding has taken it from the exact one.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::kernel;
 use crate::rounding::{UpperBound, operations};
+use crate::rows::Sign;
+use crate::sums::{GramSum, PointTag, SLACK, SumError, add_rows};
 
 /// `A ≈ Σ a_i x_i x_iᵀ` with `‖A − exact‖_F ≤ error`.
 ///
 /// Down-dating subtracts what was once added, and rounding stays behind: the bound grows with every change and is
-/// charged wherever the matrix enters a claim.
+/// charged wherever the matrix enters a claim. A few rows are listed as they came, and products go over the list; they are
+/// folded into the matrix together, which reads and writes it once for all of them.
 #[derive(Clone)]
 pub struct TrackedMatrix {
     dim: usize,
     /// Lower triangle, column-major in a full square; the upper triangle is never read.
     lower: Vec<f64>,
+    listed: Listed,
+    /// Of matrix and list as they are; folding adds [`Listed::folding_error`].
     error: UpperBound,
     /// Bound on the trace of the exact matrix, and so on its Frobenius norm.
     trace: UpperBound,
+    /// Where the sums were taken, once one was added.
+    tag: Option<PointTag>,
+}
+
+/// Entries of a matrix, lower triangle, column-major in a full square. A copy is wiped when dropped.
+pub struct Entries<'a>(Cow<'a, [f64]>);
+
+impl Entries<'_> {
+    /// A copy that the caller wipes.
+    pub(crate) fn into_vec(mut self) -> Vec<f64> {
+        std::mem::take(&mut self.0).into_owned()
+    }
+}
+
+impl Deref for Entries<'_> {
+    type Target = [f64];
+
+    fn deref(&self) -> &[f64] {
+        &self.0
+    }
+}
+
+impl Drop for Entries<'_> {
+    fn drop(&mut self) {
+        if let Cow::Owned(entries) = &mut self.0 {
+            entries.zeroize();
+        }
+    }
+}
+
+/// Rows times √a_i that are not in the matrix yet, each with its sign. Wiped when dropped.
+#[derive(Clone, Default)]
+struct Listed {
+    rows: Zeroizing<Vec<f64>>,
+    signs: Vec<f64>,
+    /// Bound on `Σ a_i ‖x_i‖²`.
+    size: UpperBound,
+}
+
+/// Rows of so many numbers that are listed at most: products with them stay cheap beside those with the matrix.
+fn most_listed(dim: usize) -> usize {
+    (dim / 16).min(48)
+}
+
+impl From<GramSum> for TrackedMatrix {
+    /// The sum as it is, without a copy.
+    fn from(sum: GramSum) -> Self {
+        let (dim, tag) = (sum.dim(), Some(sum.tag()));
+        let sum = sum.added_up();
+        let (error, trace) = (sum.error(), sum.size());
+        Self { dim, error, trace, tag, lower: sum.into_lower(), listed: Listed::default() }
+    }
 }
 
 impl TrackedMatrix {
     /// The empty sum.
     pub fn zeros(dim: usize) -> Self {
-        Self { dim, lower: vec![0.0; dim * dim], error: UpperBound::ZERO, trace: UpperBound::ZERO }
+        let (error, trace) = (UpperBound::ZERO, UpperBound::ZERO);
+        Self { dim, lower: vec![0.0; dim * dim], listed: Listed::default(), error, trace, tag: None }
     }
 
     /// A matrix read back from a file, as taken apart by [`Self::parts`].
     pub fn from_parts(dim: usize, lower: Vec<f64>, error: UpperBound, trace: UpperBound) -> Option<Self> {
-        (lower.len() == dim * dim).then_some(Self { dim, lower, error, trace })
+        let listed = Listed::default();
+        (Some(lower.len()) == dim.checked_mul(dim)).then_some(Self { dim, lower, listed, error, trace, tag: None })
     }
 
-    /// Entries (lower triangle, column-major in a full square), error bound and trace bound.
-    pub fn parts(&self) -> (&[f64], UpperBound, UpperBound) {
-        (&self.lower, self.error, self.trace)
+    /// Entries (lower triangle, column-major in a full square), error bound and trace bound. How many rows are listed does
+    /// not show.
+    pub fn parts(&self) -> (Entries<'_>, UpperBound, UpperBound) {
+        (self.lower(), self.error(), self.trace)
+    }
+
+    /// The same sum for a loss whose curvature is 1 everywhere: it is the same at every point.
+    pub(crate) fn at_any_point(mut self) -> Self {
+        self.tag = None;
+        self
     }
 
     /// Number of rows and of columns.
@@ -42,9 +110,14 @@ impl TrackedMatrix {
         self.dim
     }
 
-    /// Lower triangle, column-major.
-    pub(crate) fn lower(&self) -> &[f64] {
-        &self.lower
+    /// Lower triangle, column-major, with all rows.
+    pub(crate) fn lower(&self) -> Entries<'_> {
+        if self.listed.signs.is_empty() {
+            return Entries(Cow::Borrowed(&self.lower));
+        }
+        let mut lower = self.lower.clone();
+        self.listed.fold_into(&mut lower, self.dim);
+        Entries(Cow::Owned(lower))
     }
 
     /// Bound on the trace, and so on every norm, of the exact matrix.
@@ -52,41 +125,141 @@ impl TrackedMatrix {
         self.trace
     }
 
-    /// `‖A − exact‖_F` is at most this.
+    /// `‖A − exact‖_F` is at most this, whether or not rows are listed.
     pub fn error(&self) -> UpperBound {
-        self.error
+        self.error + self.folding_error()
     }
 
-    /// Changes the entries by `change`, which adds or retracts a sum with the given size and error.
-    pub(crate) fn update(&mut self, sum: &SumSize, retracted: bool, change: impl FnOnce(&mut [f64])) {
-        // Each entry passes through at most `depth` rounded operations on terms that add up, in absolute value, to at
-        // most the old entry and the new terms; the Frobenius norm of |x||x|ᵀ is ‖x‖².
-        let touched = self.trace + self.error + sum.size;
-        self.error += operations(sum.depth) * touched + sum.weight_error;
-        if !retracted {
-            self.trace += sum.size;
+    /// What folding the list rounds: each entry passes through as many operations as there are rows, on terms that add up,
+    /// in absolute value, to at most the old entry and the new terms.
+    fn folding_error(&self) -> UpperBound {
+        match self.listed.signs.len() {
+            0 => UpperBound::ZERO,
+            n => operations(n + SLACK) * self.touched(),
         }
-        change(&mut self.lower);
+    }
+
+    /// Bound on the absolute values that a product, or folding, goes over: the matrix without the list is A less what is
+    /// listed.
+    fn touched(&self) -> UpperBound {
+        self.trace + self.error + self.listed.size + self.listed.size
+    }
+
+    /// Adds a sum over other rows, taken at the same point.
+    pub fn add(&mut self, sum: &GramSum) -> Result<(), SumError> {
+        self.update(sum, Sign::Add)
+    }
+
+    /// Takes the sum over some of the rows back. Rounding stays behind.
+    pub fn retract(&mut self, sum: &GramSum) -> Result<(), SumError> {
+        self.update(sum, Sign::Retract)
+    }
+
+    /// Adds or retracts a sum.
+    pub(crate) fn update(&mut self, sum: &GramSum, sign: Sign) -> Result<(), SumError> {
+        if sum.dim() != self.dim {
+            return Err(SumError::Dimension { expected: self.dim, got: sum.dim() });
+        }
+        if *self.tag.get_or_insert(sum.tag()) != sum.tag() {
+            return Err(SumError::AnotherPoint);
+        }
+        if let Some(rows) = sum.listed() {
+            // The rows are listed as they are: only their factors are rounded.
+            self.error += sum.weight_error();
+            self.listed.push(rows, self.dim, sign, sum.size());
+        } else {
+            self.fold();
+            let touched = self.trace + self.error + sum.size();
+            self.error += operations(SLACK) * touched + sum.error();
+            sum.update_lower(&mut self.lower, self.dim, sign.factor());
+        }
+        if sign == Sign::Add {
+            self.trace += sum.size();
+        }
+        if self.listed.signs.len() > most_listed(self.dim) {
+            self.fold();
+        }
+        Ok(())
+    }
+
+    /// Takes the list into the matrix.
+    fn fold(&mut self) {
+        self.error = self.error();
+        let listed = std::mem::take(&mut self.listed);
+        listed.fold_into(&mut self.lower, self.dim);
     }
 
     /// `out = A v + ridge · v`, and a bound on its distance from the product with the exact matrix.
     pub fn multiply(&self, ridge: f64, v: &[f64], v_norm: UpperBound, out: &mut [f64]) -> UpperBound {
         kernel::symmetric_product(&self.lower, v, out);
+        let n = self.listed.signs.len();
+        if n > 0 {
+            let images = self.listed.images(v);
+            let scales: Vec<f64> = images.iter().zip(&self.listed.signs).map(|(t, sign)| sign * t).collect();
+            kernel::add_scaled_rows(&self.listed.rows, self.dim, &scales, out);
+        }
         kernel::axpy(ridge, v, out);
-        (self.error + operations(self.dim + 4) * self.size(ridge)) * v_norm
+        // A chain of d operations, and for listed rows their dot product, and one for each.
+        (self.error() + operations(self.dim + 4 + self.list_depth()) * self.size(ridge)) * v_norm
     }
 
-    /// Upper bound of every norm of `A + ridge · I` as it is stored.
+    /// Operations that the list adds to the chain behind a number.
+    fn list_depth(&self) -> usize {
+        match self.listed.signs.len() {
+            0 => 0,
+            n => kernel::dot_depth(self.dim) + kernel::scaled_rows_depth(n) + 3,
+        }
+    }
+
+    /// Upper bound of every norm of `A + ridge · I` as products are made with it.
     pub(crate) fn size(&self, ridge: f64) -> UpperBound {
-        self.trace + self.error + UpperBound::new(ridge)
+        self.touched() + UpperBound::new(ridge)
     }
 
     /// Upper bound of `vᵀ A v` for the exact matrix, which is `‖X v‖²` for a Gram matrix.
     pub fn quadratic_form(&self, v: &[f64], v_norm: UpperBound) -> UpperBound {
-        let computed = kernel::quadratic_form(&self.lower, v).max(0.0);
-        // A chain of at most d operations per column and d columns; products add three.
-        let slack = self.error + operations(2 * self.dim + 6) * (self.trace + self.error);
+        let images = self.listed.images(v);
+        let listed: f64 = images.iter().zip(&self.listed.signs).map(|(t, sign)| sign * t * t).sum();
+        let computed = (kernel::quadratic_form(&self.lower, v) + listed).max(0.0);
+        // A chain of at most d operations per column and d columns; products add three. A listed row adds twice its dot
+        // product, and one.
+        let depth = 2 * self.dim + 6 + 2 * self.list_depth() + self.listed.signs.len();
+        let slack = self.error() + operations(depth) * self.touched();
         UpperBound::new(computed) + slack * v_norm.squared()
+    }
+}
+
+impl Listed {
+    fn push(&mut self, rows: &[f64], dim: usize, sign: Sign, size: UpperBound) {
+        if self.rows.capacity() < self.rows.len() + rows.len() {
+            // Room for a full list: what grows leaves copies behind.
+            let capacity = (self.rows.len() + rows.len()).max((most_listed(dim) + 1) * dim);
+            let mut roomy = Zeroizing::new(Vec::with_capacity(capacity));
+            roomy.extend_from_slice(&self.rows);
+            self.rows = roomy;
+        }
+        self.rows.extend_from_slice(rows);
+        self.signs.resize(self.rows.len() / dim.max(1), sign.factor());
+        self.size += size;
+    }
+
+    /// `x_iᵀ v` of each row.
+    fn images(&self, v: &[f64]) -> Vec<f64> {
+        let mut images = vec![0.0; self.signs.len()];
+        if !images.is_empty() {
+            kernel::margins(&self.rows, v, &mut images);
+        }
+        images
+    }
+
+    /// Adds the rows to a matrix, those of one sign together.
+    fn fold_into(&self, lower: &mut [f64], dim: usize) {
+        let mut start = 0;
+        for run in self.signs.chunk_by(|a, b| a == b) {
+            let rows = &self.rows[start * dim..(start + run.len()) * dim];
+            add_rows(lower, dim, rows, run.len(), run[0]);
+            start += run.len();
+        }
     }
 }
 
@@ -102,14 +275,4 @@ impl Drop for TrackedMatrix {
     fn drop(&mut self) {
         self.lower.zeroize();
     }
-}
-
-/// What a sum of outer products brings along for the error bound.
-pub(crate) struct SumSize {
-    /// Bound on `Σ a_i ‖x_i‖²`.
-    pub(crate) size: UpperBound,
-    /// Bound on `Σ |error of a_i| ‖x_i‖²`.
-    pub(crate) weight_error: UpperBound,
-    /// Longest chain of rounded operations behind one entry.
-    pub(crate) depth: usize,
 }

@@ -1,11 +1,11 @@
 //! The secret state of one binary or regression problem: weights, what is known of their gradient, and the curvature
 //! that the next removal will use.
 
-use crate::linalg::{Cholesky, TrackedMatrix};
+use crate::curvature::Dense;
 use crate::objective::{Measurement, Objective};
 use crate::residual::measured;
-use crate::rounding::{UpperBound, norm};
-use crate::rows::{Point, Problem, RowCount, RowStore, Sign, StoreError};
+use crate::rounding::UpperBound;
+use crate::rows::{Point, Problem, RowCount, RowStore, StoreError};
 use crate::secret::SecretVector;
 
 /// Weights of one problem with a verified bound on their gradient.
@@ -26,42 +26,7 @@ pub struct Fit {
     /// Bound on the unknown part.
     pub gradient_error: UpperBound,
     /// Hessian for the next step; `None` when there are too many features for a matrix.
-    pub curvature: Option<Curvature>,
-}
-
-/// A Hessian without its ridge, taken at an earlier point, over the rows now present.
-#[derive(Clone, Debug)]
-pub struct Curvature {
-    /// w₀: where the curvatures were taken.
-    pub anchor: SecretVector,
-    /// `Σ s_i ℓ″(w₀ᵀx_i, y_i) x_i x_iᵀ`.
-    pub hessian: TrackedMatrix,
-    /// Factor of `hessian + λn I`, possibly of a slightly larger set of rows: a preconditioner only.
-    pub(crate) factor: Cholesky,
-}
-
-impl Curvature {
-    /// Factorizes `hessian + ridge · I`, or that with a larger ridge where rounding has made it indefinite: the factor is a
-    /// preconditioner only. `None` when the matrix is not finite.
-    pub fn new(anchor: SecretVector, hessian: TrackedMatrix, ridge: f64) -> Option<Self> {
-        let size = hessian.trace().get() + ridge;
-        let ridges = std::iter::once(ridge).chain((0..12).map(|k| ridge + size * 10f64.powi(k - 15)));
-        let factor = ridges.into_iter().find_map(|ridge| Cholesky::of(&hessian, ridge))?;
-        Some(Self { anchor, hessian, factor })
-    }
-
-    /// Factorizes again for the rows now present; keeps the old factor when that fails.
-    pub(crate) fn refactor(&mut self, ridge: f64) {
-        if let Some(factor) = Cholesky::of(&self.hessian, ridge) {
-            self.factor = factor;
-        }
-    }
-
-    /// Upper bound of `‖w − w₀‖`.
-    pub(crate) fn distance_from(&self, weights: &[f64]) -> UpperBound {
-        let difference: Vec<f64> = weights.iter().zip(&*self.anchor).map(|(w, anchor)| w - anchor).collect();
-        norm(&difference) * UpperBound::new(1.0 + f64::EPSILON)
-    }
+    pub curvature: Option<Dense>,
 }
 
 impl Fit {
@@ -84,29 +49,13 @@ impl Fit {
 
     /// Measures the gradient at the current weights, in one pass, and takes it over.
     pub(crate) fn measure(&mut self, objective: &Objective<'_>, rows: &dyn RowStore) -> Result<(), StoreError> {
-        let measurement = self.measurement(objective, rows)?;
-        self.accept(measurement);
+        let measured = objective.measure(rows, &[self.point()])?.swap_remove(0);
+        self.accept(measured);
         Ok(())
     }
 
-    /// The gradient at the current weights, in one pass.
-    pub(crate) fn measurement(
-        &self,
-        objective: &Objective<'_>,
-        rows: &dyn RowStore,
-    ) -> Result<Measurement, StoreError> {
-        let point = Point { problem: &self.problem, weights: &self.weights };
-        objective.measure(rows, &point, self.perturbation.as_deref())
-    }
-
-    /// Forms the Hessian at the current weights. `false` when it cannot be factorized.
-    pub(crate) fn anchor_here(&mut self, objective: &Objective<'_>, rows: &dyn RowStore) -> Result<bool, StoreError> {
-        let mut hessian = TrackedMatrix::zeros(rows.dim());
-        let point = Point { problem: &self.problem, weights: &self.weights };
-        rows.add_curvature(objective.loss, &point, Sign::Add, &mut hessian)?;
-        let curvature = Curvature::new(self.weights.clone(), hessian, objective.ridge(self.count.weight_sum));
-        let formed = curvature.is_some();
-        self.curvature = curvature;
-        Ok(formed)
+    /// Where the fit is, with its perturbation.
+    pub(crate) fn point(&self) -> (Point<'_>, Option<&[f64]>) {
+        (Point { problem: &self.problem, weights: &self.weights }, self.perturbation.as_deref())
     }
 }

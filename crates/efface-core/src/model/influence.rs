@@ -5,27 +5,17 @@ use rayon::prelude::*;
 use super::{Fit, Model};
 use crate::linalg::kernel::{self, Value};
 use crate::objective::Objective;
-use crate::removal::{self, Change, StepContext};
+use crate::removal::{self, Change};
 use crate::residual::Rung;
-use crate::rows::{BLOCK_ROWS, Features, RowBlock, RowStore, StoreError, WeightSum};
+use crate::rows::{BLOCK_ROWS, Features, RowBlock, RowBlocks, RowStore, StoreError, WeightSum};
 use crate::secret::SecretVector;
 
 impl Model {
     /// Norm of the step that removing these rows would take, ‖H⁻¹Δ‖, jointly over the problems. An estimate.
     pub fn influence(&self, batch: &dyn RowStore) -> Result<f64, StoreError> {
-        let context = StepContext {
-            objective: self.plan.objective(),
-            change: self.plan.curvature_change(self.state.row_norm),
-            rung: Rung::Stale,
-            gram: None,
-            design_norm_squared: self.state.design_norm_squared,
-            rows: batch,
-        };
-        let change = Change::remove(batch);
-        let mut sum = 0.0;
-        for fit in &*self.fits() {
-            sum += removal::step_size(fit, &change, &context)?.powi(2);
-        }
+        let (fits, objective) = (self.fits(), self.plan.objective());
+        let changes = removal::read(&fits, &Change::remove(batch), Rung::NoStep, &objective, batch)?;
+        let sum: f64 = fits.iter().zip(changes).map(|(fit, change)| change.step_size(fit, &objective).powi(2)).sum();
         Ok(sum.sqrt())
     }
 
@@ -36,7 +26,7 @@ impl Model {
     /// ```
     ///
     /// The rows of a block share one solve, which reads the factor once instead of once per row.
-    pub fn influences(&self, rows: &dyn RowStore) -> Result<Vec<f64>, StoreError> {
+    pub fn influences(&self, rows: &dyn RowBlocks) -> Result<Vec<f64>, StoreError> {
         let (objective, fits) = (self.plan.objective(), self.fits());
         let blocks: Result<Vec<Vec<f64>>, StoreError> = (0..rows.n_blocks())
             .into_par_iter()
@@ -100,7 +90,7 @@ impl BlockSteps {
         }
         let steps = &mut self.steps[..dim * self.places.len()];
         if let Some(curvature) = &fit.curvature {
-            curvature.factor.solve_columns(steps);
+            curvature.factor().solve_columns(steps);
         }
         for (step, place) in steps.chunks_exact(dim).zip(&self.places) {
             squares[*place] += kernel::dot(step, step);

@@ -9,7 +9,7 @@ mod scale;
 mod settle;
 mod training;
 
-pub use fit::{Curvature, Fit};
+pub use fit::Fit;
 pub use plan::{BudgetRule, Mechanism, TrainingConfig, TrainingPlan};
 pub use plan_error::PlanError;
 pub use release::{Release, ReleaseAccount, ReleaseClaim, ReleaseOutcome};
@@ -20,13 +20,15 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 
+use crate::curvature::Dense;
 use crate::exact::ExactSums;
 use crate::linalg::{TrackedMatrix, largest_eigenvalue};
-use crate::removal::{self, Change, StepContext};
+use crate::removal::{self, Change, FitChange, StepContext};
 use crate::residual::Rung;
 use crate::rounding::{LowerBound, UpperBound};
-use crate::rows::{RowCount, RowStore, StoreError};
+use crate::rows::{RowCount, RowStore, Sign, StoreError};
 use crate::secret::SecretVector;
+use crate::sums::{GramSum, SumError};
 
 /// The secret state of a model: everything that must be kept to remove rows later. Never published.
 #[derive(Clone, Debug)]
@@ -113,8 +115,13 @@ impl Model {
     /// The same model with what earlier releases spent: retraining does not take a release back.
     #[must_use]
     pub fn with_account(mut self, account: ReleaseAccount) -> Self {
-        self.state.account = account;
+        self.set_account(account);
         self
+    }
+
+    /// Takes over what releases have spent, as far as anybody knows.
+    pub fn set_account(&mut self, account: ReleaseAccount) {
+        self.state.account = account;
     }
 
     /// What was asked for.
@@ -158,7 +165,7 @@ impl Model {
             perturbation: None,
             gradient: SecretVector::zeros(weights.len()),
             gradient_error: UpperBound::ZERO,
-            curvature: hessian.clone().and_then(|h| Curvature::new(weights.clone(), h, self.exact_ridge())),
+            curvature: hessian.clone().and_then(|h| Dense::new(weights.clone(), h, self.exact_ridge())),
             weights,
         };
         self.plan.problems().into_iter().zip(weights).map(fit).collect()
@@ -197,26 +204,56 @@ impl Model {
     /// Removes and adds rows by one Newton step per problem.
     ///
     /// `rows` are the rows after the change; mechanism `release` with its default bound does not read them. After an
-    /// error the state is not to be used: load the one that was kept.
+    /// error the model is as it was: what is read is read before anything is changed, and where a bound asks for the rows
+    /// after the step, the state before it is kept meanwhile.
     pub fn change(&mut self, change: &Change<'_>, rows: &dyn RowStore) -> Result<ChangeReport, StoreError> {
-        let state = &mut self.state;
-        if let Some(sums) = &mut state.sums {
+        let (objective, rung, dim) = (self.plan.objective(), self.plan.rung(), self.dim());
+        if let Some((_, part)) = change.parts().find(|(_, part)| part.dim() != dim) {
+            return Err(SumError::Dimension { expected: dim, got: part.dim() }.into());
+        }
+        let grams: Vec<(Sign, GramSum)> = match &self.state.gram {
+            Some(_) => {
+                change.parts().map(|(sign, rows)| Ok((sign, rows.gram()?))).collect::<Result<_, StoreError>>()?
+            }
+            None => Vec::new(),
+        };
+        let changes = removal::read(&self.state.fits, change, rung, &objective, rows)?;
+        if let Some(sums) = &mut self.state.sums {
             sums.change(change)?;
         }
+        let before = matches!(rung, Rung::PerRow | Rung::Measured).then(|| self.state.clone());
+        let stepped = self.step(change, &grams, changes, rows);
+        if let (Err(_), Some(before)) = (&stepped, before) {
+            self.state = before;
+        }
+        stepped?;
+        Ok(ChangeReport { claim: self.claim(), outcome: self.outcome() })
+    }
+
+    /// The change itself, given all that it reads of the changed rows. Fails only where the rung asks for the rows after the
+    /// step.
+    fn step(
+        &mut self,
+        change: &Change<'_>,
+        grams: &[(Sign, GramSum)],
+        changes: Vec<FitChange>,
+        rows: &dyn RowStore,
+    ) -> Result<(), StoreError> {
+        let state = &mut self.state;
         if let Some(gram) = state.gram.as_mut() {
-            for (sign, rows) in change.parts() {
-                rows.add_gram(sign, gram)?;
+            for (sign, sum) in grams {
+                gram.update(sum, *sign)?;
             }
         }
         if let Some(added) = change.added {
             state.row_norm = state.row_norm.max(added.row_norm_bound());
             // ‖X‖² grows by at most the squared norms of the new rows, and never by a removal.
-            let arriving = RowCount { n_rows: added.n_rows(), weight_sum: added.weight_sum() };
+            let arriving = added.row_count();
             state.design_norm_squared += arriving.weight_sum.upper() * state.row_norm.squared();
             state.count.merge(&arriving);
         }
         if let Some(removed) = change.removed {
-            let leaving = RowCount { n_rows: removed.n_rows(), weight_sum: removed.weight_sum() };
+            let leaving = removed.row_count();
             state.count = state.count.without(&leaving);
             state.account.n_left = state.account.n_left.saturating_add(leaving.n_rows);
         }
@@ -231,13 +268,14 @@ impl Model {
             rows,
         };
         // The fits share nothing that is written, so their order, and the number of threads, makes no difference.
+        let steps = state.fits.par_iter_mut().zip(changes);
         let rungs: Result<Vec<Option<Rung>>, StoreError> =
-            state.fits.par_iter_mut().map(|fit| removal::step(fit, change, &context)).collect();
+            steps.map(|(fit, change)| removal::step(fit, change, &context)).collect();
         let mut rungs = rungs?.into_iter().flatten();
         if let Some(first) = rungs.next() {
             state.rung = rungs.find(|rung| *rung != Rung::NoStep).unwrap_or(first);
         }
-        Ok(ChangeReport { claim: self.claim(), outcome: self.outcome() })
+        Ok(())
     }
 
     /// Lets classes go whose last row has left. The problem of another class does not change when a class has no rows:

@@ -11,6 +11,7 @@ use crate::objective::Objective;
 use crate::residual::{Constants, CurvatureChange, Rung};
 use crate::rounding::{LowerBound, UpperBound};
 use crate::rows::{NegativeSampling, Problem};
+use crate::tagged;
 
 /// Everything that is decided before the first row is read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,7 +24,6 @@ pub struct TrainingConfig {
     /// Number of classes; `None` for regression, which only a loss of numbers can do.
     pub n_classes: Option<u32>,
     /// Classes whose last row has left, in that order: there is no problem for them any more.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent_classes: Vec<u32>,
     /// How models are protected when they leave.
     pub mechanism: Mechanism,
@@ -40,7 +40,6 @@ pub struct TrainingConfig {
     /// Constants of the bounds.
     pub constants: Constants,
     /// N: the promise is shared out evenly among so many releases under mechanism `release`.
-    #[serde(default = "default_releases")]
     pub max_releases: u64,
     /// A private feature extractor that the rows went through, and how many of them its promise is to cover.
     pub extractor: Option<Extractor>,
@@ -65,17 +64,20 @@ pub enum Mechanism {
     },
 }
 
-/// How the removal budget of mechanism `objective` follows from σ, ε and δ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BudgetRule {
-    /// σ·μ(ε, δ), exact for every ε.
-    Analytic,
-    /// σ·ε/c with c = √(2 ln(1.5/δ)), as printed, but never above the exact one.
-    Paper,
+tagged! {
+    /// How the removal budget of mechanism `objective` follows from σ, ε and δ.
+    pub enum BudgetRule {
+        /// σ·μ(ε, δ), exact for every ε.
+        Analytic = "analytic",
+        /// σ·ε/c with c = √(2 ln(1.5/δ)), as printed, but never above the exact one.
+        Paper = "paper",
+    }
 }
 
 impl Mechanism {
+    /// The tags of all of them.
+    pub const TAGS: [&str; 2] = ["release", "objective"];
+
     /// Stable name, as on the command line and in certificates.
     pub fn tag(self) -> &'static str {
         match self {
@@ -123,10 +125,6 @@ const DEFAULT_RELEASE_STD: f64 = 1e-3;
 
 /// Releases that the promise is shared among when their number is not given: a release every hour for seven years.
 const DEFAULT_RELEASES: u64 = 65_536;
-
-fn default_releases() -> u64 {
-    DEFAULT_RELEASES
-}
 
 /// More releases than this are not counted exactly by a double.
 const MOST_RELEASES: u64 = 1 << 52;
@@ -180,7 +178,7 @@ impl TrainingPlan {
             Mechanism::Objective { .. } => DEFAULT_PERTURBATION_STD,
         });
         if !(linear && noise_std == 0.0) {
-            positive("noise-std", noise_std)?;
+            positive("noise_std", noise_std)?;
         }
         if noise_std > MOST_NOISE {
             return Err(PlanError::Noise { value: noise_std });

@@ -15,7 +15,7 @@ pub enum PlanError {
         value: f64,
     },
     /// The noise is beyond all use.
-    #[error("noise-std must be at most 1e100, got `{value:e}`")]
+    #[error("noise_std must be at most 1e100, got `{value:e}`")]
     Noise {
         /// Its value.
         value: f64,
@@ -37,7 +37,7 @@ pub enum PlanError {
     /// The noise, or what the promise allows of it, is so small that no double can hold a step of the lattice that
     /// releases are rounded to.
     #[error(
-        "noise-std `{noise_std}` is too small to be drawn exactly at epsilon `{epsilon}` and delta `{delta}`; \
+        "noise_std `{noise_std}` is too small to be drawn exactly at epsilon `{epsilon}` and delta `{delta}`; \
          raise one of them"
     )]
     Lattice {
@@ -49,13 +49,13 @@ pub enum PlanError {
         delta: f64,
     },
     /// There must be at least one release, and not more than can be counted.
-    #[error("max-releases must be at least 1 and at most 2^52, got `{value}`")]
+    #[error("max_releases must be at least 1 and at most 2^52, got `{value}`")]
     Releases {
         /// Its value.
         value: u64,
     },
     /// Exact sums are shared by all classes, so that every row counts for every class.
-    #[error("negatives cannot be left out without noise; give a noise-std")]
+    #[error("negatives cannot be left out without noise; give a noise_std")]
     NegativesWithoutNoise,
     /// The fraction of negatives is outside (0, 1].
     #[error("negatives must be above 0 and at most 1, got `{value}`")]
@@ -104,5 +104,13 @@ pub enum PlanError {
     Bound {
         /// The bound.
         bound: &'static str,
+    },
+    /// A plan is asked for no rows or no features.
+    #[error("rows and dim must be at least 1, got `{n_rows}` and `{dim}`")]
+    Sizes {
+        /// Rows.
+        n_rows: usize,
+        /// Features.
+        dim: usize,
     },
 }

@@ -30,7 +30,6 @@ pub struct ReleaseAccount {
     pub certified: bool,
     /// Rows that have left over the model's life, old values of corrected ones included: a private feature extractor
     /// promises less, the more of them there are. Retraining brings none of them back.
-    #[serde(default)]
     pub n_left: usize,
 }
 

@@ -2,16 +2,15 @@
 
 use super::{Claim, Fit, Model};
 use crate::exact::ExactSums;
-use crate::objective::Objective;
 use crate::residual::Rung;
 use crate::rounding::{LowerBound, UpperBound, norm, operations};
-use crate::rows::{RowCount, RowStore, StoreError};
-use crate::train::{Descent, polish};
+use crate::rows::{RowStore, StoreError};
+use crate::train::{self, CourseError, Effort, Means, Route};
 
 /// What settling did.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settled {
-    /// Passes over the rows, over all problems.
+    /// Passes over the rows, each for all problems, those for Hessians included.
     pub passes: usize,
     /// Hessians that had to be formed because a step on the old one gained too little.
     pub hessians: usize,
@@ -28,17 +27,6 @@ pub struct Measured {
     pub claim: Claim,
 }
 
-/// Hessians that may be formed while settling one problem.
-const MAX_HESSIANS: usize = 10;
-
-const MAX_PASSES: usize = 5_000;
-
-/// Where Newton's steps fail, L-BFGS takes over until the gradient has shrunk to this fraction …
-const FAR: f64 = 1e-3;
-
-/// … or for so many passes.
-const DESCENT_PASSES: usize = 100;
-
 impl Model {
     /// What one pass over the rows proves of the weights as they are, whatever is claimed of them. Nothing is changed.
     ///
@@ -49,8 +37,8 @@ impl Model {
         }
         let objective = self.plan.objective();
         let (mut least, mut residuals, mut distances) = (0.0, UpperBound::ZERO, UpperBound::ZERO);
-        for fit in &self.state.fits {
-            let measurement = fit.measurement(&objective, rows)?;
+        let points: Vec<_> = self.state.fits.iter().map(Fit::point).collect();
+        for measurement in objective.measure(rows, &points)? {
             let computed = norm(&measurement.gradient);
             // `computed` is rounded up by some n + 2 units at most: twice that is taken off.
             let slack = computed * operations(2 * measurement.gradient.len() + 8) + measurement.error;
@@ -69,7 +57,8 @@ impl Model {
     /// Measures the residual and steps until it is at most `tolerance` (`None`: the plan's), or as small as rounding
     /// allows.
     ///
-    /// Every decision uses the secret weights and the rows only, never a released model.
+    /// Every decision uses the secret weights and the rows only, never a released model. After an error the model is as it
+    /// was.
     pub fn settle(&mut self, rows: &dyn RowStore, tolerance: Option<f64>) -> Result<Settled, StoreError> {
         if let Some(sums) = &mut self.state.sums {
             let passes = sums.refresh(rows)?;
@@ -79,16 +68,9 @@ impl Model {
         let tolerance = tolerance.unwrap_or(self.plan.config().gradient_tolerance);
         // Each of K problems may leave its share: √(Σ tolerance²/K) = tolerance.
         let share = tolerance / (self.state.fits.len() as f64).sqrt();
-        let (mut passes, mut hessians) = (0, 0);
-        for fit in &mut self.state.fits {
-            let (fit_passes, fit_hessians) = if fit.curvature.is_some() {
-                settle_on_factor(fit, &objective, rows, share)?
-            } else {
-                (settle_without_matrix(fit, &objective, rows, share)?, 0)
-            };
-            passes += fit_passes;
-            hessians += fit_hessians;
-        }
+        let route = Route { objective, tolerance: share, means: Means::Nearby };
+        let done = train::run(&route, &mut self.state.fits, rows, &mut |_| {});
+        let Effort { passes, hessians } = done.map_err(CourseError::of_settling)?;
         if hessians > 0 {
             self.bound_design();
         }
@@ -98,8 +80,8 @@ impl Model {
 
     /// Exact sums are those of the rows, or nothing holds: there is no small difference.
     fn measure_sums(&self, sums: &ExactSums, rows: &dyn RowStore) -> Result<Measured, StoreError> {
-        let count = RowCount { n_rows: rows.n_rows(), weight_sum: rows.weight_sum() };
-        let same = count == self.state.count && sums.agrees_with(&ExactSums::over(rows, self.plan.problems())?);
+        let same =
+            rows.row_count() == self.state.count && sums.agrees_with(&ExactSums::over(rows, self.plan.problems())?);
         let (least, claim) = (LowerBound::new(if same { 0.0 } else { f64::INFINITY }), self.claim());
         let distance = if same { UpperBound::ZERO } else { UpperBound::INFINITE };
         Ok(Measured {
@@ -107,55 +89,4 @@ impl Model {
             claim: Claim { gradient_residual: distance, distance_bound: distance, ..claim },
         })
     }
-}
-
-fn settle_on_factor(
-    fit: &mut Fit,
-    objective: &Objective<'_>,
-    rows: &dyn RowStore,
-    tolerance: f64,
-) -> Result<(usize, usize), StoreError> {
-    let mut passes = 0;
-    for hessians in 0..=MAX_HESSIANS {
-        if hessians > 0 {
-            fit.anchor_here(objective, rows)?;
-        }
-        let Some(curvature) = fit.curvature.as_mut() else { break };
-        if hessians == 0 {
-            curvature.refactor(objective.ridge(fit.count.weight_sum));
-        }
-        let perturbation = fit.perturbation.as_deref();
-        let factor = &curvature.factor;
-        let polished =
-            polish(objective, rows, &fit.problem, perturbation, factor, &mut fit.weights, tolerance, MAX_PASSES)?;
-        passes += polished.passes;
-        let converged = polished.converged;
-        fit.accept(polished.measurement);
-        if converged || hessians == MAX_HESSIANS {
-            return Ok((passes, hessians));
-        }
-        if let (true, Some(factor)) = (hessians > 0, fit.curvature.as_ref().map(|curvature| curvature.factor.clone())) {
-            // A full step on a fresh Hessian gains too little: far from the minimiser the objective leads, not the gradient.
-            let target = (FAR * fit.residual().get()).max(0.5 * tolerance);
-            let descent = Descent { tolerance: target, max_passes: DESCENT_PASSES };
-            let precondition = |v: &mut [f64]| {
-                factor.solve(v);
-                true
-            };
-            passes += descent.run(objective, rows, fit, precondition, |_| {})?;
-        }
-    }
-    Ok((passes, MAX_HESSIANS))
-}
-
-fn settle_without_matrix(
-    fit: &mut Fit,
-    objective: &Objective<'_>,
-    rows: &dyn RowStore,
-    tolerance: f64,
-) -> Result<usize, StoreError> {
-    fit.measure(objective, rows)?;
-    let tolerance = (0.5 * tolerance).max(0.5 * fit.gradient_error.get());
-    let descent = Descent { tolerance, max_passes: MAX_PASSES };
-    Ok(1 + descent.run(objective, rows, fit, |_| false, |_| {})?)
 }

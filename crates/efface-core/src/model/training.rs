@@ -1,35 +1,34 @@
 //! Training a plan on rows.
 
-use super::{Curvature, Fit, Model, ModelState, ReleaseAccount, TrainingPlan};
+use super::{Fit, Model, ModelState, ReleaseAccount, TrainingPlan};
 use crate::exact::ExactSums;
-use crate::linalg::{Cholesky, TrackedMatrix, largest_eigenvalue};
+use crate::linalg::{TrackedMatrix, largest_eigenvalue};
 use crate::noise::NoiseSource;
-use crate::objective::Objective;
 use crate::residual::Rung;
 use crate::rounding::{LowerBound, UpperBound};
-use crate::rows::{Problem, RowCount, RowStore, Sign, StoreError, WeightSum};
+use crate::rows::{Problem, RowCount, RowStore, StoreError, WeightSum};
 use crate::secret::SecretVector;
-use crate::train::{Descent, polish};
+use crate::train::{self, CourseError, Means, Route};
 
 /// A freshly trained model.
 #[derive(Debug)]
 pub struct Trained {
     /// The model.
     pub model: Model,
-    /// Passes over the rows, over all problems.
+    /// Passes over the rows, each for all problems, those for matrices included.
     pub iterations: usize,
 }
 
 /// Where training is, for progress displays.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase {
-    /// Index of the problem.
-    pub problem: usize,
+    /// Number of problems that have arrived.
+    pub n_done: usize,
     /// Number of problems.
     pub n_problems: usize,
     /// Passes over the rows so far.
     pub passes: usize,
-    /// Gradient norm of the problem now.
+    /// Largest gradient norm of a problem now.
     pub gradient_norm: f64,
 }
 
@@ -68,7 +67,7 @@ pub enum TrainError {
     /// Exact sums take a matrix, and there are too many features for one.
     #[error(
         "without noise the squared loss takes a square matrix of sums: {dim} features are more than {limit}; \
-         (the intercept is one); give a noise-std, for example 0.001, and a bound on the rows"
+         (the intercept is one); give a noise_std, for example 0.001, and a bound on the rows"
     )]
     TooWide {
         /// d.
@@ -91,8 +90,8 @@ fn settings_that_work(noise_std: f64, l2_per_row: f64) -> String {
     // Beyond these, neither leaves a model of any use.
     match (noise_std <= MOST_USEFUL_NOISE, l2_per_row <= MOST_USEFUL_L2) {
         (false, _) => format!("raise l2 to {l2_per_row:.1e}"),
-        (true, false) => format!("raise noise-std to {noise_std:.1e}"),
-        (true, true) => format!("raise noise-std to {noise_std:.1e} or l2 to {l2_per_row:.1e}"),
+        (true, false) => format!("raise noise_std to {noise_std:.1e}"),
+        (true, true) => format!("raise noise_std to {noise_std:.1e} or l2 to {l2_per_row:.1e}"),
     }
 }
 
@@ -106,21 +105,8 @@ impl TrainError {
     }
 }
 
-/// L-BFGS hands over to Newton when the gradient has shrunk to this fraction of its start: the Hessian is then close
-/// to the one at the end, and Newton's steps on it gain two to three digits each.
-const HANDOVER: f64 = 1e-5;
-
-/// Passes that L-BFGS may take before Newton takes over.
-const ROUGH_PASSES: usize = 60;
-
-/// Passes that L-BFGS may take alone.
-const MAX_PASSES: usize = 20_000;
-
 /// Exact sums take one pass for the sizes of the columns and one for the sums.
 const EXACT_PASSES: usize = 2;
-
-/// Hessians that may be formed for one problem.
-const MAX_HESSIANS: usize = 30;
 
 impl TrainingPlan {
     /// Trains on the rows: perturbed under mechanism `objective`, unperturbed under mechanism `release`. Refuses settings under
@@ -159,37 +145,35 @@ impl TrainingPlan {
         if !row_norm.is_finite() {
             return Err(TrainError::UnboundedRows);
         }
-        let gram = if dim <= self.config().max_matrix_dim {
-            let mut gram = TrackedMatrix::zeros(dim);
-            rows.add_gram(Sign::Add, &mut gram)?;
-            Some(gram)
-        } else {
-            None
-        };
+        let gram = if dim <= self.config().max_matrix_dim { Some(TrackedMatrix::from(rows.gram()?)) } else { None };
         let trace = rows.weight_sum().upper() * row_norm.squared();
         let design_norm_squared = gram.as_ref().map_or(trace, |gram| largest_eigenvalue(gram).min(trace));
 
         let problems = self.problems();
-        let mut trainer = Trainer {
-            plan: self,
-            rows,
-            gram: gram.as_ref(),
-            n_problems: problems.len(),
-            majorizer: None,
-            passes: 0,
-            report,
-        };
         // One vector over all problems: under the gamma law their norms belong together.
         let perturbed = self.is_objective();
         let joint = perturbed.then(|| self.config().law.sample(dim * problems.len(), self.noise_std(), noise));
-        let mut fits = Vec::with_capacity(problems.len());
-        for (index, problem) in problems.into_iter().enumerate() {
-            let perturbation = joint.as_ref().map(|b| b[index * dim..(index + 1) * dim].to_vec().into());
-            fits.push(trainer.fit(index, problem, perturbation)?);
-        }
-        let iterations = trainer.passes;
+        let fit = |(index, problem): (usize, Problem)| Fit {
+            problem,
+            count: RowCount::default(),
+            weights: SecretVector::zeros(dim),
+            perturbation: joint.as_ref().map(|b| b[index * dim..(index + 1) * dim].to_vec().into()),
+            gradient: SecretVector::zeros(dim),
+            gradient_error: UpperBound::INFINITE,
+            curvature: None,
+        };
+        let mut fits: Vec<Fit> = problems.into_iter().enumerate().map(fit).collect();
+        let means = gram.as_ref().map_or(Means::Descent, |gram| Means::Majorizer { gram });
+        let route = Route { objective: self.objective(), tolerance: self.config().gradient_tolerance, means };
+        let effort = train::run(&route, &mut fits, rows, report).map_err(|error| match error {
+            CourseError::Store(error) => TrainError::Store(error),
+            CourseError::NoRows => TrainError::NoRows,
+            CourseError::Singular => TrainError::Singular { l2_per_row: self.config().l2_per_row },
+        })?;
+        // The Gram matrix takes one, too.
+        let iterations = effort.passes + usize::from(gram.is_some());
         let state = ModelState {
-            count: RowCount { n_rows: rows.n_rows(), weight_sum: rows.weight_sum() },
+            count: rows.row_count(),
             fits,
             sums: None,
             gram,
@@ -214,7 +198,7 @@ impl TrainingPlan {
         let sums = ExactSums::over(rows, self.problems())?;
         let row_norm = rows.row_norm_bound();
         let state = ModelState {
-            count: RowCount { n_rows: rows.n_rows(), weight_sum: rows.weight_sum() },
+            count: rows.row_count(),
             fits: Vec::new(),
             sums: Some(sums),
             gram: None,
@@ -225,139 +209,5 @@ impl TrainingPlan {
             account: ReleaseAccount::default(),
         };
         Ok(Trained { model: Model { plan: self.clone(), state }, iterations: EXACT_PASSES })
-    }
-}
-
-struct Trainer<'a> {
-    plan: &'a TrainingPlan,
-    rows: &'a dyn RowStore,
-    gram: Option<&'a TrackedMatrix>,
-    n_problems: usize,
-    /// Factor of (largest ℓ″)·K + ridge·I and its ridge: above every Hessian, and shared by problems of equal size.
-    majorizer: Option<(f64, Cholesky)>,
-    passes: usize,
-    report: &'a mut dyn FnMut(Phase),
-}
-
-impl Trainer<'_> {
-    fn fit(&mut self, index: usize, problem: Problem, perturbation: Option<SecretVector>) -> Result<Fit, TrainError> {
-        let dim = self.rows.dim();
-        let objective = self.plan.objective();
-        let count = self.rows.count(&problem)?;
-        if count.weight_sum == WeightSum::ZERO {
-            return Err(TrainError::NoRows);
-        }
-        let mut fit = Fit {
-            problem,
-            count,
-            weights: SecretVector::zeros(dim),
-            perturbation,
-            gradient: SecretVector::zeros(dim),
-            gradient_error: UpperBound::INFINITE,
-            curvature: None,
-        };
-        match self.gram {
-            None => self.minimise(index, &objective, &mut fit, 0.0, MAX_PASSES)?,
-            Some(gram) => {
-                let ridge = objective.ridge(count.weight_sum);
-                self.form_majorizer(gram, ridge, &objective)?;
-                self.minimise(index, &objective, &mut fit, HANDOVER, ROUGH_PASSES)?;
-                self.finish(index, &objective, &mut fit)?;
-            }
-        }
-        Ok(fit)
-    }
-
-    fn form_majorizer(
-        &mut self,
-        gram: &TrackedMatrix,
-        ridge: f64,
-        objective: &Objective<'_>,
-    ) -> Result<(), TrainError> {
-        if self.majorizer.as_ref().is_none_or(|(of, _)| *of != ridge) {
-            // c·K + ridge·I and K + (ridge/c)·I have the same direction; the factor c is put back when solving.
-            let bound = objective.loss.curvature_bound();
-            let factor =
-                Cholesky::of(gram, ridge / bound).ok_or(TrainError::Singular { l2_per_row: objective.l2_per_row })?;
-            self.majorizer = Some((ridge, factor));
-        }
-        Ok(())
-    }
-
-    /// L-BFGS from the current weights until the gradient is a `fraction` of its start, or the plan's tolerance.
-    fn minimise(
-        &mut self,
-        index: usize,
-        objective: &Objective<'_>,
-        fit: &mut Fit,
-        fraction: f64,
-        max_passes: usize,
-    ) -> Result<(), TrainError> {
-        let Self { rows, majorizer, n_problems, passes, report, .. } = self;
-        fit.measure(objective, *rows)?;
-        // Below half its rounding error a gradient has little left to say.
-        let floor = 0.5 * fit.gradient_error.get();
-        let tolerance = 0.5 * self.plan.config().gradient_tolerance;
-        let descent = Descent { tolerance: tolerance.max(fraction * fit.residual().get()).max(floor), max_passes };
-        let bound = objective.loss.curvature_bound();
-        let precondition = |v: &mut [f64]| {
-            let Some((_, factor)) = majorizer.as_ref() else { return false };
-            factor.solve(v);
-            for x in v {
-                *x /= bound;
-            }
-            true
-        };
-        let before = *passes + 1;
-        let taken = descent.run(objective, *rows, fit, precondition, |progress| {
-            let (passes, gradient_norm) = (before + progress.evaluations, progress.gradient_norm);
-            report(Phase { problem: index, n_problems: *n_problems, passes, gradient_norm });
-        })?;
-        *passes = before + taken;
-        Ok(())
-    }
-
-    /// Newton steps on the factor of the true Hessian, formed again while a step gains too little.
-    fn finish(&mut self, index: usize, objective: &Objective<'_>, fit: &mut Fit) -> Result<(), TrainError> {
-        for _ in 0..MAX_HESSIANS {
-            self.form_hessian(objective, fit)?;
-            let Some(curvature) = &fit.curvature else { break };
-            let polished = polish(
-                objective,
-                self.rows,
-                &fit.problem,
-                fit.perturbation.as_deref(),
-                &curvature.factor,
-                &mut fit.weights,
-                self.plan.config().gradient_tolerance,
-                MAX_PASSES,
-            )?;
-            self.passes += polished.passes;
-            let converged = polished.converged;
-            fit.accept(polished.measurement);
-            let gradient_norm = fit.residual().get();
-            let (passes, n_problems) = (self.passes, self.n_problems);
-            (self.report)(Phase { problem: index, n_problems, passes, gradient_norm });
-            if converged {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// The Hessian at the current weights; for a loss of constant curvature 1 it is the Gram matrix, already at hand.
-    fn form_hessian(&self, objective: &Objective<'_>, fit: &mut Fit) -> Result<(), TrainError> {
-        let Objective { loss, .. } = objective;
-        let constant =
-            loss.curvature_lipschitz() == 0.0 && loss.curvature_bound() == 1.0 && fit.problem.negatives.is_none();
-        let formed = match self.gram {
-            Some(gram) if constant => {
-                fit.curvature =
-                    Curvature::new(fit.weights.clone(), gram.clone(), objective.ridge(fit.count.weight_sum));
-                fit.curvature.is_some()
-            }
-            _ => fit.anchor_here(objective, self.rows)?,
-        };
-        if formed { Ok(()) } else { Err(TrainError::Singular { l2_per_row: objective.l2_per_row }) }
     }
 }

@@ -13,10 +13,10 @@ use rand::rngs::SysRng;
 use rand::{Rng, SeedableRng, TryRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, Gamma, StandardNormal};
-use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
 use crate::secret::SecretVector;
+use crate::tagged;
 
 /// A cryptographic generator that knows whether anybody could predict it.
 pub struct NoiseSource {
@@ -61,35 +61,25 @@ impl NoiseSource {
 #[error("the operating system's random source failed: {0}")]
 pub struct NoiseError(String);
 
-/// Law of the noise. `scale` is the standard deviation of each coordinate (Gaussian) or of the exponent (gamma).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NoiseLaw {
-    /// N(0, scale²) in each coordinate. Guo et al. 2020, Theorem 3 (ii): (ε, δ).
-    Gaussian,
-    /// Density ∝ exp(−‖b‖/scale): uniform direction, norm ~ Gamma(d, scale). Theorem 3 (i): pure ε.
-    Gamma,
+tagged! {
+    /// Law of the noise. `scale` is the standard deviation of each coordinate (Gaussian) or of the exponent (gamma).
+    pub enum NoiseLaw {
+        /// N(0, scale²) in each coordinate. Guo et al. 2020, Theorem 3 (ii): (ε, δ).
+        Gaussian = "gaussian",
+        /// Density ∝ exp(−‖b‖/scale): uniform direction, norm ~ Gamma(d, scale). Theorem 3 (i): pure ε.
+        Gamma = "gamma",
+    }
 }
 
-/// How the noise of a plan is drawn, as certificates name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoiseArithmetic {
-    /// From the very law of the claim, by integer arithmetic on random bits.
-    Exact,
-    /// In double precision, taken for the ideal law.
-    Idealized,
-    /// There is no noise.
-    None,
-}
-
-impl NoiseArithmetic {
-    /// Stable name, as in certificates.
-    pub fn tag(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Idealized => "idealized",
-            Self::None => "none",
-        }
+tagged! {
+    /// How the noise of a plan is drawn, as certificates name it.
+    pub enum NoiseArithmetic {
+        /// From the very law of the claim, by integer arithmetic on random bits.
+        Exact = "exact",
+        /// In double precision, taken for the ideal law.
+        Idealized = "idealized",
+        /// There is no noise.
+        None = "none",
     }
 }
 

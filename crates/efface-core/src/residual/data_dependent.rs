@@ -1,4 +1,4 @@
-#![doc = include_str!("data_dependent.md")]
+//! The data-dependent rung: norms of the design and of the step.
 
 use super::{CurvatureChange, StepNorms};
 use crate::rounding::UpperBound;
@@ -11,6 +11,8 @@ use crate::rounding::UpperBound;
 ///
 /// Guo et al. 2020, Corollary 1 (one row) and Corollary 2 (a batch). Both norms of X come from the Gram matrix, so
 /// no pass over the rows is made. Rounded up.
+///
+#[doc = include_str!("data_dependent.md")]
 pub fn data_dependent(change: &CurvatureChange, norms: &StepNorms) -> UpperBound {
     change.mean_position * change.lipschitz * change.row_norm * norms.design * norms.step * norms.step_image
 }

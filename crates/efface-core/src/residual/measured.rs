@@ -1,4 +1,4 @@
-#![doc = include_str!("measured.md")]
+//! The measured rung: the gradient itself.
 
 use crate::rounding::{UpperBound, norm};
 
@@ -9,6 +9,8 @@ use crate::rounding::{UpperBound, norm};
 /// ```
 ///
 /// Absolute: it replaces whatever was added up before. Rounded up.
+///
+#[doc = include_str!("measured.md")]
 pub fn measured(gradient: &[f64], error: UpperBound) -> UpperBound {
     norm(gradient) + error
 }

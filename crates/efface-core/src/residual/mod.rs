@@ -19,8 +19,6 @@ mod stale;
 mod step_norm;
 mod worst_case;
 
-use serde::{Deserialize, Serialize};
-
 pub use data_dependent::data_dependent;
 pub use measured::measured;
 pub use per_row::per_row;
@@ -30,27 +28,28 @@ pub use worst_case::{RemovalSize, worst_case};
 
 use crate::loss::Loss;
 use crate::rounding::UpperBound;
+use crate::tagged;
 
-/// A rung of the ladder, by its stable tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rung {
-    /// From the sizes alone. Theorems 1 and 4.
-    WorstCase,
-    /// From the norm of the step.
-    StepNorm,
-    /// From norms of the design and the step, through the Gram matrix. Corollaries 1 and 2.
-    DataDependent,
-    /// The same for a Hessian taken at an earlier point.
-    Stale,
-    /// From each remaining row's own change of margin.
-    PerRow,
-    /// The gradient itself, computed.
-    Measured,
-    /// No step was taken: the gradient is known without a bound on any curvature.
-    NoStep,
-    /// Nothing is left: the weights are a fixed function of sums that are retracted without rounding.
-    Exact,
+tagged! {
+    /// A rung of the ladder, by its stable tag.
+    pub enum Rung {
+        /// From the sizes alone. Theorems 1 and 4.
+        WorstCase = "worst-case",
+        /// From the norm of the step.
+        StepNorm = "step-norm",
+        /// From norms of the design and the step, through the Gram matrix. Corollaries 1 and 2.
+        DataDependent = "data-dependent",
+        /// The same for a Hessian taken at an earlier point.
+        Stale = "stale",
+        /// From each remaining row's own change of margin.
+        PerRow = "per-row",
+        /// The gradient itself, computed.
+        Measured = "measured",
+        /// No step was taken: the gradient is known without a bound on any curvature.
+        NoStep = "no-step",
+        /// Nothing is left: the weights are a fixed function of sums that are retracted without rounding.
+        Exact = "exact",
+    }
 }
 
 impl Rung {
@@ -58,34 +57,20 @@ impl Rung {
     pub const LADDER: [Self; 6] =
         [Self::WorstCase, Self::StepNorm, Self::DataDependent, Self::Stale, Self::PerRow, Self::Measured];
 
-    /// Stable name, as on the command line and in certificates.
-    pub fn tag(self) -> &'static str {
-        match self {
-            Self::WorstCase => "worst-case",
-            Self::StepNorm => "step-norm",
-            Self::DataDependent => "data-dependent",
-            Self::Stale => "stale",
-            Self::PerRow => "per-row",
-            Self::Measured => "measured",
-            Self::NoStep => "no-step",
-            Self::Exact => "exact",
-        }
-    }
-
     /// Whether the bound is stated for the Hessian at the current weights, which takes a pass over the rows.
     pub fn needs_fresh_hessian(self) -> bool {
         matches!(self, Self::WorstCase | Self::StepNorm | Self::DataDependent | Self::PerRow)
     }
 }
 
-/// Which constants the bounds use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Constants {
-    /// The least γ, and the factor ½ of the integral form of the mean value theorem.
-    Tight,
-    /// γ = 1/4 for the logistic loss and no factor ½, as printed.
-    Paper,
+tagged! {
+    /// Which constants the bounds use.
+    pub enum Constants {
+        /// The least γ, and the factor ½ of the integral form of the mean value theorem.
+        Tight = "tight",
+        /// γ = 1/4 for the logistic loss and no factor ½, as printed.
+        Paper = "paper",
+    }
 }
 
 /// The constants of a loss in the bounds.

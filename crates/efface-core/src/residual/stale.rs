@@ -1,4 +1,4 @@
-#![doc = include_str!("stale.md")]
+//! The stale rung: a Hessian that was taken earlier.
 
 use super::{CurvatureChange, StepNorms};
 use crate::rounding::UpperBound;
@@ -11,6 +11,8 @@ use crate::rounding::UpperBound;
 ///
 /// S is the Hessian at w₀ of the rows that remain: rows that left were subtracted with their curvature at w₀. This is
 /// what makes a removal O(m d²), independent of the number of rows. With w = w₀ it is the data-dependent rung. Rounded up.
+///
+#[doc = include_str!("stale.md")]
 pub fn stale(change: &CurvatureChange, norms: &StepNorms, anchor_distance: UpperBound) -> UpperBound {
     let reach = anchor_distance + change.mean_position * norms.step;
     change.lipschitz * change.row_norm * norms.design * reach * norms.step_image

@@ -1,4 +1,4 @@
-#![doc = include_str!("step_norm.md")]
+//! The step-norm rung: the norm of the step.
 
 use super::CurvatureChange;
 use crate::rounding::UpperBound;
@@ -11,6 +11,8 @@ use crate::rows::WeightSum;
 /// ```
 ///
 /// Guo et al. 2020, proof of Theorems 1 and 4, before the norm of the step is bounded. Rounded up.
+///
+#[doc = include_str!("step_norm.md")]
 pub fn step_norm(change: &CurvatureChange, remaining: WeightSum, step: UpperBound) -> UpperBound {
     let cube = change.row_norm.squared() * change.row_norm;
     change.mean_position * change.lipschitz * cube * remaining.upper() * step.squared()

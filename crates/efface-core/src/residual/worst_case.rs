@@ -1,4 +1,4 @@
-#![doc = include_str!("worst_case.md")]
+//! The worst case: sizes alone.
 
 use super::CurvatureChange;
 use crate::rounding::{LowerBound, UpperBound};
@@ -31,6 +31,8 @@ pub struct RemovalSize {
 ///
 /// Guo et al. 2020, Theorems 1 and 4 with the erratum: `2C` is replaced by the measured `λ‖w‖ + C`. With ‖w‖ ≤ C/λ,
 /// g = 0 and R = κ = 1 it is the printed `4 γ C² m² / (λ² (n−m))`. Rounded up.
+///
+#[doc = include_str!("worst_case.md")]
 pub fn worst_case(change: &CurvatureChange, removal: &RemovalSize) -> UpperBound {
     let lambda = UpperBound::new(removal.l2_per_row);
     let per_row = lambda * removal.weights_norm + removal.gradient_norm_bound;

@@ -3,22 +3,22 @@
 //! A row i has a weight s_i and counts as s_i rows: every sum is weighted, and n stands for Σ s_i wherever rows are counted.
 //! Without weights all s_i are 1.
 //!
-//! Training, removal and settling see rows only through the sums of [`RowStore`]. A backend produces blocks and gets
-//! the sums from the shared fold; one with its own way to add up (a GPU, a cluster) overrides the sums instead.
+//! Training, removal and settling see rows only through the sums of [`RowStore`].
 
 pub(crate) mod fold;
 mod problem;
+mod value;
 mod weight;
 
 pub use fold::BLOCK_ROWS;
-pub(crate) use fold::margin_error;
 pub use problem::{NegativeSampling, Problem, TargetRule};
+pub use value::RowValue;
 pub use weight::{MOST_ROW_WEIGHT, UNIT_WEIGHTS, WeightSum, round_row_weight};
 
-use crate::linalg::TrackedMatrix;
+use crate::exact;
 use crate::loss::Loss;
 use crate::rounding::UpperBound;
-use crate::statistic::{GradientSum, StepPowers};
+use crate::sums::{ColumnRanges, GradientSum, GramSum, IntegerSum, StepPowers, SumError, SumRequest, Sums};
 
 /// Feature values of a block, row-major, in the precision they are stored in. Arithmetic is always in `f64`.
 #[derive(Clone, Copy)]
@@ -54,57 +54,121 @@ pub struct Point<'a> {
     pub weights: &'a [f64],
 }
 
-/// A set of rows that can be summed over. Sums are bit-identical for any number of threads.
-pub trait RowStore: Sync {
+/// How many rows a store has, how long they are, and what they weigh.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowShape {
     /// d: number of features, the intercept's constant included.
-    fn dim(&self) -> usize;
+    pub dim: usize,
+    /// Number of rows present.
+    pub n_rows: usize,
+    /// What the rows present weigh together.
+    pub weight_sum: WeightSum,
+    /// R: a public bound on the norm of every row.
+    pub row_norm_bound: UpperBound,
+}
+
+/// A set of rows that can be summed over. Sums are bit-identical for any number of threads.
+///
+/// A store that has rows at hand produces blocks ([`RowBlocks`]) and gets the sums from the shared fold. One that sums
+/// elsewhere, on a device, in another process, on a cluster, answers [`SumRequest`]s: both are data.
+pub trait RowStore: Sync {
+    /// How many rows there are, how long they are, and what they weigh.
+    fn shape(&self) -> RowShape;
+
+    /// Adds up what is asked for, in as few passes over the rows as memory allows.
+    fn sum(&self, request: &SumRequest<'_>) -> Result<Sums, StoreError>;
+
+    /// d: number of features, the intercept's constant included.
+    fn dim(&self) -> usize {
+        self.shape().dim
+    }
 
     /// Number of rows present.
-    fn n_rows(&self) -> usize;
+    fn n_rows(&self) -> usize {
+        self.shape().n_rows
+    }
 
     /// What the rows present weigh together.
     fn weight_sum(&self) -> WeightSum {
-        WeightSum::of_rows(self.n_rows())
+        self.shape().weight_sum
     }
 
     /// R: a public bound on the norm of every row.
-    fn row_norm_bound(&self) -> UpperBound;
+    fn row_norm_bound(&self) -> UpperBound {
+        self.shape().row_norm_bound
+    }
+
+    /// Rows present and what they weigh.
+    fn row_count(&self) -> RowCount {
+        let RowShape { n_rows, weight_sum, .. } = self.shape();
+        RowCount { n_rows, weight_sum }
+    }
+
+    /// How many rows take part in each problem, and what they weigh.
+    fn counts(&self, problems: &[Problem]) -> Result<Vec<RowCount>, StoreError> {
+        self.sum(&SumRequest::Counts { problems })?.counts(problems)
+    }
+
+    /// Losses and their gradients at several points, in one pass.
+    fn gradients(&self, loss: &dyn Loss, points: &[Point<'_>]) -> Result<Vec<GradientSum>, StoreError> {
+        self.sum(&SumRequest::Gradients { loss, points })?.gradients(loss, points)
+    }
+
+    /// `Σ s_i ℓ″(wᵀx_i, y_i) x_i x_iᵀ` at several points.
+    fn curvature(&self, loss: &dyn Loss, points: &[Point<'_>]) -> Result<Vec<GramSum>, StoreError> {
+        self.sum(&SumRequest::Curvature { loss, points })?.curvature(loss, points)
+    }
+
+    /// `Σ s_i x_i x_iᵀ` over all rows present.
+    fn gram(&self) -> Result<GramSum, StoreError> {
+        self.sum(&SumRequest::Gram)?.gram(self.dim())
+    }
+
+    /// `Σ s_i (x_iᵀ v)⁴` over the rows of a problem, for the step v in `weights`, at several such points.
+    fn step_powers(&self, points: &[Point<'_>]) -> Result<Vec<StepPowers>, StoreError> {
+        self.sum(&SumRequest::StepPowers { points })?.step_powers(points)
+    }
+
+    /// How large the values of each column are, the targets of these problems as the last columns.
+    fn column_ranges(&self, problems: &[Problem]) -> Result<ColumnRanges, StoreError> {
+        self.sum(&SumRequest::Ranges { problems })?.ranges(self.dim(), problems)
+    }
+
+    /// `Σ a_i a_iᵀ` in integers on the grid of these exponents, one per column.
+    fn integers(&self, problems: &[Problem], exponents: &[Option<i32>]) -> Result<IntegerSum, StoreError> {
+        self.sum(&SumRequest::Integers { problems, exponents })?.integers(exponents)
+    }
+}
+
+/// Rows at hand, in blocks. Every sum follows from them.
+pub trait RowBlocks: RowStore {
+    /// How many rows there are, how long they are, and what they weigh.
+    fn row_shape(&self) -> RowShape;
 
     /// Number of blocks, each of at most [`BLOCK_ROWS`] rows.
     fn n_blocks(&self) -> usize;
 
     /// Hands block `index` to `visitor`.
     fn visit_block(&self, index: usize, visitor: &mut dyn FnMut(&RowBlock<'_>)) -> Result<(), StoreError>;
+}
 
-    /// How many rows take part in `problem`, and what they weigh.
-    fn count(&self, problem: &Problem) -> Result<RowCount, StoreError> {
-        fold::count(self, problem)
+impl<S: RowBlocks + ?Sized> RowStore for S {
+    fn shape(&self) -> RowShape {
+        self.row_shape()
     }
 
-    /// Losses and their gradients at several points, in one pass.
-    fn gradients(&self, loss: &dyn Loss, points: &[Point<'_>]) -> Result<Vec<GradientSum>, StoreError> {
-        fold::gradients(self, loss, points)
-    }
-
-    /// Adds (`sign` = 1) or retracts (`sign` = −1) `Σ s_i ℓ″(wᵀx_i, y_i) x_i x_iᵀ`.
-    fn add_curvature(
-        &self,
-        loss: &dyn Loss,
-        point: &Point<'_>,
-        sign: Sign,
-        into: &mut TrackedMatrix,
-    ) -> Result<(), StoreError> {
-        fold::add_weighted_gram(self, fold::Weighting::Curvature { loss, point }, sign, into)
-    }
-
-    /// Adds or retracts `Σ s_i x_i x_iᵀ` over all rows present.
-    fn add_gram(&self, sign: Sign, into: &mut TrackedMatrix) -> Result<(), StoreError> {
-        fold::add_weighted_gram(self, fold::Weighting::One, sign, into)
-    }
-
-    /// `Σ s_i (x_iᵀ v)⁴` over the rows of a problem, for the step v in `point.weights`.
-    fn step_powers(&self, point: &Point<'_>) -> Result<StepPowers, StoreError> {
-        fold::step_powers(self, point)
+    fn sum(&self, request: &SumRequest<'_>) -> Result<Sums, StoreError> {
+        Ok(match *request {
+            SumRequest::Counts { problems } => Sums::Counts(fold::counts(self, problems)?),
+            SumRequest::Gradients { loss, points } => Sums::Gradients(fold::gradients(self, loss, points)?),
+            SumRequest::Curvature { loss, points } => Sums::Curvature(fold::curvature(self, loss, points)?),
+            SumRequest::Gram => Sums::Gram(fold::gram(self)?),
+            SumRequest::StepPowers { points } => Sums::StepPowers(fold::step_powers(self, points)?),
+            SumRequest::Ranges { problems } => Sums::Ranges(exact::ranges_of(self, problems)?),
+            SumRequest::Integers { problems, exponents } => {
+                Sums::Integers(exact::integers_of(self, problems, exponents)?)
+            }
+        })
     }
 }
 
@@ -119,19 +183,28 @@ pub struct RowCount {
 
 impl RowCount {
     /// With one more row.
-    fn count(&mut self, row_weight: f64) {
+    pub(crate) fn count(&mut self, row_weight: f64) {
         self.n_rows += 1;
         self.weight_sum += WeightSum::of_row(row_weight);
     }
 
     /// With other rows.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.n_rows += other.n_rows;
         self.weight_sum += other.weight_sum;
     }
 
+    /// With other rows, or without them.
+    pub(crate) fn update(&mut self, other: &Self, sign: Sign) {
+        match sign {
+            Sign::Add => self.merge(other),
+            Sign::Retract => *self = self.without(other),
+        }
+    }
+
     /// What is left when these rows leave, or nothing.
-    pub(crate) fn without(self, leaving: &Self) -> Self {
+    #[must_use]
+    pub fn without(self, leaving: &Self) -> Self {
         let n_rows = self.n_rows.saturating_sub(leaving.n_rows);
         Self { n_rows, weight_sum: self.weight_sum.without(leaving.weight_sum) }
     }
@@ -147,6 +220,15 @@ pub enum Sign {
 }
 
 impl Sign {
+    /// The other one.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Add => Self::Retract,
+            Self::Retract => Self::Add,
+        }
+    }
+
     /// +1 or −1.
     pub fn factor(self) -> f64 {
         match self {
@@ -160,3 +242,9 @@ impl Sign {
 #[derive(Debug, thiserror::Error)]
 #[error("rows could not be read: {0}")]
 pub struct StoreError(#[from] pub Box<dyn std::error::Error + Send + Sync>);
+
+impl From<SumError> for StoreError {
+    fn from(error: SumError) -> Self {
+        Self(Box::new(error))
+    }
+}

@@ -1,4 +1,4 @@
-//! L-BFGS with a preconditioner, for smooth strongly convex functions.
+//! L-BFGS with a preconditioner, for smooth strongly convex functions, one evaluation at a time.
 //!
 //! Two-loop recursion over the last steps, the preconditioner in the middle, backtracking to sufficient decrease.
 //! Strong convexity makes every curvature product positive, so no Wolfe condition is needed.
@@ -6,22 +6,28 @@
 use std::collections::VecDeque;
 
 use crate::linalg::kernel;
+use crate::objective::Measurement;
+use crate::secret::SecretVector;
 
-/// Settings of a run.
+/// A run: it asks for the function at [`Self::question`] until it has none, and is told with [`Self::tell`].
 pub(crate) struct Lbfgs {
     /// Stop when the gradient's norm is at most this.
-    pub(crate) tolerance: f64,
-    /// Stop after this many evaluations.
-    pub(crate) max_evaluations: usize,
+    tolerance: f64,
+    /// Stop after this many evaluations, the start's included.
+    max_evaluations: usize,
+    evaluations: usize,
+    weights: SecretVector,
+    at: Measurement,
+    history: VecDeque<Pair>,
+    search: Option<Search>,
 }
 
-/// Where a run is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    /// Evaluations of the function so far.
-    pub(crate) evaluations: usize,
-    /// Norm of the current gradient.
-    pub(crate) gradient_norm: f64,
+/// A search for sufficient decrease along a line.
+struct Search {
+    direction: Vec<f64>,
+    slope: f64,
+    length: f64,
+    trial: SecretVector,
 }
 
 /// Remembered steps.
@@ -34,52 +40,83 @@ const ARMIJO: f64 = 1e-4;
 const VALUE_NOISE: f64 = 1e-13;
 
 impl Lbfgs {
-    /// Minimises from `weights`, in place. `evaluate` returns value and gradient; `precondition` multiplies by an
-    /// approximate inverse Hessian, or returns `false` where there is none. `report` may stop the run.
-    pub(crate) fn run<E>(
-        &self,
-        weights: &mut [f64],
-        mut evaluate: impl FnMut(&[f64]) -> Result<(f64, Vec<f64>), E>,
+    /// Starts at weights where the function is known. `precondition` multiplies by an approximate inverse Hessian, or
+    /// returns `false` where there is none.
+    pub(crate) fn start(
+        weights: SecretVector,
+        at: Measurement,
+        tolerance: f64,
+        max_evaluations: usize,
         precondition: impl Fn(&mut [f64]) -> bool,
-        mut report: impl FnMut(Progress) -> bool,
-    ) -> Result<Progress, E> {
-        let (mut value, mut gradient) = evaluate(weights)?;
-        let mut history: VecDeque<Pair> = VecDeque::with_capacity(MEMORY);
-        let mut progress = Progress { evaluations: 1, gradient_norm: norm(&gradient) };
-        while progress.gradient_norm > self.tolerance && progress.evaluations < self.max_evaluations && report(progress)
-        {
-            let direction = direction(&gradient, &history, &precondition);
-            let slope = kernel::dot(&direction, &gradient);
-            // The first direction without a preconditioner is the bare gradient, which may be of any size.
-            let bare = history.is_empty() && slope == -kernel::dot(&gradient, &gradient);
-            let mut length = if bare { (1.0 / progress.gradient_norm).min(1.0) } else { 1.0 };
-            let accepted = loop {
-                let mut trial = weights.to_vec();
-                kernel::axpy(length, &direction, &mut trial);
-                let (trial_value, trial_gradient) = evaluate(&trial)?;
-                progress.evaluations += 1;
-                let decrease = ARMIJO * length * slope + VALUE_NOISE * value.abs();
-                if trial_value <= value + decrease {
-                    break Some((trial, trial_value, trial_gradient));
-                }
-                length *= 0.5;
-                if length < 1e-10 || progress.evaluations >= self.max_evaluations {
-                    break None;
-                }
-            };
-            let Some((trial, trial_value, trial_gradient)) = accepted else { break };
-            let pair = Pair::new(weights, &trial, &gradient, &trial_gradient);
-            weights.copy_from_slice(&trial);
-            (value, gradient) = (trial_value, trial_gradient);
-            progress.gradient_norm = norm(&gradient);
+    ) -> Self {
+        let history = VecDeque::with_capacity(MEMORY);
+        let mut run = Self { tolerance, max_evaluations, evaluations: 1, weights, at, history, search: None };
+        run.begin_search(precondition);
+        run
+    }
+
+    /// Where to evaluate next; `None` when the run has ended.
+    pub(crate) fn question(&self) -> Option<&[f64]> {
+        self.search.as_ref().map(|search| &*search.trial)
+    }
+
+    /// Goes on from the function at the last question.
+    pub(crate) fn tell(&mut self, at: Measurement, precondition: impl Fn(&mut [f64]) -> bool) {
+        let Some(mut search) = self.search.take() else { return };
+        self.evaluations += 1;
+        let decrease = ARMIJO * search.length * search.slope + VALUE_NOISE * self.at.value.abs();
+        if at.value <= self.at.value + decrease {
+            let pair = Pair::new(&self.weights, &search.trial, &self.at.gradient, &at.gradient);
+            (self.weights, self.at) = (search.trial, at);
             if pair.product > 0.0 {
-                if history.len() == MEMORY {
-                    history.pop_front();
+                if self.history.len() == MEMORY {
+                    self.history.pop_front();
                 }
-                history.push_back(pair);
+                self.history.push_back(pair);
             }
+            self.begin_search(precondition);
+            return;
         }
-        Ok(progress)
+        search.length *= 0.5;
+        if search.length >= 1e-10 && self.evaluations < self.max_evaluations {
+            search.look(&self.weights);
+            self.search = Some(search);
+        }
+    }
+
+    /// The best weights so far, and the function there.
+    pub(crate) fn end(self) -> (SecretVector, Measurement) {
+        (self.weights, self.at)
+    }
+
+    /// Norm of the gradient there.
+    pub(crate) fn gradient_norm(&self) -> f64 {
+        norm(&self.at.gradient)
+    }
+
+    fn begin_search(&mut self, precondition: impl Fn(&mut [f64]) -> bool) {
+        let gradient_norm = self.gradient_norm();
+        // What is not a number ends the run, too.
+        let goes_on = gradient_norm > self.tolerance && self.evaluations < self.max_evaluations;
+        if !goes_on {
+            return;
+        }
+        let gradient = &self.at.gradient;
+        let direction = direction(gradient, &self.history, precondition);
+        let slope = kernel::dot(&direction, gradient);
+        // The first direction without a preconditioner is the bare gradient, which may be of any size.
+        let bare = self.history.is_empty() && slope == -kernel::dot(gradient, gradient);
+        let length = if bare { (1.0 / gradient_norm).min(1.0) } else { 1.0 };
+        let mut search = Search { direction, slope, length, trial: SecretVector::default() };
+        search.look(&self.weights);
+        self.search = Some(search);
+    }
+}
+
+impl Search {
+    fn look(&mut self, from: &SecretVector) {
+        self.trial = from.clone();
+        kernel::axpy(self.length, &self.direction, &mut self.trial);
     }
 }
 
@@ -130,43 +167,46 @@ fn norm(v: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-
     use super::*;
+    use crate::rounding::UpperBound;
+    use crate::rows::RowCount;
 
     /// ½ Σ c_j (w_j − j)² with curvatures from 1 to 1000.
-    #[expect(clippy::unnecessary_wraps, reason = "the solver's evaluations can fail")]
-    fn quadratic(w: &[f64]) -> Result<(f64, Vec<f64>), Infallible> {
+    fn quadratic(w: &[f64]) -> Measurement {
         let curvature = |j: usize| 10f64.powf(3.0 * j as f64 / 9.0);
-        let gradient: Vec<f64> = w.iter().enumerate().map(|(j, w)| curvature(j) * (w - j as f64)).collect();
+        let gradient = w.iter().enumerate().map(|(j, w)| curvature(j) * (w - j as f64)).collect();
         let value = w.iter().enumerate().map(|(j, w)| 0.5 * curvature(j) * (w - j as f64).powi(2)).sum();
-        Ok((value, gradient))
+        Measurement { count: RowCount::default(), value, gradient, error: UpperBound::ZERO }
+    }
+
+    fn run(tolerance: f64, max_evaluations: usize, precondition: impl Fn(&mut [f64]) -> bool) -> Lbfgs {
+        let start = SecretVector::zeros(10);
+        let at = quadratic(&start);
+        let mut run = Lbfgs::start(start, at, tolerance, max_evaluations, &precondition);
+        while let Some(question) = run.question() {
+            run.tell(quadratic(question), &precondition);
+        }
+        run
     }
 
     #[test]
     fn a_badly_scaled_quadratic_is_solved_with_and_without_preconditioner() {
         for preconditioned in [false, true] {
-            let mut w = vec![0.0; 10];
-            let solver = Lbfgs { tolerance: 1e-9, max_evaluations: 500 };
             let precondition = |v: &mut [f64]| {
-                v.iter_mut().enumerate().for_each(|(j, x)| *x /= 10f64.powf(3.0 * j as f64 / 9.0));
-                preconditioned || {
-                    v.iter_mut().enumerate().for_each(|(j, x)| *x *= 10f64.powf(3.0 * j as f64 / 9.0));
-                    false
+                if preconditioned {
+                    v.iter_mut().enumerate().for_each(|(j, x)| *x /= 10f64.powf(3.0 * j as f64 / 9.0));
                 }
+                preconditioned
             };
-            let end = solver.run(&mut w, quadratic, precondition, |_| true).unwrap_or_else(|never| match never {});
-            assert!(end.gradient_norm <= 1e-9, "{end:?}");
-            assert!(w.iter().enumerate().all(|(j, w)| (w - j as f64).abs() < 1e-8));
-            assert!(!preconditioned || end.evaluations <= 4, "{end:?}");
+            let end = run(1e-9, 500, precondition);
+            assert!(end.gradient_norm() <= 1e-9, "{}", end.gradient_norm());
+            assert!(!preconditioned || end.evaluations <= 4, "{}", end.evaluations);
+            assert!(end.end().0.iter().enumerate().all(|(j, w)| (w - j as f64).abs() < 1e-8));
         }
     }
 
     #[test]
     fn the_limit_of_evaluations_is_kept() {
-        let mut w = vec![0.0; 10];
-        let solver = Lbfgs { tolerance: 0.0, max_evaluations: 7 };
-        let end = solver.run(&mut w, quadratic, |_| false, |_| true).unwrap_or_else(|never| match never {});
-        assert!(end.evaluations <= 7);
+        assert!(run(0.0, 7, |_| false).evaluations <= 7);
     }
 }

@@ -1,11 +1,13 @@
 //! Training: from zero weights to a measured gradient near zero.
 //!
 //! With a d × d matrix at hand: L-BFGS on the factor of a fixed majorizer of the Hessian, down to a rough gradient, then
-//! Newton steps on the factor of the true Hessian, which removal needs anyway. Beyond: L-BFGS alone.
+//! Newton steps on the factor of the true Hessian, which removal needs anyway. Beyond: L-BFGS alone. All problems go in
+//! lock-step, and one pass over the rows serves them all.
 
-mod descend;
+mod course;
 mod lbfgs;
 mod polish;
 
-pub(crate) use descend::Descent;
-pub(crate) use polish::polish;
+pub(crate) use course::{CourseError, Effort, Means, Route, run};
+use lbfgs::Lbfgs;
+use polish::Polish;

@@ -32,6 +32,26 @@ fn instant_removals_dominate_truth_at_any_depth() {
     }
 }
 
+/// 8 worlds of so many features that removed rows are listed, and folded into the matrices by blocks: 60 changes of 1 to 3
+/// rows, some of them arrivals.
+#[test]
+fn removals_that_are_listed_dominate_truth() {
+    for seed in 600..608 {
+        let loss = LOSSES[seed as usize % 2];
+        let shape = Shape::ALL[seed as usize % Shape::ALL.len()];
+        let weighted = seed % 4 < 2;
+        let draw = Draw { weighted, ..Draw::plain(seed, loss, 250, [130, 200][seed as usize % 2], shape) };
+        let mut world = World::train(draw, |_| {});
+        for step in 0..60 {
+            world.random_change(3);
+            world.check_gradients();
+            if step % 20 == 13 {
+                world.check_design();
+            }
+        }
+    }
+}
+
 /// 2 losses × 6 rungs × 2 sets of constants × 4 laws and mechanisms × 6 seeds: 576 worlds, 8 changes of 1 to 50 rows.
 #[test]
 fn every_rung_dominates_truth_under_both_mechanisms() {

@@ -21,7 +21,7 @@ fn numbers_that_must_be_positive_are_named_with_their_value() {
             ("l2", TrainingConfig { l2_per_row: value, ..logistic() }),
             ("epsilon", TrainingConfig { epsilon: value, ..logistic() }),
             ("tolerance", TrainingConfig { gradient_tolerance: value, ..logistic() }),
-            ("noise-std", TrainingConfig { noise_std: Some(value), ..logistic() }),
+            ("noise_std", TrainingConfig { noise_std: Some(value), ..logistic() }),
         ];
         for (name, config) in configs {
             assert_eq!(refusal(config), format!("{name} must be positive and finite, got `{value}`"));

@@ -6,7 +6,7 @@ use efface_core::loss::{Logistic, Loss, Squared};
 use efface_core::model::{Fit, Model, TrainError, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::predict::margins;
-use efface_core::rows::{NegativeSampling, Point, Problem, RowCount, RowStore, Sign};
+use efface_core::rows::{NegativeSampling, Point, Problem, RowCount, RowStore};
 use efface_testkit::dense::{dot, norm};
 use efface_testkit::{DoubleDouble, Reference, ReferenceLoss, Shape, random_problem};
 use rand::{RngExt, SeedableRng};
@@ -42,18 +42,18 @@ fn all_sums(store: &TestStore) -> Vec<u64> {
     let problem = Problem::one_vs_rest(1, Some(NegativeSampling { fraction: 0.6 }));
     let all = Problem::one_vs_rest(0, None);
     let points = [Point { problem: &problem, weights: &first }, Point { problem: &all, weights: &second }];
-    let mut numbers = vec![store.count(&problem).expect("readable").weight_sum.get()];
+    let mut numbers = vec![store.counts(std::slice::from_ref(&problem)).expect("readable")[0].weight_sum.get()];
     for sum in store.gradients(&Logistic, &points).expect("readable") {
         numbers.extend([sum.count.n_rows as f64, sum.count.weight_sum.get(), sum.value]);
         numbers.extend(&*sum.gradient);
     }
-    let (mut gram, mut hessian) = (TrackedMatrix::zeros(dim), TrackedMatrix::zeros(dim));
-    store.add_gram(Sign::Add, &mut gram).expect("readable");
-    store.add_curvature(&Logistic, &points[0], Sign::Add, &mut hessian).expect("readable");
-    store.add_curvature(&Logistic, &points[1], Sign::Retract, &mut hessian).expect("readable");
-    numbers.extend(gram.parts().0.iter().chain(hessian.parts().0));
-    numbers.extend([gram.error().get(), hessian.error().get()]);
-    let powers = store.step_powers(&points[0]).expect("readable");
+    let mut matrices = store.curvature(&Logistic, &points).expect("readable");
+    matrices.push(store.gram().expect("readable"));
+    for matrix in matrices.into_iter().map(TrackedMatrix::from) {
+        numbers.extend(&*matrix.parts().0);
+        numbers.push(matrix.error().get());
+    }
+    let powers = &store.step_powers(&points).expect("readable")[0];
     numbers.extend([powers.count.n_rows as f64, powers.fourth_powers]);
     numbers.iter().map(|x| x.to_bits()).collect()
 }
@@ -109,8 +109,7 @@ fn any_layout_gives_the_same_sums_up_to_rounding() {
             .iter()
             .map(|layout| {
                 let store = store_of(5, n_rows, dim, layout, precision);
-                let mut gram = TrackedMatrix::zeros(dim);
-                store.add_gram(Sign::Add, &mut gram).expect("readable");
+                let gram = TrackedMatrix::from(store.gram().expect("readable"));
                 (store.gradients(&Logistic, &[point]).expect("readable").swap_remove(0), gram)
             })
             .collect();
@@ -120,8 +119,9 @@ fn any_layout_gives_the_same_sums_up_to_rounding() {
             assert!((sum.value - first.value).abs() < 1e-12 * first.value);
             // At most 900 terms of size one, in double precision.
             assert!(sum.gradient.iter().zip(&*first.gradient).all(|(a, b)| (a - b).abs() < 1e-12));
-            let entries = gram.parts().0.iter().zip(first_gram.parts().0);
-            let distance = entries.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+            let (entries, first_entries) = (gram.parts().0, first_gram.parts().0);
+            let squares = entries.iter().zip(&*first_entries).map(|(a, b)| (a - b).powi(2));
+            let distance = squares.sum::<f64>().sqrt();
             assert!(distance <= gram.error().get() + first_gram.error().get());
         }
     }
@@ -135,12 +135,13 @@ fn an_empty_store_sums_to_nothing() {
         let point = Point { problem: &problem, weights: &[1.0, 2.0, 3.0] };
         let sum = store.gradients(&Squared, &[point]).expect("readable").swap_remove(0);
         assert_eq!((sum.count, sum.value, sum.gradient), (RowCount::default(), 0.0, vec![0.0; 3].into()));
-        assert_eq!(store.count(&problem).expect("readable"), RowCount::default());
-        let mut gram = TrackedMatrix::zeros(3);
-        store.add_gram(Sign::Add, &mut gram).expect("readable");
-        store.add_curvature(&Squared, &point, Sign::Retract, &mut gram).expect("readable");
-        assert!(gram.parts().0.iter().all(|x| *x == 0.0) && gram.error().get() == 0.0);
-        assert_eq!(store.step_powers(&point).expect("readable").count.n_rows, 0);
+        assert_eq!(store.counts(std::slice::from_ref(&problem)).expect("readable")[0], RowCount::default());
+        let mut matrices = store.curvature(&Squared, &[point]).expect("readable");
+        matrices.push(store.gram().expect("readable"));
+        for matrix in matrices.into_iter().map(TrackedMatrix::from) {
+            assert!(matrix.parts().0.iter().all(|x| *x == 0.0) && matrix.error().get() == 0.0);
+        }
+        assert_eq!(store.step_powers(&[point]).expect("readable")[0].count.n_rows, 0);
         assert_eq!(margins(&store, &[vec![0.0; 3]]).expect("readable"), [Vec::<f64>::new()]);
 
         let plan = TrainingPlan::new(TrainingConfig::new(&Squared, 0.1, None)).expect("valid");
@@ -164,10 +165,10 @@ fn removed_rows_do_not_count() {
             let sums = |store: &TestStore| store.gradients(&Logistic, &[point]).expect("readable").swap_remove(0);
             let (with, without) = (sums(&store), sums(&compact));
             assert_eq!(with.count, without.count);
-            assert_eq!(store.count(&problem).expect("readable"), with.count);
+            assert_eq!(store.counts(std::slice::from_ref(&problem)).expect("readable")[0], with.count);
             assert!((with.value - without.value).abs() < 1e-11);
             assert!(with.gradient.iter().zip(&*without.gradient).all(|(a, b)| (a - b).abs() < 1e-12));
-            let powers = |store: &TestStore| store.step_powers(&point).expect("readable");
+            let powers = |store: &TestStore| store.step_powers(&[point]).expect("readable").swap_remove(0);
             assert_eq!(powers(&store).count, powers(&compact).count);
             assert!((powers(&store).fourth_powers / powers(&compact).fourth_powers - 1.0).abs() < 1e-12);
         }
@@ -191,7 +192,7 @@ fn sampled_negatives_are_the_ones_that_are_summed() {
         let slack = 5.0 * (negatives * fraction * (1.0 - fraction)).sqrt();
         assert!((n_negative - fraction * negatives).abs() <= slack, "{n_negative} of {negatives} at {fraction}");
 
-        assert_eq!(store.count(&problem).expect("readable").n_rows, chosen.len());
+        assert_eq!(store.counts(std::slice::from_ref(&problem)).expect("readable")[0].n_rows, chosen.len());
         let point = Point { problem: &problem, weights: &weights };
         let sum = store.gradients(&Logistic, &[point]).expect("readable").swap_remove(0);
         assert_eq!(sum.count.n_rows, chosen.len());
@@ -200,7 +201,7 @@ fn sampled_negatives_are_the_ones_that_are_summed() {
         // The choice moves with the row into a batch of its own.
         let batch = store.batch(&store.present()[100..140]);
         let alone = store.present()[100..140].iter().filter(|place| takes_part(place)).count();
-        assert_eq!(batch.count(&problem).expect("readable").n_rows, alone);
+        assert_eq!(batch.counts(std::slice::from_ref(&problem)).expect("readable")[0].n_rows, alone);
     }
 }
 

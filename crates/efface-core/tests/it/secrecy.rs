@@ -62,7 +62,7 @@ fn debug_output_of_a_model_shows_no_matrix() {
     let state = world.model.state();
     let gram = state.gram.as_ref().expect("few features");
     let hessian = &state.fits[0].curvature.as_ref().expect("few features").hessian;
-    for entry in gram.parts().0.iter().chain(hessian.parts().0).filter(|entry| **entry != 0.0) {
+    for entry in gram.parts().0.iter().chain(&*hessian.parts().0).filter(|entry| **entry != 0.0) {
         assert!(!text.contains(&format!("{entry:?}")), "{entry} is printed");
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{Features, RowBlock, RowStore, StoreError, WeightSum, round_row_weight};
+use efface_core::rows::{Features, RowBlock, RowBlocks, RowShape, StoreError, WeightSum, round_row_weight};
 use efface_testkit::dense::norm;
 use efface_testkit::{Reference, ReferenceLoss};
 
@@ -182,21 +182,14 @@ impl TestStore {
     }
 }
 
-impl RowStore for TestStore {
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn n_rows(&self) -> usize {
-        self.present.iter().filter(|present| **present).count()
-    }
-
-    fn weight_sum(&self) -> WeightSum {
-        self.present().into_iter().map(|index| WeightSum::of_row(self.row_weights[index])).sum()
-    }
-
-    fn row_norm_bound(&self) -> UpperBound {
-        UpperBound::new(self.row_norm_bound)
+impl RowBlocks for TestStore {
+    fn row_shape(&self) -> RowShape {
+        RowShape {
+            dim: self.dim,
+            n_rows: self.present.iter().filter(|present| **present).count(),
+            weight_sum: self.present().into_iter().map(|index| WeightSum::of_row(self.row_weights[index])).sum(),
+            row_norm_bound: UpperBound::new(self.row_norm_bound),
+        }
     }
 
     fn n_blocks(&self) -> usize {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::labels::MAX_CLASSES;
-use crate::place::Place;
+use crate::table::Place;
 
 /// Labels do not suit the model.
 #[derive(Debug, thiserror::Error)]
@@ -11,62 +11,25 @@ use crate::place::Place;
 pub enum LabelError {
     /// A label that the model has not been trained on.
     #[error("{place}: label `{value}` is not one of {classes}")]
-    UnknownClass {
-        /// Where.
-        place: Place,
-        /// The label.
-        value: String,
-        /// The classes there are.
-        classes: String,
-    },
+    UnknownClass { place: Place, value: String, classes: String },
     /// All labels are the same.
     #[error("{}: all {n_rows} labels are `{class}`; classification needs two classes or more", file.display())]
-    OneClass {
-        /// The file.
-        file: PathBuf,
-        /// The only class.
-        class: String,
-        /// Number of labels.
-        n_rows: usize,
-    },
+    OneClass { file: PathBuf, class: String, n_rows: usize },
     /// More classes than can be meant.
     #[error("{place}: label `{value}` would be class {}, at most {MAX_CLASSES} are allowed", MAX_CLASSES + 1)]
-    TooManyClasses {
-        /// Where the limit was crossed.
-        place: Place,
-        /// The label there.
-        value: String,
-    },
+    TooManyClasses { place: Place, value: String },
     /// A fraction, or an integer beyond 2⁵³, where a class is expected.
     #[error("{place}: numeric class labels must be integers of at most 2^53, got `{value}`")]
-    NotAnInteger {
-        /// Where.
-        place: Place,
-        /// The label.
-        value: String,
-    },
+    NotAnInteger { place: Place, value: String },
     /// Not a finite number where one is expected.
     #[error("{place}: labels must be finite numbers, got `{value}`")]
-    NotANumber {
-        /// Where.
-        place: Place,
-        /// The label.
-        value: String,
-    },
+    NotANumber { place: Place, value: String },
     /// NaN or infinity where a class is expected.
     #[error("{place}: class labels cannot be NaN or infinite, got `{value}`")]
-    NotFinite {
-        /// Where.
-        place: Place,
-        /// The label.
-        value: String,
-    },
+    NotFinite { place: Place, value: String },
     /// An empty text.
     #[error("{place}: empty label")]
-    Empty {
-        /// Where.
-        place: Place,
-    },
+    Empty { place: Place },
 }
 
 /// A text is not a way to scale rows.
@@ -95,18 +58,12 @@ fn why_not(text: &str) -> &'static str {
 pub enum ScaleError {
     /// A value is NaN or infinite.
     #[error("features must be finite, got `{value}`")]
-    NotFinite {
-        /// Index of the feature.
-        feature: usize,
-        /// The value.
-        value: f64,
-    },
+    NotFinite { feature: usize, value: f64 },
     /// The row is longer than the bound allows.
     #[error("row norm is {norm:.9}, the limit is {limit}")]
     NormTooLarge {
         /// Its norm, rounded up.
         norm: f64,
-        /// The limit.
         limit: f64,
     },
 }
@@ -120,34 +77,14 @@ pub enum EncodeError {
     Label(#[from] LabelError),
     /// Labels are needed and the table has none.
     #[error("{}: no labels", file.display())]
-    NoLabels {
-        /// The file.
-        file: PathBuf,
-    },
+    NoLabels { file: PathBuf },
     /// A feature of the model is not in the table.
     #[error("{}: no feature `{feature}`; there are {known}", file.display())]
-    MissingFeature {
-        /// The file.
-        file: PathBuf,
-        /// The model's feature.
-        feature: String,
-        /// The table's features.
-        known: String,
-    },
+    MissingFeature { file: PathBuf, feature: String, known: String },
     /// The table has a feature that the model does not know.
     #[error("{}: feature `{feature}` is unknown to the model", file.display())]
-    UnexpectedFeature {
-        /// The file.
-        file: PathBuf,
-        /// The table's feature.
-        feature: String,
-    },
+    UnexpectedFeature { file: PathBuf, feature: String },
     /// A row cannot be scaled.
     #[error("{place}: {source}")]
-    Scale {
-        /// Where.
-        place: Place,
-        /// Why.
-        source: ScaleError,
-    },
+    Scale { place: Place, source: ScaleError },
 }

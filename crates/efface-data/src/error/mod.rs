@@ -9,5 +9,5 @@ mod stored;
 pub use encode::{EncodeError, LabelError, ParseScaleError, ScaleError};
 pub use read::ReadError;
 pub use schema::{CellError, InvalidSchema, SchemaError};
-pub use store::{AppendError, LookupError, RowsFileError};
+pub use store::{AppendError, LookupError, SegmentError};
 pub use stored::StoredRowsError;

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use super::schema::CellError;
 use crate::id::RowId;
-use crate::place::{Place, RowNumber};
-use crate::table::listed;
+use crate::table::{Place, RowNumber, listed};
 
 /// A table could not be read, or is not fit to be one.
 #[derive(Debug, thiserror::Error)]
@@ -14,294 +13,110 @@ use crate::table::listed;
 pub enum ReadError {
     /// The file's name ends in nothing that can be read.
     #[error("{}: unknown kind of file; supported are {SUPPORTED}", file.display())]
-    UnknownExtension {
-        /// The file.
-        file: PathBuf,
-    },
+    UnknownExtension { file: PathBuf },
     /// The operating system refused, or a compressed file is damaged.
     #[error("{}: {source}", file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// What it said.
-        source: io::Error,
-    },
+    Io { file: PathBuf, source: io::Error },
     /// A column that was asked for is not there.
     #[error("{}: no column `{column}`; there are {known}", file.display())]
-    MissingColumn {
-        /// The file.
-        file: PathBuf,
-        /// The column asked for.
-        column: String,
-        /// The columns of the file.
-        known: String,
-    },
+    MissingColumn { file: PathBuf, column: String, known: String },
     /// A schema has an entry for a column that is not there.
     #[error("{}: the schema names column `{column}`, which is not there; there are {known}", file.display())]
-    SchemaColumn {
-        /// The file.
-        file: PathBuf,
-        /// The column of the schema.
-        column: String,
-        /// The columns of the file.
-        known: String,
-    },
+    SchemaColumn { file: PathBuf, column: String, known: String },
     /// A cell is not what the schema declares.
     #[error("{place}: {source}")]
-    Cell {
-        /// Where.
-        place: Place,
-        /// Why.
-        source: Box<CellError>,
-    },
+    Cell { place: Place, source: Box<CellError> },
     /// The features that were asked for are not those of the schema.
     #[error("{}: the features are those of the schema and cannot be chosen apart from it", file.display())]
-    FeaturesBesideSchema {
-        /// The file.
-        file: PathBuf,
-    },
+    FeaturesBesideSchema { file: PathBuf },
     /// What was seen does not make a schema.
     #[error("{}: no schema can be proposed: {reason}; leave columns out with --ignore", file.display())]
-    NoProposal {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    NoProposal { file: PathBuf, reason: String },
     /// The format has no use for a schema.
     #[error(
         "{}: a schema serves CSV, Parquet, NPY, NPZ and IDX files; the features of libsvm files are numbers already",
         file.display()
     )]
-    NoSchema {
-        /// The file.
-        file: PathBuf,
-    },
+    NoSchema { file: PathBuf },
     /// Two columns have the same name.
     #[error("{}: two columns are called `{column}`", file.display())]
-    DuplicateColumn {
-        /// The file.
-        file: PathBuf,
-        /// Their name.
-        column: String,
-    },
+    DuplicateColumn { file: PathBuf, column: String },
     /// A column was asked for in two roles, or twice in one.
     #[error("{}: column `{column}` {}", file.display(), two_roles(first, second))]
-    ColumnUsedTwice {
-        /// The file.
-        file: PathBuf,
-        /// The column.
-        column: String,
-        /// Its first role.
-        first: &'static str,
-        /// Its second role.
-        second: &'static str,
-    },
+    ColumnUsedTwice { file: PathBuf, column: String, first: &'static str, second: &'static str },
     /// A column without a name would have become a feature.
     #[error("{}: column {number} has no name in the header line", file.display())]
     UnnamedColumn {
-        /// The file.
         file: PathBuf,
         /// Which column, from 1.
         number: usize,
     },
     /// No column is left to be a feature.
     #[error("{}: no feature columns", file.display())]
-    NoFeatures {
-        /// The file.
-        file: PathBuf,
-    },
+    NoFeatures { file: PathBuf },
     /// There is not a single row.
     #[error("{}: no rows", file.display())]
-    Empty {
-        /// The file.
-        file: PathBuf,
-    },
+    Empty { file: PathBuf },
     /// A line has more or fewer cells than the header.
     #[error("{place}: {found} cells, the header has {expected}")]
-    LineLength {
-        /// Where.
-        place: Place,
-        /// Cells of the line.
-        found: usize,
-        /// Cells of the header.
-        expected: usize,
-    },
+    LineLength { place: Place, found: usize, expected: usize },
     /// A cell that must hold something is empty.
     #[error("{place}: empty cell")]
-    EmptyCell {
-        /// Where.
-        place: Place,
-    },
+    EmptyCell { place: Place },
     /// A feature is not a number.
     #[error("{place}: features must be numbers, got `{value}`{}", also(others))]
-    NotANumber {
-        /// Where.
-        place: Place,
-        /// What stands there.
-        value: String,
-        /// Further columns of the same row that are no numbers.
-        others: Vec<String>,
-    },
+    NotANumber { place: Place, value: String, others: Vec<String> },
     /// A feature is NaN or infinite.
     #[error("{place}: features must be finite, got `{value}`")]
-    NotFinite {
-        /// Where.
-        place: Place,
-        /// What stands there.
-        value: String,
-    },
+    NotFinite { place: Place, value: String },
     /// A text is not valid UTF-8 or Unicode.
     #[error("{}: {what} is not valid Unicode", file.display())]
-    NotUnicode {
-        /// The file.
-        file: PathBuf,
-        /// Which text.
-        what: String,
-    },
+    NotUnicode { file: PathBuf, what: String },
     /// Two rows have the same id.
     #[error("{place}: row id `{id}` is already that of {first}")]
-    DuplicateId {
-        /// The second row of that id.
-        place: Place,
-        /// The id.
-        id: RowId,
-        /// The first row of that id.
-        first: RowNumber,
-    },
+    DuplicateId { place: Place, id: RowId, first: RowNumber },
     /// Labels, ids or subjects are not one per row.
     #[error("{}: {found} {what}, but there are {expected} rows", file.display())]
-    LengthMismatch {
-        /// The file they come from.
-        file: PathBuf,
-        /// What is counted.
-        what: &'static str,
-        /// How many there are.
-        found: u64,
-        /// Number of rows.
-        expected: u64,
-    },
+    LengthMismatch { file: PathBuf, what: &'static str, found: u64, expected: u64 },
     /// The file is not of the kind that its name says, or it is damaged.
     #[error("{}: not a readable {format} file: {reason}", file.display())]
-    NotReadable {
-        /// The file.
-        file: PathBuf,
-        /// The ending of files of that kind.
-        format: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
+    NotReadable { file: PathBuf, format: &'static str, reason: String },
     /// A line is not of the form that its format asks for.
     #[error("{place}: {reason}")]
-    BadLine {
-        /// Where.
-        place: Place,
-        /// What is wrong with it.
-        reason: String,
-    },
+    BadLine { place: Place, reason: String },
     /// A format that brings its own labels, and has neither ids nor subjects, was asked for a column of them.
     #[error(
         "{}: no column can be the {role}, got `{column}`; the file's own labels are used and its rows are numbered",
         file.display()
     )]
-    NoSuchRole {
-        /// The file.
-        file: PathBuf,
-        /// The role.
-        role: &'static str,
-        /// The column that was named for it.
-        column: String,
-    },
+    NoSuchRole { file: PathBuf, role: &'static str, column: String },
     /// The rows do not fit in memory at once.
     #[error("{}: {n_rows} rows of {dim} features do not fit in memory", file.display())]
-    TooLarge {
-        /// The file.
-        file: PathBuf,
-        /// Number of rows asked for.
-        n_rows: u64,
-        /// Features per row.
-        dim: usize,
-    },
+    TooLarge { file: PathBuf, n_rows: u64, dim: usize },
     /// Rows have more features, or lines more cells, than any table that could be learned from.
     #[error("{}: {found} columns, at most {limit} can be read", file.display())]
-    TooWide {
-        /// The file.
-        file: PathBuf,
-        /// Columns there are.
-        found: u64,
-        /// Columns there may be.
-        limit: usize,
-    },
+    TooWide { file: PathBuf, found: u64, limit: usize },
     /// A cell that must hold something is null.
     #[error("{place}: missing value (null)")]
-    Null {
-        /// Where.
-        place: Place,
-    },
+    Null { place: Place },
     /// A list of features is longer or shorter than that of the first row.
     #[error("{place}: {found} values in the list, the first row has {expected}")]
-    ListLength {
-        /// Where.
-        place: Place,
-        /// Values of this row.
-        found: usize,
-        /// Values of the first row.
-        expected: usize,
-    },
+    ListLength { place: Place, found: usize, expected: usize },
     /// A column's type cannot be read in this role.
     #[error("{}: column `{column}` of type {found} cannot be read as {role}; supported are {supported}", file.display())]
-    ColumnType {
-        /// The file.
-        file: PathBuf,
-        /// The column.
-        column: String,
-        /// Arrow's name of its type.
-        found: String,
-        /// What it should have been.
-        role: &'static str,
-        /// What can be read.
-        supported: &'static str,
-    },
+    ColumnType { file: PathBuf, column: String, found: String, role: &'static str, supported: &'static str },
     /// The array's element type cannot be read in this role.
     #[error("{}: element type `{found}` cannot be read as {role}; supported are {supported}", file.display())]
-    UnsupportedType {
-        /// The file.
-        file: PathBuf,
-        /// The file's own name of the type.
-        found: String,
-        /// What it should have been.
-        role: &'static str,
-        /// What can be read.
-        supported: &'static str,
-    },
+    UnsupportedType { file: PathBuf, found: String, role: &'static str, supported: &'static str },
     /// The array has the wrong number of axes or columns.
     #[error("{}: shape is {found}, expected {expected}", file.display())]
-    Shape {
-        /// The file.
-        file: PathBuf,
-        /// The shape in the header.
-        found: String,
-        /// What was expected.
-        expected: String,
-    },
+    Shape { file: PathBuf, found: String, expected: String },
     /// The header announces more data than the file holds.
     #[error("{}: truncated: {found} bytes of data, the header announces {expected}", file.display())]
-    Truncated {
-        /// The file.
-        file: PathBuf,
-        /// Bytes the header announces.
-        expected: u128,
-        /// Bytes that can be there at most.
-        found: u64,
-    },
+    Truncated { file: PathBuf, expected: u128, found: u64 },
     /// The file goes on after the data that its header announces.
     #[error("{}: data goes on after the {expected} bytes that the header announces", file.display())]
-    TrailingData {
-        /// The file.
-        file: PathBuf,
-        /// Bytes the header announces.
-        expected: u64,
-    },
+    TrailingData { file: PathBuf, expected: u64 },
 }
 
 const SUPPORTED: &str = ".csv, .npy, .npz, .parquet, .svm, .libsvm and .idx, \

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use efface_core::rows::MOST_ROW_WEIGHT;
 
 use crate::id::{IdKind, RowId};
-use crate::values::Precision;
+use crate::rows::Precision;
 
 /// Rows cannot be added to a store. Nothing has been added.
 #[derive(Debug, thiserror::Error)]
@@ -14,42 +14,26 @@ use crate::values::Precision;
 pub enum AppendError {
     /// A row of that id is in the store.
     #[error("row id `{id}` is already present")]
-    AlreadyPresent {
-        /// The id.
-        id: RowId,
-    },
+    AlreadyPresent { id: RowId },
     /// Not one label, selector or weight per row.
     #[error("{found} {what} for {expected} rows")]
     Count {
         /// Labels, selectors or row weights.
         what: &'static str,
-        /// How many of them.
         found: usize,
-        /// Number of rows.
         expected: usize,
     },
     /// The rows have another number of features.
     #[error("rows have {found} model features, the store has {expected}")]
-    Dimension {
-        /// Features of the rows.
-        found: usize,
-        /// Features of the store.
-        expected: usize,
-    },
+    Dimension { found: usize, expected: usize },
     /// The rows were encoded in another precision.
     #[error("rows are encoded as {found}, the store keeps {expected}")]
-    Precision {
-        /// Precision of the rows.
-        found: Precision,
-        /// Precision of the store.
-        expected: Precision,
-    },
+    Precision { found: Precision, expected: Precision },
     /// A weight that no row can have.
     #[error("row weights must be from 0 to {MOST_ROW_WEIGHT}, got `{value}` for row {row}")]
     RowWeight {
         /// The row, counted from 0 among those that come.
         row: usize,
-        /// Its weight.
         value: f64,
     },
     /// A row does not count once, and the store keeps no weights.
@@ -57,17 +41,11 @@ pub enum AppendError {
     Unweighted {
         /// The row, counted from 0 among those that come.
         row: usize,
-        /// Its weight.
         value: f64,
     },
     /// The rows may be longer than the store promises.
     #[error("row norms are bounded by {found}, the store promises {limit}")]
-    NormBound {
-        /// Bound of the rows.
-        found: f64,
-        /// Bound of the store.
-        limit: f64,
-    },
+    NormBound { found: f64, limit: f64 },
 }
 
 /// Rows cannot be found. Nothing has been changed.
@@ -76,100 +54,39 @@ pub enum AppendError {
 pub enum LookupError {
     /// There never was such an id.
     #[error("unknown {kind} id `{id}`")]
-    Unknown {
-        /// Row or subject.
-        kind: IdKind,
-        /// The id.
-        id: RowId,
-    },
+    Unknown { kind: IdKind, id: RowId },
     /// The row, or the last row of the subject, has been removed.
     #[error("{kind} id `{id}` has already been removed")]
-    AlreadyRemoved {
-        /// Row or subject.
-        kind: IdKind,
-        /// The id.
-        id: RowId,
-    },
+    AlreadyRemoved { kind: IdKind, id: RowId },
     /// One request names an id twice.
     #[error("{kind} id `{id}` is given twice")]
-    Repeated {
-        /// Row or subject.
-        kind: IdKind,
-        /// The id.
-        id: RowId,
-    },
+    Repeated { kind: IdKind, id: RowId },
     /// No row is present at that position, or it is given twice.
     #[error("no row to take at position {position}; positions run to {len} and each can be given once")]
     NotPresent {
-        /// The position.
         position: usize,
         /// Number of positions, those of removed rows included.
         len: usize,
     },
 }
 
-/// The file of rows cannot be used.
+/// A segment of rows cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum RowsFileError {
+pub enum SegmentError {
     /// The operating system refused.
     #[error("{}: {source}", file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// What it said.
-        source: io::Error,
-    },
+    Io { file: PathBuf, source: io::Error },
     /// The first bytes are not those of a file of rows, or the header is damaged.
     #[error("{}: not a file of rows: {reason}", file.display())]
-    BadHeader {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
+    BadHeader { file: PathBuf, reason: &'static str },
     /// Written by a version that this one does not know.
-    #[error("{}: version {found} of the rows format is unknown; this program reads versions up to {known}", file.display())]
-    UnknownVersion {
-        /// The file.
-        file: PathBuf,
-        /// Version of the file.
-        found: u32,
-        /// The newest version that is known.
-        known: u32,
-    },
-    /// File and store disagree about the shape of a row.
-    #[error("{}: rows of {found_dim} values in {found}, expected {expected_dim} in {expected}", file.display())]
-    Shape {
-        /// The file.
-        file: PathBuf,
-        /// Values per row in the file.
-        found_dim: usize,
-        /// Precision in the file.
-        found: Precision,
-        /// Values per row in the store.
-        expected_dim: usize,
-        /// Precision in the store.
-        expected: Precision,
-    },
+    #[error("{}: version {found} of the rows format is unknown; this program reads version {known}", file.display())]
+    UnknownVersion { file: PathBuf, found: u32, known: u32 },
     /// The file ends before the rows it must hold.
     #[error("{}: truncated: {found} bytes, {expected} needed for {n_records} rows", file.display())]
-    Truncated {
-        /// The file.
-        file: PathBuf,
-        /// Its size.
-        found: u64,
-        /// The size it must have at least.
-        expected: u128,
-        /// Number of rows.
-        n_records: usize,
-    },
+    Truncated { file: PathBuf, found: u64, expected: u128, n_records: usize },
     /// A record does not have the checksum it was written with.
     #[error("{}: checksum of the row at position {position} does not match", file.display())]
-    Checksum {
-        /// The file.
-        file: PathBuf,
-        /// The row's position.
-        position: usize,
-    },
+    Checksum { file: PathBuf, position: usize },
 }

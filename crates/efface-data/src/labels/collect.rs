@@ -12,8 +12,7 @@ use std::path::PathBuf;
 
 use super::{LabelCodec, MAX_CLASSES, as_boolean, as_integer, encode_numbers};
 use crate::error::{EncodeError, LabelError};
-use crate::place::Place;
-use crate::table::{Labels, RawLabels, Table};
+use crate::table::{Labels, Place, RawLabels, Table};
 
 /// Labels seen so far, and the provisional numbers of their classes.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::place::Origin;
+use crate::table::Origin;
 
 fn texts(labels: &[&str]) -> Labels {
     let values = RawLabels::Text(labels.iter().map(ToString::to_string).collect());

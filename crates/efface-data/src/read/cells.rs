@@ -2,18 +2,17 @@
 
 use std::path::Path;
 
-use super::array_table::ArrayReader;
+use super::array::ArrayReader;
 use super::csv::CsvReader;
 use super::kind::Kind;
 use super::parquet::ParquetReader;
 use super::{ReadProgress, TableReader};
-use crate::columns::Columns;
 use crate::error::ReadError;
+use crate::rows::FeatureValues;
 use crate::schema::Schema;
 use crate::schema::cell::Cell;
 use crate::schema::encode::RowEncoder;
-use crate::table::{Table, TableParts, listed};
-use crate::values::FeatureValues;
+use crate::table::{Columns, Table, TableParts, listed};
 
 /// A file whose cells can be looked at.
 pub(crate) trait CellReader {

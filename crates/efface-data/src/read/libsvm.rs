@@ -10,14 +10,12 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::array_table::refuse_selection;
+use super::array::refuse_selection;
 use super::input::{BUFFER_BYTES, Input, Meter};
 use super::{MAX_COLUMNS, ReadProgress, TableReader};
-use crate::columns::Columns;
 use crate::error::ReadError;
-use crate::place::{Origin, Place, RowNumber};
-use crate::table::{Labels, RawLabels, Table, TableParts};
-use crate::values::FeatureValues;
+use crate::rows::FeatureValues;
+use crate::table::{Columns, Labels, Origin, Place, RawLabels, RowNumber, Table, TableParts};
 
 /// Reads rows; features are called `x1`, `x2`, … after their indices, and labels come from the file itself.
 pub(super) struct LibsvmReader {

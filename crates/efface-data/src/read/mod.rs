@@ -4,38 +4,25 @@
 //! whatever is wrong is named with file, row, column and value.
 
 mod array;
-mod array_table;
 mod cells;
 mod csv;
-mod idx_header;
 mod input;
 mod kind;
 mod libsvm;
-mod lines;
-mod npy_elements;
-mod npy_header;
-mod npz;
 mod parquet;
-mod parquet_batches;
-mod parquet_cells;
-mod parquet_columns;
-mod parquet_footer;
-mod parquet_pages;
-mod parquet_thrift;
 
 use std::path::Path;
 
-use self::array_table::ArrayReader;
+use self::array::ArrayReader;
 use self::cells::EncodedReader;
 pub(crate) use self::cells::open_cells;
 use self::csv::CsvReader;
 use self::kind::Kind;
 use self::libsvm::LibsvmReader;
 use self::parquet::ParquetReader;
-use crate::columns::Columns;
 use crate::error::ReadError;
 use crate::schema::Schema;
-use crate::table::Table;
+use crate::table::{Columns, Table};
 
 /// A file that is read as a stream of tables.
 ///

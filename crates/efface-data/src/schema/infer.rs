@@ -9,9 +9,9 @@ use super::encode::is_missing;
 use super::nice::nice_range;
 use super::proposal::{LeftOut, ProposedColumn, SchemaProposal};
 use super::{MAX_FEATURES, Schema, USUAL_MISSING_MARKERS};
-use crate::columns::Columns;
 use crate::error::ReadError;
 use crate::read::open_cells;
+use crate::table::Columns;
 
 /// How a proposal is made.
 #[derive(Clone, Debug, Default)]

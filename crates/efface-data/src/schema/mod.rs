@@ -24,8 +24,8 @@ pub use self::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, U
 pub(crate) use self::fitted::is_fitted_word;
 pub use self::infer::{ProposalOptions, propose};
 pub use self::proposal::{LeftOut, ProposedColumn, SchemaProposal};
-use crate::columns::Columns;
 use crate::error::{InvalidSchema, SchemaError};
+use crate::table::Columns;
 
 /// Tag of the form. Its meaning never changes.
 pub(crate) const FORMAT: &str = "efface-schema-1";

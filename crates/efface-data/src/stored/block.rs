@@ -9,8 +9,8 @@ use super::checksum::Record;
 use super::gone::Gone;
 use super::layout::{Geometry, Run};
 use super::segment::Segment;
-use crate::error::RowsFileError;
-use crate::values::FeatureValues;
+use crate::error::SegmentError;
+use crate::rows::FeatureValues;
 
 /// Rows of a block. Overwritten with zeros when dropped.
 pub(super) struct Block {
@@ -54,13 +54,7 @@ impl Block {
 
     /// Reads all rows of a block; `run` begins with its first one. With `verify`, the checksum of each row that is
     /// present must match. Rows that are gone are not looked at.
-    pub(super) fn read(
-        &mut self,
-        segment: &Segment,
-        run: &Run,
-        gone: &Gone,
-        verify: bool,
-    ) -> Result<(), RowsFileError> {
+    pub(super) fn read(&mut self, segment: &Segment, run: &Run, gone: &Gone, verify: bool) -> Result<(), SegmentError> {
         self.n_rows = run.len();
         let n_values = self.n_rows * self.dim;
         if self.features.len() < n_values {
@@ -74,7 +68,7 @@ impl Block {
             if !self.present[row] {
                 self.erase(row);
             } else if verify && !self.checksum_matches(row, position) {
-                return Err(RowsFileError::Checksum { file: segment.path().into(), position });
+                return Err(SegmentError::Checksum { file: segment.path().into(), position });
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::ops::Range;
 use efface_core::rows::BLOCK_ROWS;
 
 use crate::error::StoredRowsError;
-use crate::values::Precision;
+use crate::rows::Precision;
 
 /// How rows are laid out in segments. Checked when a store is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

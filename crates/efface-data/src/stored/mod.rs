@@ -30,8 +30,9 @@ use self::gone::Gone;
 use self::layout::Geometry;
 pub use self::layout::RowLayout;
 use self::segment::Segment;
-use crate::error::{LookupError, RowsFileError, StoredRowsError};
-use crate::values::Precision;
+use crate::error::{LookupError, SegmentError, StoredRowsError};
+use crate::files;
+use crate::rows::Precision;
 
 /// Rows in the segments of a folder. What is removed or dropped is overwritten with zeros, in memory and (by
 /// [`purge`](Self::purge)) on disk.
@@ -63,7 +64,8 @@ impl StoredRows {
     ) -> Result<Self, StoredRowsError> {
         refuse_big_endian()?;
         let geometry = Geometry::new(layout)?;
-        make_private(directory).map_err(|source| RowsFileError::Io { file: directory.into(), source })?;
+        files::make_private_directory(directory)
+            .map_err(|source| SegmentError::Io { file: directory.into(), source })?;
         let first = Segment::create(directory, 0, layout)?;
         Ok(Self::of_segments(directory, geometry, row_norm_bound, memory_bytes, vec![first]))
     }
@@ -94,7 +96,7 @@ impl StoredRows {
             let (found, expected) = (segment.len()?, geometry.segment_bytes(number, n_positions));
             if found < expected {
                 let (file, expected) = (segment.path().into(), expected.into());
-                return Err(RowsFileError::Truncated { file, found, expected, n_records: n_positions }.into());
+                return Err(SegmentError::Truncated { file, found, expected, n_records: n_positions }.into());
             }
             segments.push(segment);
         }
@@ -200,20 +202,6 @@ impl fmt::Debug for StoredRows {
         shape.field("n_rows", &self.n_rows()).field("dim", &self.dim()).field("precision", &self.precision());
         shape.finish_non_exhaustive()
     }
-}
-
-/// Makes a folder for its owner only, or makes one that exists so.
-fn make_private(directory: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(directory) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && directory.is_dir() => (),
-        made => return made,
-    }
-    #[cfg(unix)]
-    std::fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
-    Ok(())
 }
 
 /// Features are read from the file into place, without looking at their bytes.

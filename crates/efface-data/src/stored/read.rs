@@ -2,34 +2,22 @@
 
 use std::ops::Range;
 
-use efface_core::rounding::UpperBound;
-use efface_core::rows::{RowBlock, RowStore, StoreError, WeightSum};
+use efface_core::rows::{RowBlock, RowBlocks, RowShape, RowStore, StoreError, WeightSum};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::block::Block;
 use super::checksum::Record;
 use super::layout::{Run, consecutive};
 use super::{StoredRows, StoredRowsError};
-use crate::error::{LookupError, RowsFileError};
+use crate::error::{LookupError, SegmentError};
 use crate::labels::class_of;
-use crate::memory::MemoryRows;
-use crate::values::FeatureValues;
+use crate::rows::{FeatureValues, MemoryRows};
 
-impl RowStore for StoredRows {
-    fn dim(&self) -> usize {
-        self.geometry.dim()
-    }
-
-    fn n_rows(&self) -> usize {
-        self.len - self.gone.len()
-    }
-
-    fn weight_sum(&self) -> WeightSum {
-        if self.layout().weighted { self.weight_sum } else { WeightSum::of_rows(self.n_rows()) }
-    }
-
-    fn row_norm_bound(&self) -> UpperBound {
-        self.row_norm_bound
+impl RowBlocks for StoredRows {
+    fn row_shape(&self) -> RowShape {
+        let n_rows = self.len - self.gone.len();
+        let weight_sum = if self.layout().weighted { self.weight_sum } else { WeightSum::of_rows(n_rows) };
+        RowShape { dim: self.geometry.dim(), n_rows, weight_sum, row_norm_bound: self.row_norm_bound }
     }
 
     fn n_blocks(&self) -> usize {
@@ -57,7 +45,7 @@ impl StoredRows {
             return Err(error);
         }
         let Batch { features, labels, selectors, row_weights } = batch;
-        Ok(MemoryRows::new(self.dim(), self.row_norm_bound, features, labels, selectors, row_weights))
+        Ok(MemoryRows::of_parts(self.dim(), self.row_norm_bound, features, labels, selectors, row_weights))
     }
 
     /// Reads what may be kept in memory now, and in this thread: right after rows have been read from a file, its
@@ -131,7 +119,7 @@ impl StoredRows {
                     features: features.bytes(row * dim..(row + 1) * dim),
                 };
                 if record.checksum() != *checksum {
-                    return Err(RowsFileError::Checksum { file: segment.path().into(), position }.into());
+                    return Err(SegmentError::Checksum { file: segment.path().into(), position }.into());
                 }
             }
         }

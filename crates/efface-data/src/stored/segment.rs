@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::header::{FIELD_BYTES, Header};
 use super::layout::{HEADER_BYTES, RowLayout};
-use crate::error::{RowsFileError, StoredRowsError};
+use crate::error::{SegmentError, StoredRowsError};
+use crate::files::private_options;
 
 /// An open segment.
 #[derive(Debug)]
@@ -34,13 +35,12 @@ impl Segment {
     }
 
     /// Makes a segment without rows, for its owner only. A file that exists is an error.
-    pub(super) fn create(directory: &Path, number: usize, layout: RowLayout) -> Result<Self, RowsFileError> {
+    pub(super) fn create(directory: &Path, number: usize, layout: RowLayout) -> Result<Self, SegmentError> {
         let path = Self::path_in(directory, number);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path).map_err(|source| RowsFileError::Io { file: path.clone(), source })?;
+        let file = private_options()
+            .create_new(true)
+            .open(&path)
+            .map_err(|source| SegmentError::Io { file: path.clone(), source })?;
         expect_sequential(&file);
         let header = Header { layout, segment: number as u64, epoch: 0 };
         let mut segment = Self { file, path, header, is_changed: true, is_unsynced: AtomicBool::new(true) };
@@ -52,7 +52,7 @@ impl Segment {
     /// Opens a segment and reads its header. The shape that it claims is not checked here.
     pub(super) fn open(directory: &Path, number: usize) -> Result<Self, StoredRowsError> {
         let path = Self::path_in(directory, number);
-        let failed = |source| RowsFileError::Io { file: path.clone(), source };
+        let failed = |source| SegmentError::Io { file: path.clone(), source };
         let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
         expect_sequential(&file);
         let header = read_header(&file, &path, number)?;
@@ -62,7 +62,7 @@ impl Segment {
     /// The epoch of a segment, which is only read.
     pub(super) fn epoch_in(directory: &Path, number: usize) -> Result<u64, StoredRowsError> {
         let path = Self::path_in(directory, number);
-        let file = File::open(&path).map_err(|source| RowsFileError::Io { file: path.clone(), source })?;
+        let file = File::open(&path).map_err(|source| SegmentError::Io { file: path.clone(), source })?;
         Ok(read_header(&file, &path, number)?.epoch)
     }
 
@@ -78,21 +78,21 @@ impl Segment {
         self.header.epoch
     }
 
-    pub(super) fn len(&self) -> Result<u64, RowsFileError> {
+    pub(super) fn len(&self) -> Result<u64, SegmentError> {
         Ok(self.file.metadata().map_err(|source| self.failed(source))?.len())
     }
 
-    pub(super) fn read(&self, at: u64, into: &mut [u8]) -> Result<(), RowsFileError> {
+    pub(super) fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SegmentError> {
         read_exact_at(&self.file, into, at).map_err(|source| self.failed(source))
     }
 
-    pub(super) fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), RowsFileError> {
+    pub(super) fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), SegmentError> {
         self.note_change();
         write_all_at(&self.file, bytes, at).map_err(|source| self.failed(source))
     }
 
     /// Overwrites with zeros from `start` up to `end`.
-    pub(super) fn write_zeros(&mut self, start: u64, end: u64) -> Result<(), RowsFileError> {
+    pub(super) fn write_zeros(&mut self, start: u64, end: u64) -> Result<(), SegmentError> {
         const CHUNK: u64 = 1 << 20;
         let zeros = vec![0; end.saturating_sub(start).min(CHUNK) as usize];
         let mut at = start;
@@ -104,13 +104,13 @@ impl Segment {
         Ok(())
     }
 
-    pub(super) fn set_len(&mut self, len: u64) -> Result<(), RowsFileError> {
+    pub(super) fn set_len(&mut self, len: u64) -> Result<(), SegmentError> {
         self.note_change();
         self.file.set_len(len).map_err(|source| self.failed(source))
     }
 
     /// Returns once all that was written is on the disk.
-    pub(super) fn sync(&self) -> Result<(), RowsFileError> {
+    pub(super) fn sync(&self) -> Result<(), SegmentError> {
         if self.is_unsynced.load(Ordering::Acquire) {
             self.file.sync_all().map_err(|source| self.failed(source))?;
             self.is_unsynced.store(false, Ordering::Release);
@@ -120,7 +120,7 @@ impl Segment {
 
     /// Writes the epoch into the header, if something has changed since that was last done. It is on the disk after the
     /// change, never before.
-    pub(super) fn stamp(&mut self, epoch: u64) -> Result<(), RowsFileError> {
+    pub(super) fn stamp(&mut self, epoch: u64) -> Result<(), SegmentError> {
         if !self.is_changed {
             return Ok(());
         }
@@ -134,7 +134,7 @@ impl Segment {
     }
 
     /// Writes the epoch into the header, changed or not.
-    pub(super) fn restamp(&mut self, epoch: u64) -> Result<(), RowsFileError> {
+    pub(super) fn restamp(&mut self, epoch: u64) -> Result<(), SegmentError> {
         self.is_changed = true;
         self.stamp(epoch)
     }
@@ -144,8 +144,8 @@ impl Segment {
         *self.is_unsynced.get_mut() = true;
     }
 
-    fn failed(&self, source: io::Error) -> RowsFileError {
-        RowsFileError::Io { file: self.path.clone(), source }
+    fn failed(&self, source: io::Error) -> SegmentError {
+        SegmentError::Io { file: self.path.clone(), source }
     }
 }
 
@@ -164,9 +164,9 @@ fn read_header(file: &File, path: &Path, number: usize) -> Result<Header, Stored
     let mut bytes = [0; FIELD_BYTES];
     read_exact_at(file, &mut bytes, 0).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => {
-            RowsFileError::BadHeader { file: path.into(), reason: "it ends within the header" }
+            SegmentError::BadHeader { file: path.into(), reason: "it ends within the header" }
         }
-        _ => RowsFileError::Io { file: path.into(), source: error },
+        _ => SegmentError::Io { file: path.into(), source: error },
     })?;
     let header = Header::parse(&bytes, path)?;
     if header.segment != number as u64 {

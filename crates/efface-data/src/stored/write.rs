@@ -9,16 +9,17 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use efface_core::rows::{RowStore, WeightSum};
+use efface_core::rows::{RowBlocks, RowStore, WeightSum};
 use zeroize::Zeroizing;
 
 use super::checksum::{self, Record};
 use super::layout::{Run, consecutive};
 use super::segment::Segment;
 use super::{StoredRows, StoredRowsError};
-use crate::encode::EncodedRows;
-use crate::error::{AppendError, LookupError, RowsFileError};
+use crate::error::{AppendError, LookupError, SegmentError};
+use crate::files;
 use crate::labels::class_of;
+use crate::rows::EncodedRows;
 
 impl StoredRows {
     /// Adds rows at the end, with one selector each, and returns their positions. They are written, but not synced, and
@@ -50,7 +51,7 @@ impl StoredRows {
     fn grow(
         &mut self,
         n_positions: usize,
-        mut write: impl FnMut(&mut Self, &Run) -> Result<(), RowsFileError>,
+        mut write: impl FnMut(&mut Self, &Run) -> Result<(), SegmentError>,
     ) -> Result<Range<usize>, StoredRowsError> {
         self.clean_tail(self.len)?;
         let added = self.len..self.len + n_positions;
@@ -164,10 +165,9 @@ impl StoredRows {
     pub fn sync(&self) -> Result<(), StoredRowsError> {
         self.segments.iter().try_for_each(Segment::sync)?;
         if self.is_directory_unsynced.load(Ordering::Acquire) {
-            sync_directory(&self.directory)?;
-            if let Some(parent) = self.directory.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-                sync_directory(parent)?;
-            }
+            files::sync_directory(&self.directory)
+                .and_then(|()| files::sync_parent(&self.directory))
+                .map_err(|source| SegmentError::Io { file: self.directory.clone(), source })?;
             self.is_directory_unsynced.store(false, Ordering::Release);
         }
         Ok(())
@@ -209,7 +209,7 @@ impl StoredRows {
         rows: &EncodedRows,
         selectors: &[u64],
         row_weights: &[f64],
-    ) -> Result<(), RowsFileError> {
+    ) -> Result<(), SegmentError> {
         let first = self.len;
         let taken = run.positions.start - first..run.positions.end - first;
         let checksum = |row: usize| {
@@ -277,8 +277,8 @@ fn row_weights(rows: &EncodedRows) -> Zeroizing<Vec<f64>> {
 }
 
 /// Segments from number `first` on, ascending.
-fn further_segments(directory: &Path, first: usize) -> Result<Vec<PathBuf>, RowsFileError> {
-    let failed = |source| RowsFileError::Io { file: directory.into(), source };
+fn further_segments(directory: &Path, first: usize) -> Result<Vec<PathBuf>, SegmentError> {
+    let failed = |source| SegmentError::Io { file: directory.into(), source };
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -289,22 +289,11 @@ fn further_segments(directory: &Path, first: usize) -> Result<Vec<PathBuf>, Rows
 }
 
 /// Overwrites a segment that does not count, whatever its header says, and deletes it.
-fn erase_file(path: &Path) -> Result<(), RowsFileError> {
-    let failed = |source| RowsFileError::Io { file: path.into(), source };
+fn erase_file(path: &Path) -> Result<(), SegmentError> {
+    let failed = |source| SegmentError::Io { file: path.into(), source };
     let mut file = File::options().write(true).open(path).map_err(failed)?;
     let len = file.metadata().map_err(failed)?.len();
     std::io::copy(&mut std::io::Read::take(std::io::repeat(0), len), &mut file).map_err(failed)?;
     file.sync_all().map_err(failed)?;
     std::fs::remove_file(path).map_err(failed)
-}
-
-/// Makes sure that the folder on the disk knows its files.
-fn sync_directory(directory: &Path) -> Result<(), RowsFileError> {
-    #[cfg(unix)]
-    File::open(directory)
-        .and_then(|folder| folder.sync_all())
-        .map_err(|source| RowsFileError::Io { file: directory.into(), source })?;
-    #[cfg(not(unix))]
-    let _ = directory;
-    Ok(())
 }

@@ -9,7 +9,6 @@ mod memory;
 mod npy;
 mod npz;
 mod parquet;
-mod rows_file;
 mod samples;
 mod schema;
 mod stored;

@@ -2,9 +2,10 @@
 
 use efface_core::linalg::TrackedMatrix;
 use efface_core::loss::Logistic;
-use efface_core::rows::{NegativeSampling, Point, Problem, RowStore, Sign};
-use efface_core::statistic::GradientSum;
-use efface_data::{LookupError, MemoryRows, Precision};
+use efface_core::rounding::UpperBound;
+use efface_core::rows::{NegativeSampling, Point, Problem, RowStore};
+use efface_core::sums::GradientSum;
+use efface_data::{AppendError, FeatureValues, LookupError, MemoryRows, Precision};
 
 use crate::samples::{SALT, contents, encoded, noise, store};
 
@@ -16,8 +17,7 @@ fn sums(store: &MemoryRows) -> (GradientSum, Vec<f64>) {
     let problem = Problem::one_vs_rest(1, Some(NegativeSampling { fraction: 0.7 }));
     let point = Point { problem: &problem, weights: &weights };
     let gradient = store.gradients(&Logistic, &[point]).expect("in memory").remove(0);
-    let mut gram = TrackedMatrix::zeros(store.dim());
-    store.add_gram(Sign::Add, &mut gram).expect("in memory");
+    let gram = TrackedMatrix::from(store.gram().expect("in memory"));
     (gradient, gram.parts().0.to_vec())
 }
 
@@ -102,4 +102,18 @@ fn a_debug_print_shows_no_row_and_no_id() {
     let store = store(3, DIM, Precision::F64);
     assert_eq!(format!("{store:?}"), "MemoryRows { n_rows: 3, dim: 8, precision: F64, .. }");
     assert!(store.memory_bytes() >= 3 * 8 * 8);
+}
+
+#[test]
+fn rows_are_made_of_parts_that_fit_each_other() {
+    let bound = UpperBound::new(1.0);
+    let made = |values: usize, selectors: usize, weights: Option<Vec<f64>>| {
+        MemoryRows::new(2, bound, FeatureValues::F64(vec![0.1; values]), vec![0.0; 3], vec![7; selectors], weights)
+    };
+    let rows = made(6, 3, Some(vec![0.5; 3])).expect("they fit");
+    assert_eq!((rows.n_rows(), rows.weight_sum().get(), rows.row(2)), (3, 1.5, Some(vec![0.1, 0.1])));
+    let refused = |made: Result<MemoryRows, AppendError>| made.expect_err("they do not fit").to_string();
+    assert_eq!(refused(made(5, 3, None)), "5 values for 3 rows");
+    assert_eq!(refused(made(6, 2, None)), "2 selectors for 3 rows");
+    assert_eq!(refused(made(6, 3, Some(vec![]))), "0 row weights for 3 rows");
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use efface_core::rows::{Features, RowStore, UNIT_WEIGHTS};
+use efface_core::rows::{Features, RowBlocks, RowStore, UNIT_WEIGHTS};
 use efface_data::{
     Columns, EncodedRows, FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, Precision, RawLabels,
     RowId, RowLayout, RowTransform, Scale, StoredRows, Table, TableParts, encode_table, open_table, read_table,
@@ -184,7 +184,7 @@ pub(crate) fn stored(folder: &Path, layout: RowLayout, memory_bytes: u64, n: usi
 pub(crate) type Row = (Vec<f64>, f64, u64, f64);
 
 /// All rows as the sums see them, `None` for one that is gone, which must be zeros.
-pub(crate) fn contents(store: &impl RowStore) -> Vec<Option<Row>> {
+pub(crate) fn contents(store: &impl RowBlocks) -> Vec<Option<Row>> {
     let mut rows = Vec::new();
     for block in 0..store.n_blocks() {
         let visited = store.visit_block(block, &mut |block| {
@@ -206,10 +206,6 @@ pub(crate) fn contents(store: &impl RowStore) -> Vec<Option<Row>> {
         visited.expect("readable");
     }
     rows
-}
-
-pub(crate) fn in_threads<T: Send>(n_threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().expect("threads").install(work)
 }
 
 /// CRC-32 (reflected, polynomial 0xedb88320), bit by bit.

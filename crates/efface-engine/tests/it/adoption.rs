@@ -2,53 +2,58 @@
 //! weigh, what was removed and what was released.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use efface_core::loss;
-use efface_core::model::{Model, ReleaseOutcome, TrainingConfig, TrainingPlan};
-use efface_core::noise::NoiseSource;
-use efface_core::removal::Change as Step;
-use efface_core::rows::{RowCount, RowStore, WeightSum};
+use efface_core::model::{TrainingConfig, TrainingPlan};
+use efface_core::removal::Change;
+use efface_core::rows::{Features, RowCount, RowStore, WeightSum};
 use efface_data::{
-    Columns, EncodedRows, FeatureOrder, FeatureValues, IdKey, IdKind, LabelCodec, Labels, MemoryRows, Origin,
+    Columns, FeatureOrder, FeatureValues, LabelCodec, Labels, LentRows, LentTable, LentVault, MemoryRows, Origin,
     Precision, RawLabels, RowId, RowTransform, Scale, Table, TableParts, encode_table,
 };
 use efface_engine::{
-    AdoptRequest, AdoptedPast, AdoptedRelease, AdoptedRows, EngineError, ModelDirectory, ReleasePolicy, RowNames,
-    RowSource, Selection, Status,
+    ChangeError, EngineError, KeepOptions, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, RowNames,
+    RowSource, Selection, Status, StorageError,
 };
-use efface_ledger::entry::{Change, Entry, Event};
 use efface_ledger::verify::{CheckOutcome, Verdict};
 
-use crate::models::{Folder, certificate, check, features, ids, published, randomness, table};
+use crate::models::{Folder, certificate, check, features, ids, published, randomness, subjects, table};
 
 const TRANSFORM: RowTransform = RowTransform { scale: Scale::Within { radius: 2.0 }, intercept: true };
-const SALT: [u8; 32] = [7; 32];
 const N: usize = 60;
 /// Rows that leave while the model is in memory.
 const GONE: [usize; 4] = [3, 4, 17, 59];
 
-fn id_key() -> IdKey {
-    IdKey::new([9; 32])
-}
+static GO_ON: AtomicBool = AtomicBool::new(false);
 
 fn codec() -> LabelCodec {
     LabelCodec::Classes(vec!["0".into(), "1".into()])
 }
 
+fn label(i: usize) -> f64 {
+    let [a, b, c] = features(i);
+    f64::from(u8::from(a + b - 0.5 * c + 0.2 * features(i + 7)[0] > 0.0))
+}
+
+fn name(i: usize) -> RowId {
+    RowId::parse(&format!("row-{i}"))
+}
+
+fn person(i: usize) -> RowId {
+    RowId::parse(&format!("person-{}", i / 4))
+}
+
 /// Rows of `models::table` as parts, with ids and subjects as there.
 fn parts(rows: &[usize]) -> TableParts {
-    let label = |i: usize| {
-        let [a, b, c] = features(i);
-        f64::from(u8::from(a + b - 0.5 * c + 0.2 * features(i + 7)[0] > 0.0))
-    };
     let origin = Origin::new("memory");
     let labels = RawLabels::Numbers(rows.iter().map(|i| label(*i)).collect());
     TableParts {
         feature_names: ["a", "b", "c"].map(String::from).to_vec(),
         features: FeatureValues::F64(rows.iter().flat_map(|i| features(*i)).collect()),
         labels: Some(Labels::new(labels, origin.clone(), None)),
-        ids: Some(rows.iter().map(|i| RowId::parse(&format!("row-{i}"))).collect()),
-        subjects: Some(rows.iter().map(|i| RowId::parse(&format!("person-{}", i / 4))).collect()),
+        ids: Some(rows.iter().map(|i| name(*i)).collect()),
+        subjects: Some(rows.iter().map(|i| person(*i)).collect()),
         origin,
     }
 }
@@ -57,67 +62,38 @@ fn weight(i: usize) -> f64 {
     (i % 4) as f64 * 0.7 + 0.1
 }
 
-fn encoded(rows: &[usize], weighted: bool) -> EncodedRows {
+/// The same rows, kept in memory.
+fn kept(rows: &[usize], weighted: bool) -> MemoryRows {
     let table = Table::new(parts(rows)).expect("valid");
     let encoded = encode_table(table, &TRANSFORM, Some(&codec()), FeatureOrder::AsRead, Precision::F64).expect("valid");
-    if weighted {
-        encoded.with_row_weights(rows.iter().map(|i| weight(*i)).collect()).expect("one per row")
-    } else {
-        encoded
-    }
+    let row_weights = rows.iter().map(|i| if weighted { weight(*i) } else { 1.0 }).collect();
+    MemoryRows::of_encoded(encoded.with_row_weights(row_weights).expect("one per row"), &[7; 32])
 }
 
 fn config() -> TrainingConfig {
     TrainingConfig::new(&loss::Logistic, 1e-2, Some(2))
 }
 
-fn train(rows: &MemoryRows) -> Model {
-    let plan = TrainingPlan::new(config()).expect("valid");
-    plan.train(rows, &mut randomness(), &mut |_| {}).expect("trainable").model
+/// A model in memory, and its rows.
+struct Lent {
+    model: MemoryModel,
+    table: LentTable,
+    values: Vec<f64>,
 }
 
-/// A model in memory after a removal, a release and another removal.
-struct Life {
-    model: Model,
-    rows: MemoryRows,
-    weighted: bool,
-}
-
-impl Life {
-    fn new(weighted: bool) -> Self {
-        let all: Vec<usize> = (0..N).collect();
-        let rows = MemoryRows::of_encoded(encoded(&all, weighted), &SALT);
-        let mut life = Self { model: train(&rows), rows, weighted };
-        life.remove(&GONE[..2]);
-        life.model.settle_before_release(&life.rows).expect("in memory");
-        let released = life.model.release(&mut NoiseSource::from_system().expect("randomness"));
-        assert!(matches!(released, ReleaseOutcome::Published(_)), "{released:?}");
-        life.remove(&GONE[2..]);
-        life
-    }
-
-    fn remove(&mut self, positions: &[usize]) {
-        let leaving = self.rows.batch(positions).expect("present");
-        self.rows.remove(positions).expect("present");
-        self.model.change(&Step::remove(&leaving), &self.rows).expect("in memory");
-    }
-
-    /// The rows present, seven positions at a time.
-    fn chunks(&self) -> impl Iterator<Item = Result<AdoptedRows, EngineError>> + 'static {
-        let present: Vec<usize> = (0..N).filter(|position| self.rows.is_present(*position)).collect();
-        let weighted = self.weighted;
-        let chunks: Vec<Vec<usize>> = present.chunks(7).map(<[usize]>::to_vec).collect();
-        chunks
-            .into_iter()
-            .map(move |positions| Ok(AdoptedRows { rows: encoded(&positions, weighted), positions, found_by: None }))
-    }
-
-    fn request(&self, out: PathBuf) -> AdoptRequest<'static> {
-        let suppressed = GONE.map(|i| id_key().digest(IdKind::Row, &RowId::parse(&format!("row-{i}"))));
-        AdoptRequest {
-            model: self.model.clone(),
-            rows: Box::new(self.chunks()),
-            n_positions: N,
+impl Lent {
+    /// A model of these rows, which weigh so much and at most so much.
+    fn train(rows: &[usize], row_weights: Option<&[f64]>, max_row_weight: Option<f64>, named: bool) -> Self {
+        let values: Vec<f64> = rows.iter().flat_map(|i| features(*i)).collect();
+        let labels: Vec<f64> = rows.iter().map(|i| label(*i)).collect();
+        let (names, people): (Vec<_>, Vec<_>) = rows.iter().map(|i| (name(*i), person(*i))).unzip();
+        let request = MemoryRequest {
+            rows: LentRows { features: Features::F64(&values), cancel: &GO_ON },
+            labels: &labels,
+            row_weights,
+            max_row_weight,
+            ids: named.then_some(&names),
+            subjects: named.then_some(&people),
             features: ["a", "b", "c"].map(String::from).to_vec(),
             columns: Columns {
                 label: Some("y".into()),
@@ -126,63 +102,80 @@ impl Life {
                 ..Columns::default()
             },
             row_names: RowNames::Ids,
-            transform: TRANSFORM,
             codec: codec(),
-            precision: Precision::F64,
-            salt: SALT,
-            id_key: id_key(),
-            max_row_weight: self.weighted.then_some(4.0),
+            transform: TRANSFORM,
             row_norm_from_rows: false,
-            suppressed: suppressed.to_vec(),
-            past: past(),
-            policy: ReleasePolicy::default(),
-            key: None,
-            witness: None,
-            memory_bytes: None,
-            out,
-        }
+            config: config(),
+        };
+        let (model, table) = MemoryModel::train(&request, &mut randomness(), &mut |_| {}).expect("trainable");
+        Self { model, table, values }
     }
 
-    fn adopt(&self) -> Folder {
+    /// The first rows, with weights or without.
+    fn new(weighted: bool) -> Self {
+        let (rows, row_weights): (Vec<usize>, Vec<f64>) = (0..N).map(|i| (i, weight(i))).unzip();
+        Self::train(&rows, weighted.then_some(&row_weights), weighted.then_some(4.0), true)
+    }
+
+    /// The same after a removal, a release and another removal; some of those who left are sent away when they come back.
+    fn after_a_life(weighted: bool) -> Self {
+        let mut lent = Self::new(weighted);
+        lent.remove(&GONE[..2]);
+        let released = published(lent.live(|life| life.release(&mut randomness())).expect("readable"));
+        assert_eq!(released.release, 1);
+        lent.remove(&GONE[2..]);
+        let back = lent.live(|life| life.add_table(parts(&GONE[..3]), None)).expect("readable");
+        assert_eq!((back.n_changed, back.n_suppressed), (0, 3));
+        lent
+    }
+
+    fn vault(&mut self) -> (&mut MemoryModel, LentVault<'_>) {
+        let lent = LentRows { features: Features::F64(&self.values), cancel: &GO_ON };
+        (&mut self.model, LentVault::new(&mut self.table, lent).expect("of the same shape"))
+    }
+
+    fn live<T>(&mut self, operation: impl FnOnce(&mut Life<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
+        let (model, mut vault) = self.vault();
+        model.live(&mut vault, operation)
+    }
+
+    fn remove(&mut self, rows: &[usize]) {
+        let gone = Selection::Ids(rows.iter().map(|i| name(*i)).collect());
+        self.live(|life| life.remove(&gone, None, Missing::Refuse)).expect("there");
+    }
+
+    fn keep(&mut self, out: PathBuf) -> Result<ModelDirectory, EngineError> {
+        let (model, vault) = self.vault();
+        model.keep(&vault, KeepOptions { out, ..KeepOptions::default() })
+    }
+
+    /// Moves into a folder of its own.
+    fn moved(&mut self) -> Folder {
         let folder = Folder::new();
-        ModelDirectory::adopt(self.request(folder.model())).expect("adoptable");
+        drop(self.keep(folder.model()).expect("writable"));
         folder
     }
 }
 
-/// What a `Life` went through: rows of two people left before its release, and of two others after it.
-fn past() -> AdoptedPast {
-    let release =
-        AdoptedRelease { release: 1, time: 9, n_removed: 2, distance_bound: 0.0, certified: true, n_changes: 1 };
-    let removal = Change { change: 2, n_rows: 2, rows: None, request: None };
-    AdoptedPast {
-        n_removed: GONE.len(),
-        n_suppressed: 3,
-        latest_release: Some(release),
-        changes: vec![Entry::new("2026-01-01T00:00:00Z", Event::Removal(removal))],
-        people: [4, 14].map(|i| id_key().digest(IdKind::Subject, &RowId::parse(&format!("person-{i}")))).to_vec(),
-        answers: Vec::new(),
-    }
-}
-
 #[test]
-fn an_adopted_model_is_the_one_that_was_in_memory() {
+fn a_model_in_a_directory_is_the_one_that_was_in_memory() {
     for weighted in [false, true] {
-        let life = Life::new(weighted);
-        let folder = life.adopt();
+        let mut lent = Lent::after_a_life(weighted);
+        let folder = lent.moved();
         let directory = folder.open();
         assert!(directory.mended_at_opening().is_empty());
-        let (ours, theirs) = (life.model.state(), directory.audit_material().model.state());
-        assert_eq!((ours.count, ours.account), (theirs.count, theirs.account));
-        assert_eq!(ours.fits[0].weights.to_vec(), theirs.fits[0].weights.to_vec());
-        assert_eq!(ours.fits[0].count, theirs.fits[0].count);
-        assert_eq!(life.model.claim(), directory.audit_material().model.claim());
-        assert_eq!(directory.audit_material().rows.weight_sum(), life.rows.weight_sum());
+        let (ours, theirs) = (lent.model.view().status().expect("known"), directory.status().expect("readable"));
+        assert_eq!((ours.n_rows, ours.n_left, ours.n_releases), (theirs.n_rows, theirs.n_left, theirs.n_releases));
+        assert_eq!(
+            (ours.distance_bound, ours.rung, ours.mu_total),
+            (theirs.distance_bound, theirs.rung, theirs.mu_total)
+        );
+        let material = directory.audit_material();
+        let count = RowCount { n_rows: material.rows.n_rows(), weight_sum: material.rows.weight_sum() };
+        assert_eq!((count, lent.table.count()), (material.model.state().count, count));
         assert_eq!((directory.n_rows(), directory.n_releases()), (N - GONE.len(), 1));
         let status = Status::read(folder.model()).expect("readable");
         assert_eq!((status.n_removed, status.n_suppressed, status.n_people_since_release), (GONE.len(), 3, 2));
-        let version = folder.read("model/rows/000000.rows")[8];
-        assert_eq!(version, if weighted { 2 } else { 1 });
         // Nothing of a row that left is in the directory, and everything is checked.
         let report = directory.verify(true).expect("readable");
         assert_eq!(report.verdict, Verdict::Valid, "{report:?}");
@@ -190,14 +183,14 @@ fn an_adopted_model_is_the_one_that_was_in_memory() {
 }
 
 #[test]
-fn an_adopted_model_lives_on() {
+fn a_model_that_moved_lives_on() {
     for weighted in [false, true] {
-        let folder = Life::new(weighted).adopt();
+        let folder = Lent::after_a_life(weighted).moved();
         let mut directory = folder.open();
         let already = directory.remove(&ids(&["row-3"]), None).expect_err("left in memory").to_string();
         assert_eq!(already, "row id `row-3` has already been removed");
         directory.remove(&ids(&["row-20", "row-21"]), Some("ticket-1")).expect("removable");
-        directory.remove(&Selection::Subjects(vec![RowId::parse("person-2")]), None).expect("removable");
+        directory.remove(&subjects(&["person-2"]), None).expect("removable");
         // The journal is replayed where there was no checkpoint.
         drop(directory);
         let mut directory = folder.open();
@@ -226,11 +219,11 @@ fn an_adopted_model_lives_on() {
 
         // The same weights as a model that never had those that left.
         let left = [0, 1, 2].into_iter().chain(5..8).chain(12..17).chain([18, 19]).chain(22..59);
-        let memory = MemoryRows::of_encoded(encoded(&left.collect::<Vec<_>>(), weighted), &SALT);
-        assert_eq!(memory.n_rows(), n_left);
-        let mut fresh = train(&memory);
-        let late = MemoryRows::of_encoded(encoded(&[70, 71], false), &SALT);
-        fresh.change(&Step { removed: None, added: Some(&late) }, &memory).expect("in memory");
+        let left = kept(&left.collect::<Vec<_>>(), weighted);
+        assert_eq!(left.n_rows(), n_left);
+        let plan = TrainingPlan::new(config()).expect("valid");
+        let mut fresh = plan.train(&left, &mut randomness(), &mut |_| {}).expect("trainable").model;
+        fresh.change(&Change::add(&kept(&[70, 71], false)), &left).expect("in memory");
         let directory = folder.open();
         let settled = directory.audit_material();
         let distance = settled.model.claim().distance_bound.get() + fresh.claim().distance_bound.get();
@@ -243,7 +236,7 @@ fn an_adopted_model_lives_on() {
 
 #[test]
 fn rows_that_come_have_the_weights_that_they_are_given() {
-    let folder = Life::new(true).adopt();
+    let folder = Lent::after_a_life(true).moved();
     let mut directory = folder.open();
     let sum = |directory: &ModelDirectory| directory.audit_material().rows.weight_sum();
     let before = sum(&directory);
@@ -268,15 +261,15 @@ fn rows_that_come_have_the_weights_that_they_are_given() {
     let state = directory.audit_material().model.state().count;
     assert_eq!(state, RowCount { n_rows: directory.n_rows(), weight_sum: sum(&directory) });
     // A row stays with its subject.
-    let report = directory.remove(&Selection::Subjects(vec![RowId::parse("person-1")]), None).expect("removable");
+    let report = directory.remove(&subjects(&["person-1"]), None).expect("removable");
     assert_eq!(report.n_rows, 61 - 3);
 
     let heavy = directory.add_table(parts(&[95]), Some(vec![4.5])).expect_err("too heavy").to_string();
-    assert_eq!(heavy, "a row weighs 4.5, the limit of this model is 4");
+    assert_eq!(heavy, "row weight 4.5 given, but the limit of this model is 4");
     let negative = directory.add_table(parts(&[95]), Some(vec![-1.0])).expect_err("negative").to_string();
     assert!(negative.starts_with("row weights must be from 0 to"), "{negative}");
     right.ids = None;
-    assert!(matches!(directory.correct_table(right, None), Err(EngineError::NoIdNamed { .. })));
+    assert!(matches!(directory.correct_table(right, None), Err(EngineError::Change(ChangeError::NoIdNamed { .. }))));
 }
 
 #[test]
@@ -284,132 +277,101 @@ fn rows_of_a_model_without_weights_count_once() {
     let folder = Folder::with_model();
     let mut directory = folder.open();
     let error = directory.add_table(parts(&[70]), Some(vec![2.0])).expect_err("no weights").to_string();
-    assert_eq!(error, "a row weighs 2, and every row of this model counts once");
+    assert_eq!(error, "row weight 2 given, but this model was trained without row weights");
     directory.add_table(parts(&[70]), Some(vec![1.0])).expect("it counts once");
     assert_eq!(directory.n_rows(), 61);
-    let light = Folder::new();
-    let request = AdoptRequest { max_row_weight: Some(3.0), ..Life::new(true).request(light.model()) };
-    ModelDirectory::adopt(request).expect("no row is heavier");
 }
 
 #[test]
 fn a_model_of_light_rows_takes_none_that_counts_once() {
-    let rows = MemoryRows::of_encoded(light(&(0..N).collect::<Vec<_>>()), &SALT);
-    let life = Life { model: train(&rows), rows, weighted: true };
-    let folder = Folder::new();
-    let all: Vec<usize> = (0..N).collect();
-    let chunk = AdoptedRows { rows: light(&all), positions: all, found_by: None };
-    let request = AdoptRequest {
-        rows: Box::new(std::iter::once(Ok(chunk))),
-        max_row_weight: Some(0.5),
-        suppressed: Vec::new(),
-        past: AdoptedPast::default(),
-        ..life.request(folder.model())
-    };
-    ModelDirectory::adopt(request).expect("adoptable");
+    // Every second row counts for nothing, the others half.
+    let (all, light): (Vec<usize>, Vec<f64>) = (0..N).map(|i| (i, (i % 2) as f64 / 2.0)).unzip();
+    let folder = Lent::train(&all, Some(&light), Some(0.5), true).moved();
     let error = folder.open().add(&RowSource::of(&folder.write("more.csv", table(80..81)))).expect_err("too heavy");
-    assert_eq!(error.to_string(), "a row weighs 1, the limit of this model is 0.5");
+    assert_eq!(error.to_string(), "row weight 1 given, but the limit of this model is 0.5");
     // Rows that count for nothing may stay, but not alone.
-    let heavy: Vec<RowId> = (0..N).filter(|i| i % 2 == 1).map(|i| RowId::parse(&format!("row-{i}"))).collect();
-    let error = folder.open().remove(&Selection::Ids(heavy), None).expect_err("nothing is left").to_string();
-    assert_eq!(error, "removing 30 rows would leave rows that weigh nothing");
-}
-
-/// Every second row counts for nothing, the others half.
-fn light(rows: &[usize]) -> EncodedRows {
-    encoded(rows, false).with_row_weights(rows.iter().map(|i| (i % 2) as f64 / 2.0).collect()).expect("one per row")
+    let heavy = Selection::Ids((0..N).filter(|i| i % 2 == 1).map(name).collect());
+    let error = folder.open().remove(&heavy, None).expect_err("nothing is left").to_string();
+    assert_eq!(error, "removing 30 rows would leave only rows of weight 0");
 }
 
 #[test]
 fn rows_without_ids_are_numbered_on_from_the_positions_of_the_model() {
-    let life = Life::new(false);
-    let folder = Folder::new();
-    let numbered = |positions: Vec<usize>| {
-        let mut parts = parts(&positions);
-        parts.ids = Some(positions.iter().map(|i| RowId::parse(&i.to_string())).collect());
-        parts.subjects = None;
-        let table = Table::new(parts).expect("valid");
-        let rows = encode_table(table, &TRANSFORM, Some(&codec()), FeatureOrder::AsRead, Precision::F64);
-        Ok(AdoptedRows { rows: rows.expect("valid"), positions, found_by: None })
-    };
-    let present: Vec<usize> = (0..N).filter(|position| !GONE.contains(position)).collect();
-    let suppressed = GONE.map(|i| id_key().digest(IdKind::Row, &RowId::parse(&i.to_string())));
-    let request = AdoptRequest {
-        rows: Box::new(std::iter::once(numbered(present))),
-        columns: Columns::default(),
-        suppressed: suppressed.to_vec(),
-        ..life.request(folder.model())
-    };
-    ModelDirectory::adopt(request).expect("adoptable");
+    let mut lent = Lent::train(&(0..N).collect::<Vec<_>>(), None, None, false);
+    let gone = Selection::Ids(GONE.map(RowId::numbered).to_vec());
+    lent.live(|life| life.remove(&gone, None, Missing::Refuse)).expect("there");
+    let folder = lent.moved();
     let mut directory = folder.open();
-    let mut new = parts(&[70]);
-    (new.ids, new.subjects) = (None, None);
+    let new = TableParts { ids: None, subjects: None, ..parts(&[70]) };
     let report = directory.add_table(new, None).expect("addable");
     assert_eq!((report.n_rows, report.n_suppressed), (N - GONE.len() + 1, 0));
     directory.remove(&ids(&["60"]), None).expect("the row that came is number 60");
+    let already = directory.remove(&ids(&["59"]), None).expect_err("left in memory").to_string();
+    assert_eq!(already, "row id `59` has already been removed");
 }
 
 #[test]
 fn influences_are_those_of_the_model_in_memory() {
-    let life = Life::new(true);
-    let folder = life.adopt();
-    let directory = folder.open();
+    let mut lent = Lent::after_a_life(true);
+    let folder = lent.moved();
+    let mut directory = folder.open();
     let all = directory.influences(None).expect("readable");
     // Estimates: in memory the factor is still that of a few more rows.
-    for (found, expected) in all.iter().zip(life.model.influences(&life.rows).expect("in memory")) {
+    for (found, expected) in all.iter().zip(lent.live(|life| life.influences(None)).expect("in memory")) {
         assert!((found - expected).abs() <= 0.2 * expected, "{found} and {expected}");
     }
     assert_eq!(all.len(), N);
     assert!(GONE.iter().all(|position| all[*position] == 0.0) && all[0] > 0.0);
-    let some = [RowId::parse("row-58"), RowId::parse("row-5")];
-    let some = directory.influences(Some(&some)).expect("readable");
+    let some = directory.influences(Some(&[58, 5].map(name))).expect("readable");
     for (found, expected) in some.iter().zip([all[58], all[5]]) {
         assert!((found - expected).abs() <= 1e-12 * expected, "{found} and {expected}");
     }
-    assert!(directory.influences(Some(&[RowId::parse("row-3")])).is_err());
+    assert!(directory.influences(Some(&[name(3)])).is_err());
 }
 
 #[test]
 fn rows_that_are_not_those_of_the_model_are_refused_and_leave_nothing_behind() {
-    let life = Life::new(true);
     let folder = Folder::new();
-    let refused = |request: AdoptRequest<'_>| {
-        let error = ModelDirectory::adopt(request).err().expect("must be refused").to_string();
-        assert!(!folder.model().exists());
+    let refused = |kept: Result<ModelDirectory, EngineError>| {
+        let error = kept.err().expect("must be refused").to_string();
         assert_eq!(std::fs::read_dir(folder.path("")).expect("a folder").count(), 0, "nothing is left");
         error
     };
-    let request = || life.request(folder.model());
-    let fewer = refused(AdoptRequest { rows: Box::new(life.chunks().skip(1)), ..request() });
-    assert!(fewer.starts_with("these are not the rows of the model: there are 49 rows of weight"), "{fewer}");
-    let twice = refused(AdoptRequest { rows: Box::new(life.chunks().chain(life.chunks())), ..request() });
-    assert_eq!(twice, "a row stands at position 0: positions ascend and end before 59");
-    let cut = refused(AdoptRequest { n_positions: 58, ..request() });
-    assert_eq!(cut, "a row stands at position 58: positions ascend and end before 58");
-    let unweighted = refused(AdoptRequest { max_row_weight: None, ..request() });
-    assert!(unweighted.ends_with("and every row of this model counts once"), "{unweighted}");
-    let heavy = refused(AdoptRequest { max_row_weight: Some(2.0), ..request() });
-    assert!(heavy.ends_with("the limit of this model is 2"), "{heavy}");
-    // As many rows of the same weight, but others.
-    let others = life.chunks().map(|chunk| {
-        let AdoptedRows { positions, .. } = chunk?;
-        let others: Vec<usize> = positions.iter().map(|i| i + 400).collect();
-        let weights = positions.iter().map(|i| weight(*i)).collect();
-        Ok(AdoptedRows { rows: encoded(&others, false).with_row_weights(weights)?, positions, found_by: None })
-    });
-    let foreign = refused(AdoptRequest { rows: Box::new(others), ..request() });
+    let mut lent = Lent::after_a_life(true);
+    // A row that left may be anything.
+    lent.values[GONE[0] * 3] = f64::NAN;
+    lent.values[20 * 3] += 1.0;
+    let changed = refused(lent.keep(folder.model()));
+    assert!(changed.starts_with("row 20 has changed since the model was trained on it"), "{changed}");
+    lent.values[20 * 3] = features(20)[0];
+
+    // Rows of another model: heavier ones, as many of the same weight, and too few.
+    let in_place_of = |other: &mut Lent| {
+        let (_, vault) = other.vault();
+        refused(lent.model.keep(&vault, KeepOptions { out: folder.model(), ..KeepOptions::default() }))
+    };
+    let all: Vec<usize> = (0..N).collect();
+    let row_weights: Vec<f64> = (0..N).map(weight).collect();
+    let weigh = in_place_of(&mut Lent::train(&all, Some(&[1.5; N]), Some(4.0), true));
+    assert!(weigh.starts_with("these are not the rows of the model: there are 60 rows of weight 90 where"), "{weigh}");
+    let others: Vec<usize> = all.iter().map(|i| i + 400).collect();
+    let mut others = Lent::train(&others, Some(&row_weights), Some(4.0), true);
+    others.remove(&GONE.map(|i| i + 400));
+    let foreign = in_place_of(&mut others);
     assert!(foreign.contains("the model leaves a gradient of at least"), "{foreign}");
-    let failing = life.chunks().take(2).chain(std::iter::once(Err(EngineError::NothingNamed)));
-    assert_eq!(refused(AdoptRequest { rows: Box::new(failing), ..request() }), EngineError::NothingNamed.to_string());
+    let fewer = in_place_of(&mut Lent::train(&all[..N - 5], Some(&row_weights[..N - 5]), Some(4.0), true));
+    assert!(fewer.contains("there are 55 rows of weight"), "{fewer}");
+
+    drop(lent.keep(folder.model()).expect("its own rows"));
 }
 
 #[test]
-fn an_adopted_model_can_have_a_witness() {
-    let life = Life::new(false);
+fn a_model_that_moves_can_have_a_witness() {
+    let mut lent = Lent::after_a_life(false);
     let folder = Folder::new();
-    let witness = folder.path("witness");
-    let request = || AdoptRequest { witness: Some(witness.clone()), ..life.request(folder.model()) };
-    ModelDirectory::adopt(request()).expect("adoptable");
+    let (model, vault) = lent.vault();
+    let options = |out| KeepOptions { out, witness: Some(folder.path("witness")), key: None };
+    drop(model.keep(&vault, options(folder.model())).expect("writable"));
     folder.copy("backup");
     let mut directory = folder.open();
     directory.remove(&ids(&["row-30"]), None).expect("removable");
@@ -421,6 +383,7 @@ fn an_adopted_model_can_have_a_witness() {
     assert_eq!(directory.n_rows(), N - GONE.len() - 1);
     assert!(!directory.mended_at_opening().is_empty());
     drop(directory);
-    let again = AdoptRequest { out: folder.path("other"), ..request() };
-    assert!(matches!(ModelDirectory::adopt(again), Err(EngineError::Exists { .. })));
+    let again = model.keep(&vault, options(folder.path("other")));
+    assert!(matches!(again, Err(EngineError::Storage(StorageError::Exists { .. }))));
+    assert!(!folder.path("other").exists());
 }

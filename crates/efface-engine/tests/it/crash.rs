@@ -1,10 +1,11 @@
 //! A crash between two steps of an operation, made by putting files back as they were: the next opening finishes what
-//! was committed, and what was not committed does not count. Every single operation of the file system is tried by the
-//! crash test of the command line.
+//! was committed, and what was not committed does not count. Every single operation of the file system is tried by
+//! `efface-crash`.
 
 use std::fs;
 
-use efface_core::model::{BudgetRule, Mechanism};
+use efface_core::loss::Logistic;
+use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_engine::{ModelDirectory, PublishedModel, ReleaseAnswer, RowSource, Status};
 
 use crate::models::{Folder, files, ids, published, randomness, table};
@@ -176,4 +177,52 @@ fn a_directory_that_cannot_be_finished_says_that_nothing_was_done() {
     assert!(error.to_string().contains("nothing was done now"), "{error}");
     clear(&folder, 2);
     assert_eq!(folder.open().n_rows(), 59);
+}
+
+fn names(folder: &Folder, of: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder.path(of)).expect("a folder").flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().expect("text")).collect();
+    names.sort();
+    names
+}
+
+fn train(folder: &Folder) {
+    folder.train(&table(0..60), TrainingConfig::new(&Logistic, 1e-2, None));
+}
+
+/// A training that was killed before it made `releases/` was taken for somebody else's folder and stayed.
+#[test]
+fn trainings_that_were_killed_are_cleared_by_the_next_one_and_nothing_else_is() {
+    let folder = Folder::new();
+    let made = ["partial-1", "partial-2", "partial-3/state", "partial-4/rows", "partial-9/releases"];
+    // Not made by a training: a name without a number, files that no training makes, and a model with a release.
+    let kept = ["partial-x", "partial-6/rows", "partial-7/notes", "partial-8/releases/1"];
+    for name in made.iter().chain(&kept) {
+        fs::create_dir_all(folder.path(&format!("model.{name}"))).expect("writable");
+    }
+    folder.write("model.partial-2/lock", r#"{"process":2,"since":1}"#);
+    folder.write("model.partial-3/state/1.partial", "half of a state");
+    folder.write("model.partial-4/rows/000000.rows", "half of the rows");
+    folder.write("model.partial-9/efface.db", "half of the rows");
+    folder.write("model.partial-5", "a file");
+    folder.write("model.partial-6/rows/mine.csv", "1,2");
+    train(&folder);
+    let mut left = names(&folder, ".");
+    left.retain(|name| name.starts_with("model"));
+    let expected =
+        ["model", "model.partial-5", "model.partial-6", "model.partial-7", "model.partial-8", "model.partial-x"];
+    assert_eq!(left, expected);
+    assert_eq!(names(&folder, "model.partial-6"), ["rows"], "not even a lock is added");
+}
+
+/// Numbers of processes come again, in containers sooner than elsewhere.
+#[test]
+fn a_training_that_was_killed_under_the_same_number_stops_nobody() {
+    let folder = Folder::new();
+    let aside = format!("model.partial-{}", std::process::id());
+    fs::create_dir_all(folder.path(&aside).join("releases")).expect("writable");
+    folder.write(&format!("{aside}/efface.db"), "half of the rows");
+    train(&folder);
+    assert!(!folder.path(&aside).exists());
+    folder.open().remove(&ids(&["row-1"]), None).expect("present");
 }

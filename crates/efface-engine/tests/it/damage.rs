@@ -2,9 +2,13 @@
 
 use std::fs;
 
-use efface_engine::{EngineError, ModelDirectory, PublishedModel, Status};
+use efface_core::loss::Logistic;
+use efface_core::model::TrainingConfig;
+use efface_engine::{EngineError, ModelDirectory, OpenError, Status};
 
-use crate::models::{Folder, published, randomness};
+use crate::models::{Folder, table};
+
+const ROWS: &str = "model/rows/000000.rows";
 
 /// What opening and a look at all rows says.
 fn open_and_settle(folder: &Folder) -> Result<(), EngineError> {
@@ -21,7 +25,7 @@ fn a_state_with_any_byte_altered_is_refused() {
         altered[position] ^= 1 << (position % 8);
         fs::write(&path, altered).expect("writable");
         let error = open_and_settle(&folder).expect_err("altered");
-        assert!(matches!(error, EngineError::BadState { .. }), "byte {position}: {error}");
+        assert!(matches!(error, EngineError::Open(OpenError::BadState { .. })), "byte {position}: {error}");
     }
 }
 
@@ -33,8 +37,21 @@ fn a_state_of_any_other_length_is_refused() {
     for length in (0..whole.len()).step_by(13) {
         fs::write(&path, &whole[..length]).expect("writable");
         let error = open_and_settle(&folder).expect_err("cut short");
-        assert!(matches!(error, EngineError::BadState { .. }), "{length} bytes: {error}");
+        assert!(matches!(error, EngineError::Open(OpenError::BadState { .. })), "{length} bytes: {error}");
     }
+    fs::write(&path, [&whole[..], b"more"].concat()).expect("writable");
+    assert!(matches!(open_and_settle(&folder), Err(EngineError::Open(OpenError::BadState { .. }))));
+}
+
+#[test]
+fn a_state_of_another_version_is_refused_with_its_version() {
+    let folder = Folder::with_model();
+    let path = folder.state_file();
+    let mut state = fs::read(&path).expect("readable");
+    state[8..12].copy_from_slice(&7_u32.to_le_bytes());
+    fs::write(&path, state).expect("writable");
+    let error = open_and_settle(&folder).expect_err("of another version").to_string();
+    assert!(error.ends_with("state/1: state format version 7 is unknown; this program reads version 1"), "{error}");
 }
 
 #[test]
@@ -47,7 +64,7 @@ fn lengths_beyond_all_memory_are_refused() {
             let mut altered = whole.clone();
             altered[at..at + 8].copy_from_slice(&length.to_le_bytes());
             fs::write(&path, altered).expect("writable");
-            assert!(matches!(open_and_settle(&folder), Err(EngineError::BadState { .. })));
+            assert!(matches!(open_and_settle(&folder), Err(EngineError::Open(OpenError::BadState { .. }))));
         }
     }
 }
@@ -55,14 +72,14 @@ fn lengths_beyond_all_memory_are_refused() {
 #[test]
 fn rows_with_any_byte_altered_are_refused_or_take_no_part() {
     let folder = Folder::with_model();
-    let whole = folder.read("model/rows/000000.rows");
+    let whole = folder.read(ROWS);
     open_and_settle(&folder).expect("whole");
     let before = 2.0 * Status::read(folder.model()).expect("readable").distance_bound.get();
     let mut refused = 0;
     for position in (0..whole.len()).step_by(5) {
         let mut altered = whole.clone();
         altered[position] ^= 1 << (position % 8);
-        folder.write("model/rows/000000.rows", altered);
+        folder.write(ROWS, altered);
         match open_and_settle(&folder) {
             Err(EngineError::Rows(_) | EngineError::Store(_)) => refused += 1,
             Err(error) => panic!("byte {position}: {error}"),
@@ -78,17 +95,56 @@ fn rows_with_any_byte_altered_are_refused_or_take_no_part() {
 }
 
 #[test]
-fn a_database_with_any_byte_altered_does_not_panic() {
+fn rows_that_are_cut_short_gone_or_of_another_model_are_refused() {
+    let folder = Folder::with_model();
+    let whole = folder.read(ROWS);
+    let refusal = || {
+        let error = open_and_settle(&folder).expect_err("must be refused").to_string();
+        error.replace(&format!("{}/", folder.model().display()), "")
+    };
+    for length in [0, 10, 63, 4096, whole.len() / 2, whole.len() - 1] {
+        folder.write(ROWS, &whole[..length]);
+        assert!(refusal().starts_with("rows/000000.rows: "), "{length} bytes: {}", refusal());
+    }
+    let mut narrow = String::new();
+    for line in table(0..60).lines() {
+        let columns: Vec<&str> = line.split(',').collect();
+        narrow += &[&columns[..4], &columns[5..]].concat().join(",");
+        narrow += "\n";
+    }
+    folder.try_train(&narrow, TrainingConfig::new(&Logistic, 1e-2, None), "other", None).expect("trainable");
+    folder.write(ROWS, folder.read("other/rows/000000.rows"));
+    assert!(refusal().contains("expected 3 values in "), "{}", refusal());
+    fs::remove_file(folder.path(ROWS)).expect("there");
+    assert!(refusal().starts_with("rows/000000.rows: No such file"), "{}", refusal());
+    // The status needs no rows, and sees that they are gone.
+    let found = Status::read(folder.model()).expect("readable").out_of_step;
+    assert!(found[0].starts_with("row segments cannot be read: "), "{found:?}");
+    folder.write(ROWS, whole);
+    open_and_settle(&folder).expect("whole");
+}
+
+/// Other bytes that are altered are tried by the fuzz target `database`.
+#[test]
+fn a_database_that_is_damaged_or_none_is_refused() {
     let folder = Folder::with_model();
     let whole = folder.read("model/efface.db");
-    for position in (0..whole.len()).step_by(97) {
-        let copy = folder.copy(&format!("copy-{position}"));
-        let mut altered = whole.clone();
-        altered[position] ^= 1 << (position % 8);
-        fs::write(copy.join("efface.db"), altered).expect("writable");
-        let _ = ModelDirectory::open(&copy).and_then(|mut model| model.settle(None).map(drop));
-        fs::remove_dir_all(copy).expect("there");
+    let mut other = whole.clone();
+    other[60..64].copy_from_slice(&7_u32.to_be_bytes());
+    for (bytes, part) in [
+        (b"not a database, but some text that is long enough to look at".to_vec(), "file is not a database"),
+        (Vec::new(), "database version 0 is unknown; this program reads version 1"),
+        (other, "database version 7 is unknown; this program reads version 1"),
+        (whole[..whole.len() / 2].to_vec(), "malformed"),
+    ] {
+        folder.write("model/efface.db", bytes);
+        let refusals = [Status::read(folder.model()).map(drop), open_and_settle(&folder)];
+        for error in refusals.map(|answer| answer.expect_err("must be refused").to_string()) {
+            assert!(error.contains("efface.db: ") && error.contains(part), "{error}");
+        }
     }
+    folder.write("model/efface.db", whole);
+    open_and_settle(&folder).expect("whole");
 }
 
 /// Opening a model reads its settings and its head, not its status, which stayed as it was: unreadable, or wrong.
@@ -106,27 +162,5 @@ fn a_damaged_status_is_written_again_when_the_model_is_opened() {
         folder.open().close().expect("writable");
         let after = Status::read(folder.model()).expect("readable");
         assert_eq!((after.n_rows, after.l2), (before.n_rows, before.l2), "{damaged}");
-    }
-}
-
-#[test]
-fn a_published_model_with_any_byte_altered_does_not_panic() {
-    let folder = Folder::with_model();
-    published(folder.open().release(&mut randomness(), None).expect("writable"));
-    let whole = folder.read("model/releases/1/model.json");
-    let columns = efface_data::Columns {
-        features: Some(["a", "b", "c"].map(String::from).to_vec()),
-        ..efface_data::Columns::default()
-    };
-    for position in 0..whole.len() {
-        for byte in *b"0[{\"}],-e\xff" {
-            let mut altered = whole.clone();
-            altered[position] = byte;
-            folder.write("altered.json", altered);
-            if let Ok(model) = PublishedModel::open(folder.path("altered.json")) {
-                let table = efface_data::read_table(folder.path("rows.csv"), &columns).expect("readable");
-                let _ = model.predict(table);
-            }
-        }
     }
 }

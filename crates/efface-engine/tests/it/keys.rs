@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
-use efface_engine::{EngineError, ModelDirectory, OpenOptions, Passphrase, Status, make_key, public_key_of};
+use efface_engine::{
+    CertifyError, EngineError, ModelDirectory, OpenOptions, Passphrase, Status, make_key, public_key_of,
+};
 use efface_ledger::verify::{Evidence, Verdict, verify};
 
 use crate::models::{Folder, check, files, ids, published, randomness, table};
@@ -139,7 +141,7 @@ fn another_key_under_the_same_name_does_not_sign() {
     let other = operator_key(&folder, None);
     fs::copy(&other, folder.path("model/signing.key")).expect("writable");
     let error = folder.open().release(&mut randomness(), None).expect_err("another key");
-    assert!(matches!(error, EngineError::OtherKey { .. }), "{error}");
+    assert!(matches!(error, EngineError::Certify(CertifyError::OtherKey { .. })), "{error}");
     nothing_spent(&folder);
     fs::copy(folder.path("operator.key.pub"), folder.path("model/signing.key.pub")).expect("writable");
     assert_eq!(folder.open().verify(false).expect("readable").verdict, Verdict::Invalid);
@@ -154,7 +156,7 @@ fn an_operators_key_that_others_can_read_is_refused() {
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).expect("ours");
     let Err(error) = with_key(&folder, Some(key.clone()), None) else { panic!("others can read it") };
     assert!(error.to_string().contains("can be used by others than its owner: mode is 644"), "{error}");
-    assert_eq!(error.hint(), Some("`chmod 600` makes it its owner's alone"));
+    assert_eq!(error.code(), "key");
     assert!(before == files(&folder.model()));
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("ours");
     with_key(&folder, Some(key.clone()), None).expect("a model");

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use efface_data::hex;
 use efface_engine::{ModelDirectory, ReleasePolicy, RowSource};
 use efface_ledger::checkpoint::Checkpoint;
 use efface_ledger::consistency::ConsistencyFile;
@@ -89,7 +88,10 @@ fn a_change_and_its_entry_are_one_commit() {
         model.remove(&ids(&[&format!("row-{row}")]), None).expect("removable");
         let n_changes = kinds(&folder).iter().filter(|kind| *kind == "removal").count();
         let head = folder.head();
-        assert_eq!((head["sequence"].as_u64(), head["ledger"]["size"].as_u64()), (Some(row - 9), Some(row - 8)));
+        assert_eq!(
+            (head["history"]["n_changes"].as_u64(), head["ledger"]["size"].as_u64()),
+            (Some(row - 9), Some(row - 8))
+        );
         assert_eq!(n_changes as u64, row - 9);
     }
     drop(model);
@@ -125,7 +127,7 @@ const OTHER_HASHES: [&str; 4] = [
 /// A name as it is, and the hashes of it that anybody could look up.
 fn traces(name: &str) -> Vec<Vec<u8>> {
     let hash = Sha256::digest(name);
-    let hexadecimal = hex::encode(&hash);
+    let hexadecimal = hex::encode(hash);
     vec![name.into(), hash[..16].to_vec(), hexadecimal.to_uppercase().into(), hexadecimal.into_bytes()]
 }
 

@@ -286,5 +286,5 @@ pub(crate) fn check(folder: &Folder, path: &Path) -> Verification {
 /// SHA-256 of the payload of a certificate, in hexadecimal.
 pub(crate) fn digest(path: &Path) -> String {
     let envelope = Envelope::parse(&fs::read(path).expect("readable")).expect("an envelope");
-    efface_data::hex::encode(&Sha256::digest(envelope.unverified_payload()))
+    hex::encode(Sha256::digest(envelope.unverified_payload()))
 }

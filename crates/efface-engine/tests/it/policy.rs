@@ -132,7 +132,7 @@ fn a_policy_can_be_taken_back_and_must_ask_for_something() {
     held_back(&mut model);
     for nothing in [policy(Some(0), None), policy(None, Some(0))] {
         let error = model.set_policy(nothing).expect_err("asks for nothing").to_string();
-        assert_eq!(error, "a policy of 0 removals or 0 seconds asks for nothing");
+        assert_eq!(error, "a release policy must ask for at least 1 removal or at least 1 second");
     }
     assert_eq!(model.policy(), policy(Some(3), None));
     model.set_policy(ReleasePolicy::default()).expect("writable");

@@ -1,6 +1,6 @@
 //! Reading beside a writer: status and published models need no lock, a second writer is turned away.
 
-use efface_engine::{EngineError, ModelDirectory, OpenOptions, PublishedModel, Status};
+use efface_engine::{EngineError, ModelDirectory, OpenError, OpenOptions, PublishedModel, Status};
 
 use crate::models::{Folder, ids, published, randomness};
 
@@ -20,10 +20,10 @@ fn a_second_writer_is_turned_away_until_the_first_is_done() {
     let folder = Folder::with_model();
     let first = folder.open();
     let Err(error) = ModelDirectory::open(folder.model()) else { panic!("two writers") };
-    assert!(matches!(error, EngineError::Locked { .. }), "{error}");
+    assert!(matches!(error, EngineError::Open(OpenError::Locked { .. })), "{error}");
     let holder = format!("is being changed by process {} (since ", std::process::id());
     assert!(error.to_string().contains(&holder), "{error}");
-    assert!(error.hint().is_some());
+    assert_eq!(error.code(), "locked");
     drop(first);
     drop(folder.open());
 }

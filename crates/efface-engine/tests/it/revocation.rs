@@ -72,7 +72,7 @@ fn a_directory_predicts_with_its_latest_release_or_not_at_all() {
     model.revoke(3, None).expect("a release");
     let error = used().expect_err("the one before may know people who have left since");
     assert!(error.to_string().ends_with("is revoked"), "{error}");
-    assert_eq!(error.hint(), Some("`efface release DIR` publishes a new one"));
+    assert_eq!(error.code(), "revoked");
     // Whoever means it names it.
     PublishedModel::open(folder.path("model/releases/3")).expect("its folder");
     published(model.release(&mut randomness(), None).expect("writable"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
-use efface_engine::{EngineError, ModelDirectory, OpenOptions};
+use efface_engine::{EngineError, ModelDirectory, OpenError, OpenOptions};
 
 use crate::models::{Folder, ids, published, randomness, table};
 
@@ -26,7 +26,7 @@ fn patient() -> OpenOptions {
 #[track_caller]
 fn is_in_use(result: Result<ModelDirectory, EngineError>) {
     let Err(error) = result else { panic!("two copies are open at once") };
-    assert!(matches!(error, EngineError::WitnessLocked { .. }), "{error}");
+    assert!(matches!(error, EngineError::Open(OpenError::WitnessLocked { .. })), "{error}");
     let words = format!("is in use by process {} (since ", std::process::id());
     assert!(error.to_string().contains(&words), "{error}");
 }
@@ -88,7 +88,7 @@ fn a_witness_in_use_is_not_taken_over() {
     let model = folder.open();
     let config = TrainingConfig::new(&loss::Logistic, 1e-2, None);
     let train = || folder.try_train(&table(0..60), config.clone(), "anew", Some("witness"));
-    assert!(matches!(train(), Err(EngineError::WitnessLocked { .. })));
+    assert!(matches!(train(), Err(EngineError::Open(OpenError::WitnessLocked { .. }))));
     drop(model);
     train().expect("trainable");
 }

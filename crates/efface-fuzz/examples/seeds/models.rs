@@ -41,18 +41,19 @@ pub(super) fn write() {
         } else {
             fs::copy(&state, models.join("release.state")).expect("writable");
             fs::copy(path.join("rows/000000.rows"), models.join("release.rows")).expect("writable");
-            let database = fs::read(path.join("efface.db")).expect("readable");
+            let mut database = fs::read(path.join("efface.db")).expect("readable");
             seed("database", "release", &database);
             seed("database", "release-cut", &database[..3 * 4096 + 100]);
             seed("database", "empty", "");
+            // A status that cannot be read and is written again.
+            let at = database.windows(4).position(|bytes| bytes == b"\"l2\"").expect("a status");
+            database[at + 2] = b'3';
+            seed("database", "damaged-status", &database);
             assert_eq!(state.file_name(), Some("3".as_ref()), "as `databases.rs` names it");
             write_certificates(&path, &models);
         }
     }
 
-    let compat = root().join("crates/efface-engine/tests/compat/model-v1");
-    seed_with_damage("state_file_v1", "release", &fs::read(compat.join("state.efface")).expect("readable"));
-    seed_with_damage("rows_file_v1", "f64", &fs::read(compat.join("rows.bin")).expect("readable"));
     write_segments(folder.path());
 }
 
@@ -127,13 +128,12 @@ fn state_of(model: &Path) -> PathBuf {
 }
 
 fn write_segments(folder: &Path) {
-    for (name, version) in [("compat", "row-segments-v1"), ("weighted", "row-segments-v2")] {
-        let compat = root().join("crates/efface-data/tests/compat").join(version).join("000000.rows");
-        seed_with_damage("row_segment", name, &fs::read(compat).expect("readable"));
-    }
+    let compat = root().join("crates/efface-data/tests/compat/row-segments/000000.rows");
+    seed_with_damage("row_segment", "weighted", &fs::read(compat).expect("readable"));
     let layout = RowLayout { dim: 2, precision: Precision::F64, block_rows: 3, segment_blocks: 4, weighted: false };
     let path = folder.join("segments");
     drop(StoredRows::create(&path, layout, efface_core::rounding::UpperBound::new(1.0), 0).expect("writable"));
     seed("row_segment", "without-rows", fs::read(path.join("000000.rows")).expect("readable"));
-    seed("row_segment", "model", fs::read(root().join("crates/efface-fuzz/models/release.rows")).expect("readable"));
+    let model = root().join("crates/efface-fuzz/models/release.rows");
+    seed_with_damage("row_segment", "model", &fs::read(model).expect("readable"));
 }

@@ -9,8 +9,8 @@ mod revocation;
 pub mod tags;
 
 pub use release::{
-    Adversary, Arithmetic, CoveredRequest, CurvePoint, LogPosition, ReleaseCertificate, ReleasePolicy, SincePrevious,
-    SpentBefore,
+    Adversary, Arithmetic, CoveredRequest, CurvePoint, LogPosition, ReleaseCertificate, ReleasePolicy, Signed,
+    SincePrevious, SpentBefore, UnloggedRequest, Unsigned,
 };
 pub use request::{RequestCertificate, RequestState};
 pub use revocation::RevocationCertificate;

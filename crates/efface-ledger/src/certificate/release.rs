@@ -8,7 +8,7 @@ use crate::entry::{Entry, Event};
 
 /// Claims of one release. Every number of the guarantee is rounded the safe way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReleaseCertificate {
+pub struct ReleaseCertificate<I = Signed, R = CoveredRequest> {
     /// Tag of this form. Its meaning never changes.
     pub schema: String,
     /// Program and version that wrote it.
@@ -17,10 +17,9 @@ pub struct ReleaseCertificate {
     pub model: String,
     /// When, in UTC (RFC 3339).
     pub issued: String,
-    /// SHA-256 of the public key that signs.
-    pub key_id: String,
-    /// Where it stands in the log.
-    pub log: LogPosition,
+    /// Who signs it, and where it stands.
+    #[serde(flatten)]
+    pub issue: I,
     /// k.
     pub release: usize,
     /// Whether the randomness behind it was unpredictable. If not, nothing below is promised.
@@ -28,13 +27,9 @@ pub struct ReleaseCertificate {
     /// Rows removed on request before this release, over the model's life.
     pub n_removed: usize,
     /// Requests since the previous release, which this one covers.
-    pub requests: Vec<CoveredRequest>,
+    pub requests: Vec<R>,
     /// What changed since the previous release, and what an observer of both could learn.
     pub since_previous: SincePrevious,
-    /// When releases are made.
-    pub policy: ReleasePolicy,
-    /// Earlier releases that were withdrawn.
-    pub revoked: Vec<usize>,
     /// `release` or `objective`.
     pub mechanism: String,
     /// Tag of the loss.
@@ -114,6 +109,30 @@ pub struct ReleaseCertificate {
     pub not_public: Vec<String>,
 }
 
+/// The certificate of a model in memory, which has neither key nor log: nobody vouches for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Unsigned {
+    signed: bool,
+}
+
+impl Unsigned {
+    /// Says so.
+    pub const ISSUE: Self = Self { signed: false };
+}
+
+/// What only a key and a log can vouch for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signed {
+    /// SHA-256 of the public key that signs.
+    pub key_id: String,
+    /// Where it stands in the log.
+    pub log: LogPosition,
+    /// When releases are made.
+    pub policy: ReleasePolicy,
+    /// Earlier releases that were withdrawn.
+    pub revoked: Vec<usize>,
+}
+
 /// Where a certificate stands in the log. Its proof is beside the signed part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogPosition {
@@ -141,6 +160,25 @@ pub struct CoveredRequest {
     pub salt: Option<String>,
     /// Its entry in the log.
     pub position: u64,
+}
+
+/// A request that a release of a model in memory covers: there is no log that it could be looked up in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnloggedRequest {
+    /// Its id as it was given, or `change-N`.
+    pub id: String,
+    /// When it was carried out.
+    pub time: String,
+    /// Which change of the model it was.
+    pub change: u64,
+    /// Rows removed.
+    pub n_rows: usize,
+}
+
+impl From<CoveredRequest> for UnloggedRequest {
+    fn from(CoveredRequest { id, time, change, n_rows, .. }: CoveredRequest) -> Self {
+        Self { id, time, change, n_rows }
+    }
 }
 
 /// What changed between two releases.
@@ -227,11 +265,11 @@ impl Predicate for ReleaseCertificate {
     }
 
     fn key_id(&self) -> &str {
-        &self.key_id
+        &self.issue.key_id
     }
 
     fn log(&self) -> &LogPosition {
-        &self.log
+        &self.issue.log
     }
 
     fn entry(&self, certificate: String) -> Entry {

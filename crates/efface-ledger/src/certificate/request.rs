@@ -1,5 +1,6 @@
 //! The certificate of a request: what became of it.
 
+use efface_core::tagged;
 use serde::{Deserialize, Serialize};
 
 use super::{CoveredRequest, LogPosition, Predicate};
@@ -32,45 +33,17 @@ pub struct RequestCertificate {
     pub release_certificate: Option<String>,
 }
 
-/// What became of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RequestState {
-    /// The rows have left the engine's secret state and its copy of the rows, and no release that is in use knows them.
-    Applied,
-    /// A release without them has been published and certified.
-    Covered,
-    /// The rows have left the engine, and a release from before that is still in use.
-    Pending,
-}
-
-impl RequestState {
-    /// The state of this tag; `None` for one that this version does not know.
-    pub fn by_tag(tag: &str) -> Option<Self> {
-        [Self::Applied, Self::Covered, Self::Pending].into_iter().find(|state| state.tag() == tag)
-    }
-
-    /// Stable name.
-    pub fn tag(self) -> &'static str {
-        match self {
-            Self::Applied => "applied",
-            Self::Covered => "covered",
-            Self::Pending => "pending",
-        }
-    }
-
-    /// In plain words.
-    pub fn in_words(self) -> &'static str {
-        match self {
-            Self::Applied => {
-                "the rows have left the model's secret state and its copy of the rows; no release that is in use knows them"
-            }
-            Self::Covered => "a release that does not know the rows has been published and certified",
-            Self::Pending => {
-                "the rows have left the model's secret state and its copy of the rows; the release that is in use is from \
-                 before that, and the next one will cover the request"
-            }
-        }
+tagged! {
+    /// What became of a request.
+    pub enum RequestState {
+        Applied = "applied" =>
+            "the rows have left the model's secret state and its copy of the rows; no release that is in use knows \
+             them",
+        Covered = "covered" =>
+            "a release that does not know the rows has been published and certified",
+        Pending = "pending" =>
+            "the rows have left the model's secret state and its copy of the rows; the release that is in use is \
+             from before that, and the next one will cover the request",
     }
 }
 

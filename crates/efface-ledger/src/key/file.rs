@@ -10,8 +10,8 @@ use super::error::KeyError;
 use super::{Protection, SigningKey};
 
 impl SigningKey {
-    /// Writes the private key to a file that does not exist yet and that only its owner can read, and returns once it is
-    /// on the disk.
+    /// Writes the private key to a file that does not exist yet and that only its owner can read, and returns once its
+    /// content is on the disk. Its name is, once whoever keeps it has synced the folder.
     pub fn write_new(&self, path: &Path, protection: Option<&Protection<'_>>) -> Result<(), KeyError> {
         let text = self.to_pem(protection)?;
         let mut options = OpenOptions::new();
@@ -23,12 +23,11 @@ impl SigningKey {
             _ => KeyError::io(path)(source),
         })?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-        if let Err(source) = written {
+        if written.is_err() {
             // Best effort: a key that is not whole is of no use, and would be in the way of the next one.
             let _ = fs::remove_file(path);
-            return Err(KeyError::io(path)(source));
         }
-        sync_parent(path)
+        written.map_err(KeyError::io(path))
     }
 
     /// Reads a private key from a file that nobody but its owner can use.
@@ -59,16 +58,6 @@ fn check_private(file: &File, path: &Path) -> Result<(), KeyError> {
     }
     #[cfg(not(unix))]
     let _ = (file, path);
-    Ok(())
-}
-
-/// Returns once the directory that holds `path` is on the disk.
-fn sync_parent(path: &Path) -> Result<(), KeyError> {
-    // Directories can be opened and synced on unix only.
-    if cfg!(unix) {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(parent).and_then(|directory| directory.sync_all()).map_err(KeyError::io(parent))?;
-    }
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-#![doc = include_str!("arithmetic.md")]
+//! The arithmetic of a certificate, computed again.
 
 use efface_core::accounting::{Extractor, Guarantee, gaussian};
 use efface_core::rounding::{LowerBound, UpperBound};

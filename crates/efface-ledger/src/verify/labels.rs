@@ -1,29 +1,41 @@
 //! What a certificate says in words: tags that are known, and labels that its mechanism must carry.
 
+use efface_core::loss;
+use efface_core::model::{BudgetRule, Mechanism};
+use efface_core::noise::{NoiseArithmetic, NoiseLaw};
+use efface_core::residual::{Constants, Rung};
+
 use super::check::Check;
-use crate::certificate::{ReleaseCertificate, tags};
+use crate::certificate::ReleaseCertificate;
+use crate::certificate::tags::{self, Exposure, Limit, OutsideScope};
 use crate::entry::is_salt;
 
 /// Whether every tag is one that this version knows.
 pub(super) fn known(c: &ReleaseCertificate) -> Check {
-    let one = |field: &'static str, value: &str, known: &[&str]| {
-        (!known.contains(&value)).then(|| format!("{field} `{value}` is not known to this version"))
+    let one = |field: &'static str, value: &str, is_known: bool| {
+        (!is_known).then(|| format!("{field} `{value}` is not known to this version"))
     };
-    let all = |field: &'static str, values: &[String], known: &[&str]| {
-        values.iter().find_map(|value| one(field, value, known))
+    let all = |field: &'static str, values: &[String], is_known: &dyn Fn(&str) -> bool| {
+        values.iter().find_map(|value| one(field, value, is_known(value)))
     };
-    let unknown = one("mechanism", &c.mechanism, &tags::MECHANISMS)
-        .or_else(|| one("loss", &c.loss, &tags::LOSSES))
-        .or_else(|| one("law", &c.law, &tags::LAWS))
+    let budget = c.budget.as_deref();
+    let unknown = one("mechanism", &c.mechanism, Mechanism::TAGS.contains(&&*c.mechanism))
+        .or_else(|| one("loss", &c.loss, loss::by_tag(&c.loss).is_some()))
+        .or_else(|| one("law", &c.law, NoiseLaw::by_tag(&c.law).is_some()))
         .or_else(|| scale(&c.scale))
-        .or_else(|| one("rung", &c.rung, &tags::RUNGS))
-        .or_else(|| one("gamma", &c.gamma, &tags::CONSTANTS))
-        .or_else(|| c.budget.as_ref().and_then(|budget| one("budget", budget, &tags::BUDGETS)))
-        .or_else(|| one("arithmetic.bounds", &c.arithmetic.bounds, &tags::BOUNDS))
-        .or_else(|| one("arithmetic.noise", &c.arithmetic.noise, &tags::NOISES))
-        .or_else(|| one("since_previous.exposure", &c.since_previous.exposure, &tags::EXPOSURES))
-        .or_else(|| all("limits", &c.limits, &tags::LIMITS))
-        .or_else(|| all("outside_scope", &c.outside_scope, &tags::OUTSIDE_SCOPE));
+        .or_else(|| one("rung", &c.rung, Rung::by_tag(&c.rung).is_some()))
+        .or_else(|| one("gamma", &c.gamma, Constants::by_tag(&c.gamma).is_some()))
+        .or_else(|| budget.and_then(|budget| one("budget", budget, BudgetRule::by_tag(budget).is_some())))
+        .or_else(|| one("arithmetic.bounds", &c.arithmetic.bounds, c.arithmetic.bounds == tags::OUTWARD))
+        .or_else(|| {
+            one("arithmetic.noise", &c.arithmetic.noise, NoiseArithmetic::by_tag(&c.arithmetic.noise).is_some())
+        })
+        .or_else(|| {
+            let exposure = &c.since_previous.exposure;
+            one("since_previous.exposure", exposure, Exposure::by_tag(exposure).is_some())
+        })
+        .or_else(|| all("limits", &c.limits, &|limit| Limit::by_tag(limit).is_some()))
+        .or_else(|| all("outside_scope", &c.outside_scope, &|scope| OutsideScope::by_tag(scope).is_some()));
     match unknown {
         Some(message) => Check::unsupported("tags", message),
         None => Check::passed("tags", "every tag is known"),
@@ -58,28 +70,28 @@ pub(super) fn labels(c: &ReleaseCertificate) -> Check {
 fn missing_label(c: &ReleaseCertificate) -> Option<String> {
     let objective = c.mechanism == "objective";
     // Without noise only equal bits are accepted, and nothing is left that a label could tell of.
-    let needed: &[&str] = if objective && c.noise_std > 0.0 { &tags::LIMITS } else { &[] };
-    if let Some(label) = needed.iter().find(|label| !c.limits.iter().any(|limit| limit == *label)) {
+    let needed: &[Limit] = if objective && c.noise_std > 0.0 { &Limit::ALL } else { &[] };
+    if let Some(label) = needed.iter().find(|label| !c.limits.iter().any(|limit| limit == label.tag())) {
         return Some(format!("the limit `{label}` belongs to this mechanism and is not stated"));
     }
-    let belongs = |tag: &&&str| match **tag {
-        "row-weights" => c.weight_sum.is_some(),
-        "columns-not-public" => !c.not_public.is_empty(),
+    let belongs = |scope: &OutsideScope| match scope {
+        OutsideScope::RowWeights => c.weight_sum.is_some(),
+        OutsideScope::ColumnsNotPublic => !c.not_public.is_empty(),
         // Where the bound is from cannot be told from the certificate.
-        "row-norm-bound" => false,
+        OutsideScope::RowNormBound => false,
         _ => true,
     };
-    let mut scope = tags::OUTSIDE_SCOPE.iter().filter(belongs);
-    if let Some(tag) = scope.find(|tag| !c.outside_scope.iter().any(|stated| stated == *tag)) {
+    let mut scope = OutsideScope::ALL.into_iter().filter(belongs);
+    if let Some(tag) = scope.find(|scope| !c.outside_scope.iter().any(|stated| stated == scope.tag())) {
         return Some(format!("`{tag}` is outside every claim of this kind, and is not stated"));
     }
-    let noise: &[&str] = match (c.noise_std == 0.0, objective, &*c.law) {
-        (true, ..) => &["none"],
-        (false, false, "gaussian") => &["exact", "idealized"],
-        _ => &["idealized"],
+    let noise: &[NoiseArithmetic] = match (c.noise_std == 0.0, objective, NoiseLaw::by_tag(&c.law)) {
+        (true, ..) => &[NoiseArithmetic::None],
+        (false, false, Some(NoiseLaw::Gaussian)) => &[NoiseArithmetic::Exact, NoiseArithmetic::Idealized],
+        _ => &[NoiseArithmetic::Idealized],
     };
-    if !noise.contains(&&*c.arithmetic.noise) {
-        let noise = noise.join(" or ");
+    if !noise.iter().any(|noise| noise.tag() == c.arithmetic.noise) {
+        let noise = noise.iter().map(|noise| noise.tag()).collect::<Vec<_>>().join(" or ");
         return Some(format!("noise of this mechanism and law is {noise}, not {}", c.arithmetic.noise));
     }
     let adversary = c.adversary;
@@ -113,14 +125,14 @@ fn requests_fit(c: &ReleaseCertificate) -> Result<String, String> {
         return Err(format!("the salt of request {} must be 64 hexadecimal digits", request.id));
     }
     let exposure = exposure(since.release.is_some(), since.n_people);
-    if since.exposure != exposure {
+    if since.exposure != exposure.tag() {
         return Err(format!("with {} people that is `{exposure}`, stated is `{}`", since.n_people, since.exposure));
     }
     if since.release.is_none() && c.release > 1 {
         return Err(format!("release {} has a release before it, and names none", c.release));
     }
     if since.release.is_some_and(|previous| previous >= c.release)
-        || c.revoked.iter().any(|revoked| *revoked >= c.release)
+        || c.issue.revoked.iter().any(|revoked| *revoked >= c.release)
     {
         return Err(format!("release {} speaks of releases that come after it", c.release));
     }
@@ -135,11 +147,11 @@ fn requests_fit(c: &ReleaseCertificate) -> Result<String, String> {
 }
 
 /// What whoever has this release and the one before could learn.
-pub fn exposure(has_previous: bool, n_people: usize) -> &'static str {
+pub fn exposure(has_previous: bool, n_people: usize) -> Exposure {
     match (has_previous, n_people) {
-        (false, _) => "no-previous-release",
-        (true, 0) => "nobody-left",
-        (true, 1) => "one-person",
-        (true, _) => "several-together",
+        (false, _) => Exposure::NoPreviousRelease,
+        (true, 0) => Exposure::NobodyLeft,
+        (true, 1) => Exposure::OnePerson,
+        (true, _) => Exposure::SeveralTogether,
     }
 }

@@ -1,4 +1,4 @@
-#![doc = include_str!("log.md")]
+//! A certificate and the log that it is entered in.
 
 use super::Evidence;
 use super::check::Check;

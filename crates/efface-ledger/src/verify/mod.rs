@@ -7,6 +7,9 @@
 //!
 //! Each check has its own outcome and message. What is not known is "unsupported", never valid; what takes a file that was
 //! not given is "not checked", and the verdict says which part of the certificate that leaves open.
+//!
+#![doc = include_str!("arithmetic.md")]
+#![doc = include_str!("log.md")]
 
 mod arithmetic;
 mod check;

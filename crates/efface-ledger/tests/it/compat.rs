@@ -1,13 +1,5 @@
-//! Documents of every version that was ever issued, kept under `tests/compat`: they stay what they were.
-//!
-//! They are those of the model directory of version 3 that the engine keeps, made from a copy of it:
-//!
-//! ```text
-//! efface certificate request model first --out request.json
-//! efface ledger checkpoint model --out checkpoint.txt
-//! efface ledger consistency model --since release.json --out consistency.json
-//! efface revoke model 1 --reason 'superseded by release 2'
-//! ```
+//! Documents of every released version, kept under `tests/compat`: they stay what they were. They are those of the model
+//! directory that the engine keeps; `crates/efface-engine/tests/compat/make` wrote both.
 
 use std::fs;
 use std::path::Path;

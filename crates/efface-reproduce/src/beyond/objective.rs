@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{L2_PER_ROW, Order};
 use crate::data::DataSet;
-use crate::life::{Life, median, weights};
+use crate::life::{Life, weights};
+use crate::measure::median;
 use crate::objective::{EPSILON, Strength, published_plan};
 use crate::{ExperimentError, Progress, Setting};
 

@@ -13,7 +13,8 @@ use super::numbers::{Check, Checkpoint, Reference, RunResults};
 use super::proof::ProvedSteps;
 use super::schedule::{Density, schedule};
 use crate::data::DataSet;
-use crate::life::{Life, distance, median, weights};
+use crate::life::{Life, distance, weights};
+use crate::measure::median;
 use crate::{ExperimentError, Progress, Setting};
 
 /// Releases whose accuracies are averaged.

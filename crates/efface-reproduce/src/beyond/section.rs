@@ -1,18 +1,19 @@
 //! The experiment on the page.
 
+use efface_report::numbers::{count, number, percent, seconds, setting};
+use efface_report::{Axis, Chart, Mark, Part, Section, Series, Table};
+
 use super::{
     BeyondResults, Check, Checkpoint, DataSetResults, GAP_ALLOWED, ObjectiveResults, Order, Reference, RunResults,
 };
-use crate::page::{Axis, Chart, Mark, Part, Section, Series, Table};
-use crate::text::{count, number, percent, seconds, strength};
 
 impl BeyondResults {
     /// The experiment on the page.
     pub fn section(&self) -> Section {
-        let mut parts = vec![Part::Text(INTRODUCTION.to_owned())];
-        parts.extend(self.missing.iter().map(|missing| Part::Text(format!("Left out: {missing}."))));
+        let mut parts = vec![Part::text(INTRODUCTION)];
+        parts.extend(self.missing.iter().map(|missing| Part::text(format!("Left out: {missing}."))));
         parts.extend(self.data_sets.iter().flat_map(DataSetResults::parts));
-        Section { id: "beyond", title: "Beyond the paper: half of the rows leave".to_owned(), parts }
+        Section::new("beyond", "Beyond the paper: half of the rows leave", parts)
     }
 }
 
@@ -26,9 +27,9 @@ const INTRODUCTION: &str = "Mechanism release keeps unperturbed weights in secre
 impl DataSetResults {
     fn parts(&self) -> Vec<Part> {
         vec![
-            Part::Text(self.summary()),
-            Part::Text(self.single_steps()),
-            Part::Text(self.accuracy_summary()),
+            Part::text(self.summary()),
+            Part::text(self.single_steps()),
+            Part::text(self.accuracy_summary()),
             Part::Chart(self.accuracy_chart()),
             Part::Chart(self.distance_chart()),
             Part::Table(self.checkpoints_table()),
@@ -59,10 +60,10 @@ impl DataSetResults {
             count(self.n_rows),
             count(self.dim),
             self.problems(),
-            strength(self.l2_per_row),
+            setting(self.l2_per_row),
             self.epsilon,
-            strength(self.delta),
-            strength(self.noise_std),
+            setting(self.delta),
+            number(self.noise_std),
             100.0 * self.largest_secret_gap(),
         )
     }
@@ -148,7 +149,7 @@ impl DataSetResults {
             x: Axis::log("rows removed"),
             y: Axis::log("distance of the weights"),
             series,
-            marks: Vec::new(),
+            ..Chart::default()
         }
     }
 
@@ -177,25 +178,16 @@ impl DataSetResults {
                 ]
             })
         });
-        Table {
-            caption: format!(
-                "{}: distance to the model trained from zero and its claimed bound, before and after settling (then with \
+        let caption = format!(
+            "{}: distance to the model trained from zero and its claimed bound, before and after settling (then with \
                  the retrained model's own), and accuracies. Released: mean of 5.",
-                self.name
-            ),
-            columns: [
-                "run",
-                "removed",
-                "distance, instant",
-                "distance, settled",
-                "retrained",
-                "secret weights",
-                "released",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            rows: rows.collect(),
-        }
+            self.name
+        );
+        Table::new(
+            caption,
+            ["run", "removed", "distance, instant", "distance, settled", "retrained", "secret weights", "released"],
+            rows,
+        )
     }
 
     fn times_table(&self) -> Table {
@@ -211,40 +203,28 @@ impl DataSetResults {
                 ]
             })
         });
-        Table {
-            caption: format!(
-                "{}: median time of a step and of a row in it, of settling, and of training anew (once per order). A pass \
+        let caption = format!(
+            "{}: median time of a step and of a row in it, of settling, and of training anew (once per order). A pass \
                  over the rows lies between the steps here, so that each finds its matrices out of the caches; Table 1 has \
                  the time without one.",
-                self.name
-            ),
-            columns: ["run", "removed", "step", "per row", "settling", "retraining"].map(str::to_owned).to_vec(),
-            rows: rows.collect(),
-        }
+            self.name
+        );
+        Table::new(caption, ["run", "removed", "step", "per row", "settling", "retraining"], rows)
     }
 
     fn objective_table(&self) -> Table {
-        Table {
-            caption: format!(
-                "{}: where mechanism objective, with the paper's constants and budget, would have had to retrain. \
+        let caption = format!(
+            "{}: where mechanism objective, with the paper's constants and budget, would have had to retrain. \
                  Retrainings until half of the rows have left: were all stretches as long as the first, which for hardest \
                  first is too many. Where it is found by a mean bound, it is extrapolated from the first removals, for \
                  hardest first to its disadvantage. Retraining at 1: each removal is a retraining.",
-                self.name
-            ),
-            columns: [
-                "σ",
-                "order",
-                "accuracy",
-                "budget",
-                "first retraining at removal",
-                "retrainings to 50 %",
-                "found by",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            rows: self.objective.iter().map(ObjectiveResults::row).collect(),
-        }
+            self.name
+        );
+        Table::new(
+            caption,
+            ["σ", "order", "accuracy", "budget", "first retraining at removal", "retrainings to 50 %", "found by"],
+            self.objective.iter().map(ObjectiveResults::row),
+        )
     }
 
     fn problems(&self) -> String {

@@ -13,8 +13,8 @@ const SOURCE: Source = Source {
     published: "https://archive.ics.uci.edu/dataset/2/adult (as train.csv.gz and test.csv.gz with a header)",
 };
 
-/// What the columns become; also used by the tests of the command line.
-const SCHEMA: &str = include_str!("../../../efface-cli/tests/real/adult.toml");
+/// What the columns become.
+const SCHEMA: &str = include_str!("adult.toml");
 
 /// λ that suits Adult: with n rows clipped to norm 4 it is one over n·R².
 pub const L2_PER_ROW: f64 = 2e-6;

@@ -1,6 +1,7 @@
 //! The data sets: rows to train on, rows to test on, scaled as in the paper.
 
 mod adult;
+mod digits;
 mod features;
 mod mnist;
 
@@ -14,6 +15,7 @@ use efface_data::{
 };
 
 pub use adult::{L2_PER_ROW as ADULT_L2_PER_ROW, adult};
+pub(crate) use digits::digits;
 pub use features::{scenes, sst};
 pub use mnist::{SIDE, image, mnist_3_vs_8};
 
@@ -124,8 +126,8 @@ impl RawRows {
         Self { features: FeatureValues::F64(thin), dim: self.dim.div_ceil(step), classes: self.classes }
     }
 
-    /// Every row to norm 1, without an intercept.
-    fn into_unit_rows(self, n_classes: u32) -> Result<MemoryRows, ExperimentError> {
+    /// Every row to norm 1, with or without an intercept.
+    fn into_unit_rows(self, n_classes: u32, intercept: bool) -> Result<MemoryRows, ExperimentError> {
         let origin = Origin::new("rows of an experiment");
         let table = Table::new(TableParts {
             feature_names: (0..self.dim).map(|j| format!("x{j}")).collect(),
@@ -135,7 +137,7 @@ impl RawRows {
             subjects: None,
             origin,
         })?;
-        let transform = RowTransform { scale: Scale::Unit, intercept: false };
+        let transform = RowTransform { scale: Scale::Unit, intercept };
         let codec = LabelCodec::Classes((0..n_classes).map(|class| class.to_string()).collect());
         Ok(MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead)?)
     }
@@ -150,7 +152,7 @@ fn unit_rows(
 ) -> Result<DataSet, ExperimentError> {
     let (train, test) = (train.take(quick), test.take(quick));
     let test_labels = test.classes.clone();
-    let (train, test) = (train.into_unit_rows(n_classes)?, test.into_unit_rows(n_classes)?);
+    let (train, test) = (train.into_unit_rows(n_classes, false)?, test.into_unit_rows(n_classes, false)?);
     Ok(DataSet { name, n_classes, train, test, test_labels })
 }
 

@@ -4,6 +4,8 @@ mod digits;
 mod pictures;
 mod reference;
 mod residuals;
+#[cfg(test)]
+mod tests;
 mod trade_off;
 
 use serde::{Deserialize, Serialize};

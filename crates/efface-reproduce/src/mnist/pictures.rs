@@ -1,11 +1,12 @@
 //! The experiment on the page.
 
+use efface_report::numbers::{count, number, percent, setting};
+use efface_report::{Axis, Chart, ImageRow, Images, Part, Section, Series, Table};
+
 use super::reference::{ACCURACY_TOLERANCE, FACTOR, HEAVY_FACTOR};
 use super::{Comparison, Digit, Digits, MnistResults, Residuals, TradeOff};
 use crate::data::SIDE;
 use crate::objective::{accuracy_against_removals, by_l2};
-use crate::page::{Axis, Chart, ImageRow, Images, Part, Section, Series, Table};
-use crate::text::{count, number, percent, strength};
 
 impl MnistResults {
     /// The experiment on the page.
@@ -17,11 +18,11 @@ impl MnistResults {
             count(self.n_rows),
             count(self.dim)
         );
-        let mut parts = vec![Part::Text(text)];
+        let mut parts = vec![Part::text(text)];
         parts.extend(self.trade_off.parts());
         parts.push(Part::Chart(self.residuals.chart()));
         parts.push(Part::Images(self.digits.images()));
-        Section { id: "mnist", title: "MNIST, 3 against 8".to_owned(), parts }
+        Section::new("mnist", "MNIST, 3 against 8", parts)
     }
 }
 
@@ -30,7 +31,7 @@ impl MnistResults {
     pub fn shortfalls(&self) -> Vec<String> {
         let apart = self.trade_off.comparison.iter().filter(|row| !row.agrees);
         let told = apart.map(|row| {
-            let (l2, std) = (strength(row.l2_per_row), strength(row.noise_std));
+            let (l2, std) = (setting(row.l2_per_row), setting(row.noise_std));
             format!("λ = {l2}, σ = {std}: the published method does not land where the published code does")
         });
         told.collect()
@@ -59,12 +60,12 @@ impl TradeOff {
     fn noise_chart(&self) -> Chart {
         let series = by_l2(&self.runs).into_iter().map(|(l2_per_row, runs)| {
             let points = runs.iter().map(|run| (run.strength.noise_std, run.accuracy));
-            Series::line(format!("λ = {}", strength(l2_per_row)), points)
+            Series::line(format!("λ = {}", setting(l2_per_row)), points)
         });
         let unperturbed: Vec<String> = self
             .unperturbed
             .iter()
-            .map(|model| format!("{} at λ = {}", percent(model.accuracy), strength(model.l2_per_row)))
+            .map(|model| format!("{} at λ = {}", percent(model.accuracy), setting(model.l2_per_row)))
             .collect();
         Chart {
             id: "mnist-noise".to_owned(),
@@ -77,7 +78,7 @@ impl TradeOff {
             x: Axis::log("standard deviation σ of the perturbation"),
             y: Axis::percent("test accuracy"),
             series: series.collect(),
-            marks: Vec::new(),
+            ..Chart::default()
         }
     }
 
@@ -87,7 +88,7 @@ impl TradeOff {
         for model in &self.unperturbed {
             let points = self.supporting.iter().filter(|point| point.l2_per_row == model.l2_per_row);
             let points = points.map(|point| (point.epsilon, point.accuracy));
-            series.push(Series::line(format!("λ = {}", strength(model.l2_per_row)), points));
+            series.push(Series::line(format!("λ = {}", setting(model.l2_per_row)), points));
         }
         Chart {
             id: "mnist-epsilon".to_owned(),
@@ -95,12 +96,12 @@ impl TradeOff {
             caption: format!(
                 "For each λ and ε, σ is as large as 100 removals need. A point is missing where no σ up to {} is enough: \
                  more noise makes the weights, and with them the bound, larger.",
-                strength(self.runs.iter().map(|run| run.strength.noise_std).fold(0.0, f64::max))
+                setting(self.runs.iter().map(|run| run.strength.noise_std).fold(0.0, f64::max))
             ),
             x: Axis::log("ε at δ = 10⁻⁴"),
             y: Axis::percent("test accuracy"),
             series,
-            marks: Vec::new(),
+            ..Chart::default()
         }
     }
 }
@@ -129,13 +130,13 @@ impl Residuals {
                 "λ = {}, σ = {}, one random order. The bounds are sums over all removals so far. {told} The line \
                  of Efface is the instant bound of mechanism release, whose model is not perturbed: a Hessian that is formed once, not at every removal, \
                  so that the bound grows with the way the weights have gone, until settling takes it down to 10⁻⁹.",
-                strength(self.strength.l2_per_row),
-                strength(self.strength.noise_std)
+                setting(self.strength.l2_per_row),
+                setting(self.strength.noise_std)
             ),
             x: Axis::linear("number of rows removed"),
             y: Axis::log("gradient residual norm"),
             series: series.collect(),
-            marks: Vec::new(),
+            ..Chart::default()
         }
     }
 }
@@ -164,8 +165,8 @@ fn comparison_table(comparison: &[Comparison]) -> Table {
     let accuracy = |value: f64| format!("{value:.3}");
     let rows = comparison.iter().map(|row| {
         vec![
-            strength(row.l2_per_row),
-            strength(row.noise_std),
+            setting(row.l2_per_row),
+            setting(row.noise_std),
             accuracy(row.accuracy.0),
             range(row.accuracy.1, row.accuracy.2, &accuracy),
             number(row.accumulated_bound.0),
@@ -188,15 +189,12 @@ fn comparison_table(comparison: &[Comparison]) -> Table {
         "bound ÷ measured",
         "agrees",
     ];
-    Table {
-        caption: format!(
-            "Mechanism objective as published beside the paper's own code on the same rows: ε = 1, δ = 10⁻⁴, 100 \
+    let caption = format!(
+        "Mechanism objective as published beside the paper's own code on the same rows: ε = 1, δ = 10⁻⁴, 100 \
              removals in one random order. Supported: budget over the mean bound of one removal, each as its own program counts \
              it. Agreement: accuracy within {} points, bounds and counts within a factor of \
              {FACTOR}, at λ = 10⁻⁴ (heavy-tailed) {HEAVY_FACTOR}.",
-            100.0 * ACCURACY_TOLERANCE
-        ),
-        columns: heads.map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-    }
+        100.0 * ACCURACY_TOLERANCE
+    );
+    Table::new(caption, heads, rows)
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Sizes;
 use super::synthetic::{ClassMoments, ClassRows};
-use crate::life::{Life, median, random_order};
+use crate::life::{Life, random_order};
+use crate::measure::median;
 use crate::{ExperimentError, Progress};
 
 /// Both curves.

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::synthetic::{ClassMoments, ClassRows};
 use super::{Sizes, TestRows};
-use crate::experiment::peak_memory;
-use crate::life::{Life, distance, median, random_order, weights};
+use crate::life::{Life, distance, random_order, weights};
+use crate::measure::{median, peak_memory, quantile};
 use crate::{ExperimentError, Progress};
 
 /// What the large run measured. There is none unless every claim held.
@@ -174,13 +174,6 @@ fn check(model: &Model, measured_residual: f64, retrained: &Model) -> Result<Che
     Ok(Checked { claimed_residual, measured_residual, claimed_distance, measured_distance })
 }
 
-/// Value that this fraction of the values does not exceed; NaN of none.
-fn quantile(mut values: Vec<f64>, fraction: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let index = (values.len().saturating_sub(1) as f64 * fraction).round() as usize;
-    values.get(index).copied().unwrap_or(f64::NAN)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,11 +185,5 @@ mod tests {
             |found| ExperimentError::unless_within("it", found, 1.0).expect_err("must be refused").to_string();
         assert_eq!(message(2.0), "it is `2e0` where at most `1e0` is claimed");
         assert_eq!(message(f64::NAN), "it is `NaN` where at most `1e0` is claimed");
-    }
-
-    #[test]
-    fn a_quantile_is_one_of_the_values() {
-        assert_eq!(quantile((1..=101).rev().map(f64::from).collect(), 0.95), 96.0);
-        assert_eq!(quantile(vec![3.0], 0.95), 3.0);
     }
 }

@@ -122,7 +122,7 @@ impl TestRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::Part;
+    use efface_report::Part;
 
     #[test]
     fn a_quick_run_holds_its_claims_from_end_to_end() {

@@ -1,15 +1,16 @@
 //! The experiment on the page.
 
+use efface_report::numbers::{bytes, count, number, percent, seconds, setting};
+use efface_report::{Axis, Chart, Part, Section, Series, Table};
+
 use super::{Curve, LargeRun, Likeness, Look, ScaleResults};
-use crate::page::{Axis, Chart, Part, Section, Series, Table};
-use crate::text::{count, gigabytes, number, percent, seconds};
 
 impl ScaleResults {
     /// The experiment on the page.
     pub fn section(&self) -> Section {
         let Self { likeness, large, growth } = self;
         let parts = vec![
-            Part::Text(format!(
+            Part::text(format!(
                 "{} rows of {} features in single precision, drawn to look like the features of real scenes: built \
                  (buildings, streets) against nature. A model is trained, {} rows leave one at a time, the model is \
                  settled, and it is compared with one that is trained from zero on the rows left. Had a claim not \
@@ -20,30 +21,28 @@ impl ScaleResults {
             )),
             Part::Table(run_table(large)),
             Part::Table(check_table(large)),
-            Part::Text(
+            Part::text(
                 "Rows are drawn class by class, as mixtures of eight real rows with normal weights: mean and \
                  covariance of a class are those of the real rows until negative entries are set to zero and rows are \
-                 brought to norm 1. What that leaves of the likeness:"
-                    .to_owned(),
+                 brought to norm 1. What that leaves of the likeness:",
             ),
             Part::Table(likeness_table(likeness)),
             Part::Chart(growth_chart("scale-rows", "Cost against rows", 'n', &growth.by_rows)),
             Part::Chart(growth_chart("scale-features", "Cost against features", 'd', &growth.by_features)),
             Part::Table(exponent_table(&growth.by_rows, &growth.by_features)),
-            Part::Text(
+            Part::text(
                 "An instant removal reads no row but its own, so it does not grow with n. It goes a few times over three \
                  matrices of d² numbers: d² operations, and more seconds than that where the matrices no longer fit the \
-                 processor's caches."
-                    .to_owned(),
+                 processor's caches.",
             ),
         ];
-        Section { id: "scale", title: "A million rows, and how costs grow".to_owned(), parts }
+        Section::new("scale", "A million rows, and how costs grow", parts)
     }
 }
 
 fn run_table(large: &LargeRun) -> Table {
     let mut rows = vec![
-        ["rows in memory".to_owned(), gigabytes(large.rows_bytes)],
+        ["rows in memory".to_owned(), bytes(large.rows_bytes)],
         ["drawing them".to_owned(), seconds(large.draw_seconds)],
         ["training".to_owned(), seconds(large.train_seconds)],
         ["one removal, median".to_owned(), seconds(large.removal_median_seconds)],
@@ -66,18 +65,15 @@ fn run_table(large: &LargeRun) -> Table {
         ],
         ["accuracy, trained from zero".to_owned(), percent(large.retrained_accuracy)],
     ];
-    rows.extend(large.peak_memory_bytes.map(|bytes| ["peak memory of the process".to_owned(), gigabytes(bytes)]));
-    Table {
-        caption: format!(
-            "{} × {}, λ = {:e}; accuracy on {} real test rows",
-            count(large.n_rows),
-            count(large.dim),
-            large.l2_per_row,
-            count(large.n_test_rows)
-        ),
-        columns: vec!["step".to_owned(), "measured".to_owned()],
-        rows: rows.into_iter().map(Vec::from).collect(),
-    }
+    rows.extend(large.peak_memory_bytes.map(|peak| ["peak memory of the process".to_owned(), bytes(peak)]));
+    let caption = format!(
+        "{} × {}, λ = {}; accuracy on {} real test rows",
+        count(large.n_rows),
+        count(large.dim),
+        setting(large.l2_per_row),
+        count(large.n_test_rows)
+    );
+    Table::new(caption, ["step", "measured"], rows)
 }
 
 fn check_table(large: &LargeRun) -> Table {
@@ -98,31 +94,23 @@ fn check_table(large: &LargeRun) -> Table {
     let retrained_distance = number(large.retrained_claimed_distance);
     rows.push(vec!["trained from zero".to_owned(), none(), none(), retrained_distance, none()]);
     let columns = ["model", "gradient, claimed", "gradient, at least", "distance, claimed", "distance, measured"];
-    Table {
-        caption:
-            "Claims beside measurements; one that does not hold would have ended the experiment. Claims are distances from the exact weights; measured is the distance from \
-                  the weights that were trained from zero, which may be as large as both claims together."
-                .to_owned(),
-        columns: columns.map(str::to_owned).into(),
-        rows,
-    }
+    let caption = "Claims beside measurements; one that does not hold would have ended the experiment. Claims are distances from the exact weights; measured is the distance from \
+                   the weights that were trained from zero, which may be as large as both claims together.";
+    Table::new(caption, columns, rows)
 }
 
 fn likeness_table(likeness: &Likeness) -> Table {
     let Likeness { dim, real, drawn } = likeness;
     let row = |name: &str, show: &dyn Fn(&Look) -> String| vec![name.to_owned(), show(real), show(drawn)];
-    Table {
-        caption: format!("Real and drawn rows of {} features", count(*dim)),
-        columns: ["", "real", "drawn"].map(str::to_owned).into(),
-        rows: vec![
-            row("rows", &|look| count(look.n_rows)),
-            row("mean cosine within a class", &|look| format!("{:.3}", look.cosine_within_class)),
-            row("variance within classes", &|look| format!("{:.3}", look.variance_within_class)),
-            row("share of its first direction", &|look| percent(look.first_direction_share)),
-            row("features that are zero", &|look| percent(look.zero_fraction)),
-            row("accuracy on real test rows when trained on these", &|look| percent(look.test_accuracy)),
-        ],
-    }
+    let rows = [
+        row("rows", &|look| count(look.n_rows)),
+        row("mean cosine within a class", &|look| format!("{:.3}", look.cosine_within_class)),
+        row("variance within classes", &|look| format!("{:.3}", look.variance_within_class)),
+        row("share of its first direction", &|look| percent(look.first_direction_share)),
+        row("features that are zero", &|look| percent(look.zero_fraction)),
+        row("accuracy on real test rows when trained on these", &|look| percent(look.test_accuracy)),
+    ];
+    Table::new(format!("Real and drawn rows of {} features", count(*dim)), ["", "real", "drawn"], rows)
 }
 
 fn growth_chart(id: &str, title: &str, size: char, curve: &Curve) -> Chart {
@@ -150,7 +138,7 @@ fn growth_chart(id: &str, title: &str, size: char, curve: &Curve) -> Chart {
             line("settle", exponents.settle, |cost| cost.settle_seconds),
             line("instant removal", exponents.removal, |cost| cost.removal_seconds),
         ],
-        marks: Vec::new(),
+        ..Chart::default()
     }
 }
 
@@ -159,13 +147,11 @@ fn exponent_table(by_rows: &Curve, by_features: &Curve) -> Table {
         let of = |curve: &Curve| format!("{:.2}", exponent(&curve.exponents));
         vec![name.to_owned(), of(by_rows), of(by_features)]
     };
-    Table {
-        caption: "Exponent a in seconds ∝ sizeᵃ, fitted over the upper half of the sizes.".to_owned(),
-        columns: ["", "rows n", "features d"].map(str::to_owned).into(),
-        rows: vec![
-            row("train", |exponents| exponents.train),
-            row("settle", |exponents| exponents.settle),
-            row("instant removal", |exponents| exponents.removal),
-        ],
-    }
+    let rows = [
+        row("train", |exponents| exponents.train),
+        row("settle", |exponents| exponents.settle),
+        row("instant removal", |exponents| exponents.removal),
+    ];
+    let caption = "Exponent a in seconds ∝ sizeᵃ, fitted over the upper half of the sizes.";
+    Table::new(caption, ["", "rows n", "features d"], rows)
 }

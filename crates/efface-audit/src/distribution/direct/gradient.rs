@@ -10,7 +10,7 @@
 
 use efface_core::loss::Loss;
 use efface_core::model::{Model, ReleaseClaim, TrainingPlan};
-use efface_core::rows::{Features, Problem, RowBlock, RowStore, StoreError};
+use efface_core::rows::{Features, Problem, RowBlock, RowBlocks, StoreError};
 use rayon::prelude::*;
 
 use super::check::{DirectCheck, closest};
@@ -63,7 +63,7 @@ struct Measured {
 const ROUNDING: f64 = 32.0 * f64::EPSILON;
 
 impl Measured {
-    fn of(plan: &TrainingPlan, model: &Model, rows: &dyn RowStore) -> Result<Self, StoreError> {
+    fn of(plan: &TrainingPlan, model: &Model, rows: &dyn RowBlocks) -> Result<Self, StoreError> {
         let l2 = plan.config().l2_per_row;
         let (mut distance, mut slack, mut gradient, mut terms) = (0.0, 0.0, 0.0, 0.0);
         for (problem, weights) in plan.problems().iter().zip(&model.weights()) {
@@ -131,7 +131,7 @@ impl RowSums {
     }
 }
 
-fn sum_rows(loss: &dyn Loss, problem: &Problem, weights: &[f64], rows: &dyn RowStore) -> Result<RowSums, StoreError> {
+fn sum_rows(loss: &dyn Loss, problem: &Problem, weights: &[f64], rows: &dyn RowBlocks) -> Result<RowSums, StoreError> {
     let blocks: Vec<RowSums> = (0..rows.n_blocks())
         .into_par_iter()
         .map(|index| {

@@ -72,7 +72,7 @@ fn show(args: &ShowCertificateArgs, output: &Output) -> anyhow::Result<Answer> {
     let unread = |check: efface_ledger::verify::Check| anyhow::anyhow!("{}: {}", path.display(), check.message);
     let (document, files) = (read(&text).map_err(unread)?, subjects(&text).map_err(unread)?);
     if let Some(html) = &args.html {
-        write_new(html, &page::render(&document, &files, path))?;
+        write_new(html, &page::of(&document, &files, path).html())?;
     }
     let said = match &document {
         Document::Release(predicate) => Said::Release(predicate),

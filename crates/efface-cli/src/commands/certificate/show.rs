@@ -1,7 +1,6 @@
 //! What a certificate says, as lines for a terminal of a hundred columns.
 
 use efface_core::accounting::{Extractor, Guarantee};
-use efface_data::hex;
 use efface_ledger::certificate::{
     LogPosition, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate, tags,
 };
@@ -57,10 +56,11 @@ fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
     if !c.not_public.is_empty() {
         lines.push(("  columns not public", c.not_public.join(", ")));
     }
-    lines.extend(provenance(&c.log, &c.key_id));
-    lines.push(("  releases are made", policy(c.policy)));
-    if !c.revoked.is_empty() {
-        lines.push(("  revoked before it", c.revoked.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")));
+    lines.extend(provenance(&c.issue.log, &c.issue.key_id));
+    lines.push(("  releases are made", policy(c.issue.policy)));
+    if !c.issue.revoked.is_empty() {
+        lines
+            .push(("  revoked before it", c.issue.revoked.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")));
     }
     lines
 }
@@ -134,7 +134,7 @@ fn issued(heading: &'static str, issued: &str, software: &str, model: &str) -> V
 }
 
 fn named_files(files: &[Subject]) -> impl Iterator<Item = Line> {
-    files.iter().map(|file| ("  file", format!("{} (SHA-256 {})", file.name, hex::encode(&file.digest.sha256))))
+    files.iter().map(|file| ("  file", format!("{} (SHA-256 {})", file.name, hex::encode(file.digest.sha256))))
 }
 
 fn provenance(log: &LogPosition, key_id: &str) -> Vec<Line> {
@@ -163,10 +163,7 @@ fn list(name: &'static str, tags: &[String]) -> Option<Line> {
 }
 
 pub(super) fn in_words(tag: &str) -> String {
-    match tags::in_words(tag) {
-        words if words == tags::in_words("") => format!("{words}: {tag}"),
-        words => words.into(),
-    }
+    tags::in_words(tag).map_or_else(|| format!("a tag that this version does not know: {tag}"), String::from)
 }
 
 /// Breaks long values, so that they stay in their column.
@@ -220,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_tag_that_is_not_known_is_shown_as_it_is() {
-        assert_eq!(in_words("row-count"), tags::in_words("row-count"));
+        assert_eq!(in_words("row-count"), tags::OutsideScope::RowCount.in_words());
         assert_eq!(in_words("moonlight"), "a tag that this version does not know: moonlight");
     }
 }

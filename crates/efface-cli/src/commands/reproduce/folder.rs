@@ -98,8 +98,8 @@ impl Folder {
     }
 
     /// Where a picture goes.
-    pub(super) fn figure(&self, name: &str, extension: &str) -> PathBuf {
-        self.out.join(FIGURES).join(format!("{name}.{extension}"))
+    pub(super) fn figure(&self, name: &str) -> PathBuf {
+        self.out.join(FIGURES).join(format!("{name}.svg"))
     }
 
     /// The folder of pictures as a report in Markdown links to it, with a slash at the end.

@@ -1,12 +1,8 @@
 //! `efface reproduce`: runs experiments, keeps their numbers, and makes one report of all numbers kept. What is measured
-//! and what is shown comes from `efface-reproduce`; here it is drawn.
+//! and what is shown comes from `efface-reproduce`.
 
-mod figures;
 mod folder;
-mod html;
-mod markdown;
 mod runs;
-mod shown;
 #[cfg(test)]
 mod tests;
 
@@ -14,12 +10,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
+use efface_report::Page;
 use efface_reproduce::{Experiment, Progress, Record, Setting, Stage};
 use serde::Serialize;
 
 use self::folder::Folder;
 use self::runs::{Found, NotRun, Runs};
-use self::shown::Shown;
 use crate::args::ReproduceArgs;
 use crate::output::{Answer, Output, duration, in_one_line};
 use crate::progress::Stages;
@@ -33,7 +29,7 @@ struct ReproduceAnswer<'a> {
     shown: Vec<ShownRecord>,
     report: Option<String>,
     markdown: Option<String>,
-    /// Names of the pictures, each an SVG and a PNG.
+    /// Names of the pictures, each an SVG.
     figures: Vec<String>,
     /// Files of numbers that cannot be read.
     n_left_aside: usize,
@@ -92,18 +88,17 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
         "{}: no experiment has left its numbers here; run one, or give the --out of a run",
         args.out.display(),
     );
-    let shown: Vec<Shown> = records.iter().map(Shown::new).collect();
-    let figures = if shown.is_empty() {
+    let figures = if records.is_empty() {
         Vec::new()
     } else {
-        let again = || format!("the numbers are kept in {}: mend this, then `efface reproduce report`", at(&args.out));
-        report(&folder, &shown).with_context(again)?
+        let again = || format!("the numbers are kept in {}: fix this, then `efface reproduce report`", at(&args.out));
+        report(&folder, &efface_reproduce::page(&records)).with_context(again)?
     };
     let answer = ReproduceAnswer {
         runs: &runs,
         shown: records.iter().map(ShownRecord::new).collect(),
-        report: (!shown.is_empty()).then(|| folder.report.display().to_string()),
-        markdown: (!shown.is_empty()).then(|| folder.markdown.display().to_string()),
+        report: (!records.is_empty()).then(|| folder.report.display().to_string()),
+        markdown: (!records.is_empty()).then(|| folder.markdown.display().to_string()),
         figures,
         n_left_aside,
         seconds: start.elapsed().as_secs_f64(),
@@ -114,14 +109,13 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
 }
 
 /// Draws and writes the report; returns the names of the pictures.
-fn report(folder: &Folder, experiments: &[Shown]) -> anyhow::Result<Vec<String>> {
-    let figures = figures::draw(experiments.iter().map(|shown| &shown.section))?;
+fn report(folder: &Folder, page: &Page) -> anyhow::Result<Vec<String>> {
+    let figures = page.figures().map_err(|name| anyhow::anyhow!("two pictures have the name `{name}`"))?;
     for figure in &figures {
-        folder::write(&folder.figure(&figure.name, "svg"), figure.svg.as_bytes())?;
-        folder::write(&folder.figure(&figure.name, "png"), &figure.png)?;
+        folder::write(&folder.figure(&figure.name), figure.svg.as_bytes())?;
     }
-    folder::write(&folder.report, html::page(experiments).as_bytes())?;
-    folder::write(&folder.markdown, markdown::page(experiments, &folder.link_to_figures()).as_bytes())?;
+    folder::write(&folder.report, page.html().as_bytes())?;
+    folder::write(&folder.markdown, page.markdown(&folder.link_to_figures()).as_bytes())?;
     Ok(figures.into_iter().map(|figure| figure.name).collect())
 }
 

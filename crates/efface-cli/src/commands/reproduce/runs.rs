@@ -89,7 +89,7 @@ pub(super) fn run_all<R: Serialize>(
             }
             Err(error) => {
                 let reason = in_one_line(&format!("{:#}", anyhow::Error::from(error)));
-                output.error(&format!("{name}: {reason}"), None);
+                output.complain(&format!("{name}: {reason}"));
                 runs.failed.push(NotRun { experiment: name, reason });
             }
         }

@@ -1,26 +1,7 @@
 //! Loops over row-major rows, in either precision.
 
 use super::{Loop, dot_in, multiply_add, run};
-
-/// A stored feature value.
-pub(crate) trait Value: Copy + Sync {
-    /// Widened to the precision of the arithmetic.
-    fn wide(self) -> f64;
-}
-
-impl Value for f32 {
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
-}
-
-impl Value for f64 {
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        self
-    }
-}
+pub(crate) use crate::rows::RowValue as Value;
 
 /// `out[i] = rows[i] · w` for row-major rows.
 pub(crate) fn margins<T: Value>(rows: &[T], w: &[f64], out: &mut [f64]) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use efface_data::{RowsFileError, StoredRowsError};
+use efface_data::{SegmentError, StoredRowsError};
 
 use super::{BLOCK, LEADING, N, bytes, gram, open, refusal, sample, segment_path};
 use crate::samples::{contents, crc32};
@@ -50,7 +50,7 @@ fn a_damaged_record_is_named_and_refused_at_the_first_reading() {
     }
     std::fs::write(segment_path(&path, 1), &swapped).expect("writable");
     let error = open(&path, N, &[]).expect("headers are whole").verify(1).expect_err("must be noticed");
-    assert!(matches!(error, StoredRowsError::File(RowsFileError::Checksum { position: 14, .. })));
+    assert!(matches!(error, StoredRowsError::File(SegmentError::Checksum { position: 14, .. })));
 }
 
 #[test]
@@ -90,13 +90,14 @@ fn change_header(path: &Path, segment: usize, at: usize, with: &[u8]) {
 
 #[test]
 fn foreign_newer_and_absurd_headers_are_refused_before_memory_is_taken() {
-    let cases: [(usize, usize, &[u8], &str); 11] = [
+    let cases: [(usize, usize, &[u8], &str); 12] = [
         (0, 0, b"X", "rows/000000.rows: not a file of rows: it does not begin with the magic bytes"),
-        (0, 8, &[3], "rows/000000.rows: version 3 of the rows format is unknown; this program reads versions up to 2"),
+        (0, 8, &[2], "rows/000000.rows: version 2 of the rows format is unknown; this program reads version 1"),
+        (0, 56, &[2], "rows/000000.rows: not a file of rows: the flag for weights is neither 0 nor 1"),
         (
             1,
-            8,
-            &[2],
+            56,
+            &[1],
             "rows/000001.rows: weighted rows of 6 values in f64, blocks of 7, 2 blocks per segment, \
              but the first segment has rows of 6 values in f64, blocks of 7, 2 blocks per segment",
         ),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use efface_core::linalg::TrackedMatrix;
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{RowStore, Sign};
+use efface_core::rows::RowStore;
 use efface_data::{Precision, RowLayout, StoredRows, StoredRowsError};
 use tempfile::TempDir;
 
@@ -55,7 +55,5 @@ fn refusal<T: std::fmt::Debug>(folder: &TempDir, outcome: Result<T, StoredRowsEr
 }
 
 fn gram(store: &StoredRows) -> Result<TrackedMatrix, String> {
-    let mut gram = TrackedMatrix::zeros(store.dim());
-    store.add_gram(Sign::Add, &mut gram).map_err(|error| error.to_string())?;
-    Ok(gram)
+    store.gram().map(TrackedMatrix::from).map_err(|error| error.to_string())
 }

@@ -38,11 +38,11 @@ fn weights_are_read_back_and_added_up() {
 }
 
 #[test]
-fn weights_lie_behind_the_selectors_in_version_2() {
+fn weights_lie_behind_the_selectors() {
     let (_folder, path, rows) = sample();
     let bytes = bytes(&path, 1);
     assert_eq!(bytes.len(), 4096 + 2 * BLOCK);
-    assert_eq!(bytes[8..12], 2_u32.to_le_bytes());
+    assert_eq!((&bytes[8..12], &bytes[56..60]), (&[1, 0, 0, 0][..], &[1, 0, 0, 0][..]));
     // Position 23 is row 2 of block 1 of segment 1.
     let block = &bytes[4096 + BLOCK..];
     let (features, label, selector, weight) = contents(&rows)[23].clone().expect("present");
@@ -144,19 +144,28 @@ fn weights_that_no_row_can_have_are_refused() {
     assert_eq!(kept.row_weights(), Some(&[0.0, 2.0 * 0.37, 4.0 * 0.37][..]));
 }
 
-/// Files of every released version are read for ever. `EFFACE_WRITE_COMPAT=1` writes those of this one, once.
+/// Files of every released version are read for ever, and written again byte for byte as long as the version stays.
+/// `EFFACE_WRITE_COMPAT=1` writes those of this one, once.
 #[test]
-fn segments_of_version_2_are_still_read() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compat/row-segments-v2");
+fn segments_of_version_1_are_read_and_written() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compat/row-segments");
     let layout = RowLayout { dim: 4, precision: Precision::F32, block_rows: 3, segment_blocks: 2, weighted: true };
-    if std::env::var_os("EFFACE_WRITE_COMPAT").is_some() {
-        let mut rows = stored(&path, layout, 0, 10);
+    let write = |path: &Path| {
+        let mut rows = stored(path, layout, 0, 10);
         rows.remove(&[3, 7]).expect("present");
         rows.purge(&[3]).and_then(|()| rows.stamp(9)).expect("writable");
+    };
+    if std::env::var_os("EFFACE_WRITE_COMPAT").is_some() {
+        write(&path);
     }
     let rows = open(&path, 10, &[3, 7]).expect("readable");
     let mut memory = weighted_store(10, 3, Precision::F32);
     memory.remove(&[3, 7]).expect("present");
     assert_eq!((contents(&rows), rows.weight_sum()), (contents(&memory), memory.weight_sum()));
     assert_eq!((*rows.layout(), rows.epochs()), (layout, vec![9, 9]));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    write(folder.path());
+    for segment in 0..2 {
+        assert!(bytes(folder.path(), segment) == bytes(&path, segment), "segment {segment}");
+    }
 }

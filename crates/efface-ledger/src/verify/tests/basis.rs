@@ -4,9 +4,10 @@ use efface_core::accounting::{Extractor, Guarantee, gaussian};
 use efface_core::rounding::{LowerBound, UpperBound};
 
 use super::example::{TIME, named_request, nameless_request};
+use crate::certificate::tags::{Limit, OutsideScope};
 use crate::certificate::{
-    Adversary, Arithmetic, CurvePoint, LogPosition, Predicate, ReleaseCertificate, ReleasePolicy, SincePrevious,
-    SpentBefore, tags,
+    Adversary, Arithmetic, CurvePoint, LogPosition, Predicate, ReleaseCertificate, ReleasePolicy, Signed,
+    SincePrevious, SpentBefore,
 };
 
 /// Mechanism and law.
@@ -118,7 +119,7 @@ impl Basis {
         let (claimed, spent) = (promise.plus(shared), Guarantee { epsilon, delta: 0.0 }.plus(shared));
         let objective = kind == Kind::Objective;
         let limits: &[&str] = match kind {
-            Kind::Objective => &tags::LIMITS,
+            Kind::Objective => &Limit::ALL.map(Limit::tag),
             _ => &[],
         };
         let texts = |tags: &[&str]| tags.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -127,8 +128,12 @@ impl Basis {
             software: "efface 0.1.0".into(),
             model: "model".into(),
             issued: TIME.into(),
-            key_id,
-            log,
+            issue: Signed {
+                key_id,
+                log,
+                policy: ReleasePolicy { min_removals: Some(2), every_seconds: None },
+                revoked: vec![1],
+            },
             release: before.len() + 1,
             certified: true,
             n_removed: 9,
@@ -142,8 +147,6 @@ impl Basis {
                 n_added: 0,
                 exposure: "several-together".into(),
             },
-            policy: ReleasePolicy { min_removals: Some(2), every_seconds: None },
-            revoked: vec![1],
             mechanism: if objective { "objective" } else { "release" }.into(),
             loss: if kind == Kind::Exact { "squared" } else { "logistic" }.into(),
             l2,
@@ -188,7 +191,7 @@ impl Basis {
                 secret_state: true,
             },
             limits: texts(limits),
-            outside_scope: texts(&tags::OUTSIDE_SCOPE),
+            outside_scope: texts(&OutsideScope::ALL.map(OutsideScope::tag)),
             not_public: vec!["city".into()],
         }
     }

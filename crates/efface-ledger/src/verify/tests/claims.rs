@@ -4,7 +4,8 @@ use efface_core::accounting::Extractor;
 
 use super::basis::{Basis, Kind};
 use super::example::{check, fails, only_failure, release, release_from, release_of};
-use crate::certificate::{ReleaseCertificate, tags};
+use crate::certificate::ReleaseCertificate;
+use crate::certificate::tags::OutsideScope;
 use crate::verify::{CheckOutcome, Verdict};
 
 const KINDS: [Kind; 4] = [Kind::Gaussian, Kind::Gamma, Kind::Objective, Kind::Exact];
@@ -221,7 +222,7 @@ fn labels_that_belong_to_a_mechanism_must_be_stated() {
     let without = |tag: &'static str| move |c: &mut ReleaseCertificate| c.outside_scope.retain(|stated| stated != tag);
     // What rows weigh, and where their bound is from, is outside the claim only where there is such a thing.
     let sometimes = ["row-weights", "row-norm-bound"];
-    for missing in tags::OUTSIDE_SCOPE.into_iter().filter(|tag| !sometimes.contains(tag)) {
+    for missing in OutsideScope::ALL.map(OutsideScope::tag).into_iter().filter(|tag| !sometimes.contains(tag)) {
         refused(without(missing), "labels", "is outside every claim of this kind");
     }
     for missing in sometimes {
@@ -273,7 +274,7 @@ fn requests_and_what_left_add_up() {
     };
     refused(first, "requests", "release 3 has a release before it, and names none");
     refused(|c| c.since_previous.release = Some(3), "requests", "release 3 speaks of releases that come after it");
-    refused(|c| c.revoked.push(3), "requests", "release 3 speaks of releases that come after it");
+    refused(|c| c.issue.revoked.push(3), "requests", "release 3 speaks of releases that come after it");
 }
 
 #[test]

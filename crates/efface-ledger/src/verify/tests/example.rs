@@ -152,7 +152,7 @@ pub(super) fn first_release(edit: impl FnOnce(&mut ReleaseCertificate)) -> Envel
     let basis = Basis { before: Vec::new(), ..Basis::of(Kind::Gaussian) };
     release_from(&basis, |c| {
         (c.since_previous.release, c.since_previous.certificate) = (None, None);
-        (c.since_previous.exposure, c.revoked) = ("no-previous-release".into(), Vec::new());
+        (c.since_previous.exposure, c.issue.revoked) = ("no-previous-release".into(), Vec::new());
         edit(c);
     })
 }

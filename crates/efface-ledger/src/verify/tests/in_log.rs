@@ -54,10 +54,10 @@ fn a_certificate_has_the_place_that_it_names() {
     let genuine = release(|_| {});
     let shifted = with_proof(&genuine, |log| log.proofs[0].position = 2);
     fails(&check(&shifted), "log", "a proof for entry 2 in the place of 3");
-    fails(&check(&release(|c| c.log.position = 2)), "log", "a proof for entry 3 in the place of 2");
-    let both = with_proof(&release(|c| c.log.position = 2), |log| log.proofs[0].position = 2);
+    fails(&check(&release(|c| c.issue.log.position = 2)), "log", "a proof for entry 3 in the place of 2");
+    let both = with_proof(&release(|c| c.issue.log.position = 2), |log| log.proofs[0].position = 2);
     fails(&check(&both), "log", "entry 2 is not shown to be in the log");
-    let beyond = with_proof(&release(|c| c.log.position = 4), |log| log.proofs[0].position = 4);
+    let beyond = with_proof(&release(|c| c.issue.log.position = 4), |log| log.proofs[0].position = 4);
     fails(&check(&beyond), "log", "the log has 4 entries, so there is none at position 4");
 }
 
@@ -100,7 +100,7 @@ fn the_checkpoint_in_a_certificate_is_signed_and_of_its_log() {
     fails(&check(&forged), "log", "its checkpoint is refused: the note is signed by");
     let unsigned = with_proof(&genuine, |log| log.checkpoint = "efface/model/log\n4\n".into());
     fails(&check(&unsigned), "log", "its checkpoint is refused: a note must end with");
-    let claimed = release(|c| c.log.origin = "efface/other/log".into());
+    let claimed = release(|c| c.issue.log.origin = "efface/other/log".into());
     fails(&check(&claimed), "log", "the checkpoint is of the log `efface/model/log`, expected `efface/other/log`");
 }
 

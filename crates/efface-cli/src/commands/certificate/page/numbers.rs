@@ -1,22 +1,22 @@
 //! The table of a release's numbers: each as the certificate has it, bounds never shown smaller than they are.
 
-use efface_ledger::certificate::{ReleaseCertificate, tags};
+use efface_ledger::certificate::ReleaseCertificate;
+use efface_report::numbers::{bound, counted, promised, setting};
+use efface_report::{Part, Table, Text, capitalized, text};
 
 use super::super::super::ledger::in_words as policy;
-use super::html::{self, capital, count, escape, hash, number};
-use crate::output::{bound, parameter, promised, rung};
+use super::super::show::in_words;
+use super::{hash, shown};
+use crate::output::rung;
 
 /// Every number that the claim is made of.
-pub(super) fn table(c: &ReleaseCertificate) -> String {
+pub(super) fn table(c: &ReleaseCertificate) -> Table {
     let mut rows = vec![
         ("Promised for life", guarantee(c.epsilon, c.delta)),
-        ("Proved so far", format!("ε&nbsp;=&nbsp;{} at that δ", number(&bound(c.epsilon_spent)))),
-        ("μ: this, all, limit", [c.mu, c.mu_total, c.mu_limit].map(|mu| number(&bound(mu))).join(" &nbsp;/&nbsp; ")),
-        (
-            "From retraining",
-            format!("weights at most {} away; {}", number(&bound(c.distance_bound)), escape(rung(&c.rung))),
-        ),
-        ("Gradient residual", format!("at most {}", number(&bound(c.gradient_residual)))),
+        ("Proved so far", format!("ε = {} at that δ", bound(c.epsilon_spent))),
+        ("μ: this, all, limit", [c.mu, c.mu_total, c.mu_limit].map(bound).join(" / ")),
+        ("From retraining", format!("weights at most {} away; {}", bound(c.distance_bound), shown(rung(&c.rung)))),
+        ("Gradient residual", format!("at most {}", bound(c.gradient_residual))),
         ("Noise", noise(c)),
         ("Mechanism", mechanism(c)),
         ("Rows", rows_and_weights(c)),
@@ -31,7 +31,7 @@ pub(super) fn table(c: &ReleaseCertificate) -> String {
                         1 => String::new(),
                         n => format!(
                             "; for {} together {}",
-                            count(n, "row", "rows"),
+                            counted(n, "row", "rows"),
                             guarantee(cost.epsilon, cost.delta)
                         ),
                     };
@@ -39,18 +39,18 @@ pub(super) fn table(c: &ReleaseCertificate) -> String {
                 },
             ),
         ),
-        ("Releases made", escape(&policy(c.policy))),
-        ("Withdrawn so far", withdrawn(&c.revoked)),
+        ("Releases made", shown(&policy(c.issue.policy))),
+        ("Withdrawn so far", withdrawn(&c.issue.revoked)),
     ];
     if c.extractor.is_some() {
         rows.insert(1, ("… by removal", guarantee(c.promise.epsilon, c.promise.delta)));
     }
-    html::table(&rows)
+    Table::pairs("", rows)
 }
 
 /// `(ε, δ) = (1, 10⁻⁴)`.
 pub(super) fn guarantee(epsilon: f64, delta: f64) -> String {
-    format!("(ε,&nbsp;δ)&nbsp;=&nbsp;({},&nbsp;{})", number(&promised(epsilon)), number(&promised(delta)))
+    format!("(ε,\u{a0}δ)\u{a0}=\u{a0}({},\u{a0}{})", promised(epsilon), promised(delta))
 }
 
 fn noise(c: &ReleaseCertificate) -> String {
@@ -60,14 +60,14 @@ fn noise(c: &ReleaseCertificate) -> String {
     let law = match &*c.law {
         "gaussian" => "Gaussian, standard deviation".into(),
         "gamma" => "Gamma (density falls with the norm), scale".into(),
-        other => escape(other),
+        other => shown(other),
     };
     let drawn = match (&*c.arithmetic.noise, c.lattice_step) {
         ("idealized", _) => "drawn in double precision and treated as ideal".into(),
-        ("exact", Some(step)) => format!("exact, on a lattice of step {}", number(&parameter(step))),
-        (other, _) => escape(other),
+        ("exact", Some(step)) => format!("exact, on a lattice of step {}", setting(step)),
+        (other, _) => shown(other),
     };
-    format!("{law} {}; {drawn}", number(&parameter(c.noise_std)))
+    format!("{law} {}; {drawn}", setting(c.noise_std))
 }
 
 fn mechanism(c: &ReleaseCertificate) -> String {
@@ -75,32 +75,25 @@ fn mechanism(c: &ReleaseCertificate) -> String {
         "release" if c.noise_std == 0.0 => "release".into(),
         "release" => "release: fresh noise on every published model".into(),
         "objective" => "objective: one perturbation at training".into(),
-        other => escape(other),
+        other => shown(other),
     };
-    let budget = c.budget.as_ref().map_or_else(String::new, |budget| format!(", {} budget", escape(budget)));
-    format!(
-        "{noise}; {} loss, λ&nbsp;=&nbsp;{}, {} constants{budget}",
-        escape(&c.loss),
-        number(&parameter(c.l2)),
-        escape(&c.gamma)
-    )
+    let budget = c.budget.as_ref().map_or_else(String::new, |budget| format!(", {} budget", shown(budget)));
+    format!("{noise}; {} loss, λ\u{a0}=\u{a0}{}, {} constants{budget}", shown(&c.loss), setting(c.l2), shown(&c.gamma))
 }
 
 fn rows_and_weights(c: &ReleaseCertificate) -> String {
-    let rows = count(c.n_rows, "row", "rows");
+    let rows = counted(c.n_rows, "row", "rows");
     let problems =
-        if c.n_problems == 1 { String::new() } else { format!(", {}", count(c.n_problems, "problem", "problems")) };
-    let negatives =
-        c.negatives.map_or_else(String::new, |part| format!("; {} of the negatives", number(&parameter(part))));
-    let weighing = c.weight_sum.map_or_else(String::new, |sum| format!(" that count as {}", number(&parameter(sum))));
-    format!("{rows}{weighing}{problems}; {}{negatives}", count(c.dim, "weight", "weights"))
+        if c.n_problems == 1 { String::new() } else { format!(", {}", counted(c.n_problems, "problem", "problems")) };
+    let negatives = c.negatives.map_or_else(String::new, |part| format!("; {} of the negatives", setting(part)));
+    let weighing = c.weight_sum.map_or_else(String::new, |sum| format!(" that count as {}", setting(sum)));
+    format!("{rows}{weighing}{problems}; {}{negatives}", counted(c.dim, "weight", "weights"))
 }
 
 fn scale(c: &ReleaseCertificate) -> String {
     let intercept = if c.intercept { ", with an intercept" } else { "" };
-    let norms =
-        c.row_norm_bound.map_or_else(|| "any norm".into(), |norm| format!("norms at most {}", number(&bound(norm))));
-    format!("{}{intercept}; {norms}", escape(&c.scale))
+    let norms = c.row_norm_bound.map_or_else(|| "any norm".into(), |norm| format!("norms at most {}", bound(norm)));
+    format!("{}{intercept}; {norms}", shown(&c.scale))
 }
 
 fn withdrawn(releases: &[usize]) -> String {
@@ -114,22 +107,19 @@ fn withdrawn(releases: &[usize]) -> String {
 }
 
 /// What whoever has this release and the one before could learn.
-pub(super) fn since_previous(c: &ReleaseCertificate) -> String {
+pub(super) fn since_previous(c: &ReleaseCertificate) -> Part {
     let since = &c.since_previous;
-    let words = match tags::in_words(&since.exposure) {
-        words if words == tags::in_words("") => format!("{words}: {}", since.exposure),
-        words => words.into(),
-    };
-    let Some(release) = since.release else { return format!("<p>{}.</p>\n", escape(&capital(&words))) };
-    let before = since.certificate.as_ref().map_or_else(String::new, |certificate| {
-        format!(" Its certificate has the payload SHA-256 {}.", hash(certificate))
+    let words = shown(&capitalized(&in_words(&since.exposure)));
+    let Some(release) = since.release else { return Part::text(format!("{words}.")) };
+    let changed = counted(since.n_people, "person’s rows left or changed", "people’s rows left or changed");
+    let before = since.certificate.as_ref().map_or_else(Text::default, |certificate| {
+        text![" Its certificate has the payload SHA-256 ", hash(certificate), "."]
     });
-    format!(
-        "<p>{}. The release before is release {release}; since then {} ({} removed, {} corrected, {} added).{before}</p>\n",
-        escape(&capital(&words)),
-        count(since.n_people, "person’s rows left or changed", "people’s rows left or changed"),
-        since.n_removed,
-        since.n_corrected,
-        since.n_added,
-    )
+    Part::text(text![
+        format!(
+            "{words}. The release before is release {release}; since then {changed} ({} removed, {} corrected, {} added).",
+            since.n_removed, since.n_corrected, since.n_added
+        ),
+        before,
+    ])
 }

@@ -2,124 +2,128 @@
 
 use efface_ledger::certificate::{Adversary, CoveredRequest, ReleaseCertificate};
 use efface_ledger::statement::Subject;
+use efface_report::numbers::{bound, counted, setting};
+use efface_report::{Page, Part, Table, Text, capitalized, code, raised, strong, text};
 
 use super::super::chance::{Chances, Guess};
 use super::super::show::in_words;
-use super::html::{capital, count, cut, escape, list, number};
 use super::numbers::{self, guarantee};
-use super::{argument, chart, check, document, named_files, provenance, section};
-use crate::output::{bound, parameter};
+use super::{argument, chart, check, cut, named_files, provenance, section, sheet, shown};
 
 /// The page of the certificate that lies in `file`.
-pub(super) fn page(c: &ReleaseCertificate, files: &[Subject], file: &str) -> String {
+pub(super) fn page(c: &ReleaseCertificate, files: &[Subject], file: &str) -> Page {
     let guess = Guess::of(c);
-    let chart = chart::curve(c).filter(|_| c.certified).map_or_else(String::new, |svg| {
-        format!(
-            "<figure>{svg}<figcaption>δ, the chance that the factor e<sup>ε</sup> does not hold, over ε. The lower the \
-             line, the less can be told.</figcaption></figure>\n"
-        )
-    });
-    let columns = [
-        section("Requests that it is the first to cover", &requests(c)),
-        section("What comparing two releases tells", &numbers::since_previous(c)),
+    let mut columns = vec![
+        section("Requests that it is the first to cover", vec![requests(c)]),
+        section("What comparing two releases tells", vec![numbers::since_previous(c)]),
         section(
             if c.certified { "Against whom it holds" } else { "Against whom it would hold" },
-            &list(&against(c.adversary)),
+            vec![Part::List(against(c.adversary))],
         ),
-        limits(c),
-        section("What it does not cover", &list(&outside(c))),
-        section(if c.certified { "The numbers" } else { "The numbers, none of them promised" }, &numbers::table(c)),
-        chart,
-        provenance(&c.issued, &c.software, &c.log, file),
     ];
-    document(
+    if !c.limits.is_empty() {
+        columns.push(section("Limits of the proof", vec![Part::List(tagged(&c.limits).collect())]));
+    }
+    columns.push(section("What it does not cover", vec![Part::List(outside(c))]));
+    let title = if c.certified { "The numbers" } else { "The numbers, none of them promised" };
+    let mut numbers = vec![Part::Table(numbers::table(c))];
+    numbers.extend(chart::curve(c).filter(|_| c.certified).map(Part::Chart));
+    columns.push(section(title, numbers));
+    columns.push(provenance(&c.issued, &c.software, &c.issue.log, file));
+    sheet(
         &format!("Release {} of model {}", c.release, c.model),
         "Efface: certificate of a release",
         is_dense(c),
-        &[
-            banner(c),
-            figures(c, &guess),
-            section("What this says", &says(c, &guess, files)),
-            format!("<div class=\"columns\">\n{}</div>\n", columns.concat()),
+        banner(c).into_iter().chain(figures(c, &guess)).collect(),
+        vec![
+            section("What this says", says(c, &guess, files)),
+            section("", vec![Part::Columns(columns)]),
             how_to_check(c, files, file),
         ],
     )
 }
 
-fn banner(c: &ReleaseCertificate) -> String {
-    if c.certified && c.mechanism == "objective" {
-        return "<div class=\"verdict\"><p><strong>The proof has gaps.</strong> They are known, and listed under “Limits of \
-                the proof”. What this page states holds as far as that proof does.</p></div>\n"
-            .into();
-    }
-    if c.certified {
-        return String::new();
-    }
-    "<div class=\"verdict broken\"><p><strong>NOT CERTIFIED.</strong> The noise of this model, or of one before it, came \
-     from a seed that somebody chose. Whoever knows the seed can take the noise off again. Nothing on this page is \
-     promised.</p></div>\n"
-        .into()
+fn banner(c: &ReleaseCertificate) -> Option<Part> {
+    let (good, text) = if !c.certified {
+        let words = " The noise of this model, or of one before it, came from a seed that somebody chose. Whoever knows the seed \
+                     can take the noise off again. Nothing on this page is promised.";
+        (false, text![strong("NOT CERTIFIED."), words])
+    } else if c.mechanism == "objective" {
+        let words = " They are known, and listed under “Limits of the proof”. What this page states holds as far as that proof \
+                     does.";
+        (true, text![strong("The proof has gaps."), words])
+    } else {
+        return None;
+    };
+    Some(Part::Verdict { good, text, reasons: Vec::new() })
 }
 
 /// The few numbers to remember.
-fn figures(c: &ReleaseCertificate, guess: &Guess) -> String {
+fn figures(c: &ReleaseCertificate, guess: &Guess) -> Option<Part> {
     if !c.certified {
-        return String::new();
+        return None;
     }
-    let removed = format!(
-        "<li><b>{}</b> removed on request before this release, which is the first to cover {}</li>\n",
-        count(c.n_removed, "row", "rows"),
-        count(c.requests.len(), "request", "requests"),
-    );
-    let claims = match guess {
-        Guess::AtMost(Chances { so_far, at_limit }) => format!(
-            "<li><b>≤&nbsp;{so_far}&nbsp;%</b> is how often the best guess at whether the rows were ever there is right; a \
-             coin: 50&nbsp;%</li>\n\
-             <li><b>≤&nbsp;{at_limit}&nbsp;%</b> is all that it can become over the model’s life</li>\n\
-             <li><b>ε&nbsp;≤&nbsp;{}</b> is proved so far at δ&nbsp;=&nbsp;{}; promised for life: ε&nbsp;=&nbsp;{}</li>\n",
-            number(&bound(c.epsilon_spent)),
-            number(&parameter(c.delta)),
-            number(&parameter(c.epsilon)),
-        ),
-        Guess::Exact => {
-            "<li><b>50&nbsp;%</b> is how often the best guess at whether the rows were ever there is right: \
-                         no better than a coin</li>\n"
-                .into()
-        }
-        Guess::Unknown => String::new(),
-    };
-    format!("<ul class=\"figures\">\n{removed}{claims}</ul>\n")
+    let requests = counted(c.requests.len(), "request", "requests");
+    let mut figures = vec![(
+        counted(c.n_removed, "row", "rows"),
+        format!("removed on request before this release, which is the first to cover {requests}").into(),
+    )];
+    match guess {
+        Guess::AtMost(Chances { so_far, at_limit }) => figures.extend([
+            (
+                format!("≤\u{a0}{so_far}\u{a0}%"),
+                "is how often the best guess at whether the rows were ever there is right; a coin: 50\u{a0}%".into(),
+            ),
+            (format!("≤\u{a0}{at_limit}\u{a0}%"), "is all that it can become over the model’s life".into()),
+            (
+                format!("ε\u{a0}≤\u{a0}{}", bound(c.epsilon_spent)),
+                format!(
+                    "is proved so far at δ\u{a0}=\u{a0}{}; promised for life: ε\u{a0}=\u{a0}{}",
+                    setting(c.delta),
+                    setting(c.epsilon)
+                )
+                .into(),
+            ),
+        ]),
+        Guess::Exact => figures.push((
+            "50\u{a0}%".to_owned(),
+            "is how often the best guess at whether the rows were ever there is right: no better than a coin".into(),
+        )),
+        Guess::Unknown => {}
+    }
+    Some(Part::Figures(figures))
 }
 
 /// In plain words.
-fn says(c: &ReleaseCertificate, guess: &Guess, files: &[Subject]) -> String {
-    let what = format!("The model file {}", named_files(files));
+fn says(c: &ReleaseCertificate, guess: &Guess, files: &[Subject]) -> Vec<Part> {
+    let what = text!["The model file ", named_files(files)];
+    let one = |words: String| vec![Part::text(text![what.clone(), words])];
     if !c.certified {
-        return format!(
-            "<p>{what} was published as release {} of this model. Its certificate promises nothing, because the noise \
-             could be predicted. The numbers below are what it would claim otherwise.</p>\n",
+        return one(format!(
+            " was published as release {} of this model. Its certificate promises nothing, because the noise could be predicted. \
+             The numbers below are what it would claim otherwise.",
             c.release
-        );
+        ));
     }
     let rows = match c.n_removed {
         0 => "the rows that are removed from the model (none so far)".into(),
-        n => format!("the {} removed on request", count(n, "row", "rows")),
+        n => format!("the {} removed on request", counted(n, "row", "rows")),
     };
     let Chances { so_far, at_limit } = match guess {
         Guess::AtMost(chances) => chances,
         Guess::Exact => {
-            return format!(
-                "<p>{what} is bit for bit the one that training without {rows} would give. No noise was added: the model \
-                 is computed from sums of integers, which a removed row leaves without a trace.</p>\n"
-            );
+            return one(format!(
+                " is bit for bit the one that training without {rows} would give. No noise was added: the model is computed from \
+                 sums of integers, which a removed row leaves without a trace."
+            ));
         }
         Guess::Unknown => {
-            return format!(
-                "<p>{what} was published with noise of a law, “{}”, that this version does not know. What its claim, {}, \
-                 means cannot be said here.</p>\n",
-                escape(&c.law),
+            return one(format!(
+                " was published with noise of a law, “{}”, that this version does not know. What its claim, {}, means cannot be \
+                 said here.",
+                shown(&c.law),
                 guarantee(c.epsilon, c.delta),
-            );
+            ));
         }
     };
     let (seen, later) = if c.adversary.sees_later_releases {
@@ -129,54 +133,57 @@ fn says(c: &ReleaseCertificate, guess: &Guess, files: &[Subject]) -> String {
     };
     let exception = match c.delta {
         0.0 => ", without exception".into(),
-        delta => format!(", but for a chance of δ&nbsp;=&nbsp;{}", number(&parameter(delta))),
+        delta => format!(", but for a chance of δ\u{a0}=\u{a0}{}", setting(delta)),
     };
     let extractor = c.extractor.map_or_else(String::new, |extractor| {
         let share = extractor.cost();
         format!(
-            " The share of the private feature extractor, {} for up to {} removed or corrected, is in ε and δ, but not in \
-             these percentages.",
+            " The share of the private feature extractor, {} for up to {} removed or corrected, is in ε and δ, but not in these \
+             percentages.",
             guarantee(share.epsilon, share.delta),
-            count(extractor.group, "row", "rows")
+            counted(extractor.group, "row", "rows")
         )
     });
-    format!(
-        "<p>{what} is statistically indistinguishable, up to {guarantee}, from one trained without {rows}.</p>\n\
-         <p>That means: take two worlds. In one the rows were trained on and then removed; in the other they were never \
-         there. Somebody who has {seen}, knows all the other rows and has any computing power wants to know which world \
-         is the real one. What they see shifts the odds by a factor of at most e<sup>ε</sup>&nbsp;=&nbsp;{factor}\
-         {exception}. If both worlds are equally likely, their best guess is right at most <b>{so_far}&nbsp;%</b> of the \
-         time; tossing a coin gives 50&nbsp;%. {later} {at_limit}&nbsp;%.{extractor}</p>\n",
-        guarantee = guarantee(c.epsilon, c.delta),
-        factor = number(&bound(c.epsilon.exp())),
-    )
+    let means = text![
+        format!(
+            "That means: take two worlds. In one the rows were trained on and then removed; in the other they were never there. \
+             Somebody who has {seen}, knows all the other rows and has any computing power wants to know which world is the real \
+             one. What they see shifts the odds by a factor of at most e"
+        ),
+        raised("ε"),
+        format!(
+            "\u{a0}=\u{a0}{}{exception}. If both worlds are equally likely, their best guess is right at most ",
+            bound(c.epsilon.exp())
+        ),
+        strong(format!("{so_far}\u{a0}%")),
+        format!(" of the time; tossing a coin gives 50\u{a0}%. {later} {at_limit}\u{a0}%.{extractor}"),
+    ];
+    let close = format!(
+        " is statistically indistinguishable, up to {}, from one trained without {rows}.",
+        guarantee(c.epsilon, c.delta)
+    );
+    one(close).into_iter().chain([Part::text(means)]).collect()
 }
 
 /// The first of the requests, and how many more there are.
-fn requests(c: &ReleaseCertificate) -> String {
+fn requests(c: &ReleaseCertificate) -> Part {
     if c.requests.is_empty() {
-        return "<p>None: no rows were removed on request since the release before.</p>\n".into();
+        return Part::text("None: no rows were removed on request since the release before.");
     }
-    let row = |request: &CoveredRequest| {
-        let (id, time) = (cut(&request.id, 60), cut(&request.time, 30));
-        format!("<tr><td>{id}</td><td class=\"num\">{time}</td><td class=\"num\">{}</td></tr>\n", request.n_rows)
-    };
-    let rows: String = c.requests.iter().take(REQUESTS_SHOWN).map(row).collect();
-    let more = match c.requests.len().saturating_sub(REQUESTS_SHOWN) {
-        0 => String::new(),
-        n => format!(
-            "<tr><td colspan=\"3\">and {} in the signed file</td></tr>\n",
-            count(n, "more request", "more requests")
-        ),
-    };
-    format!(
-        "<table>\n<thead><tr><th scope=\"col\">Request</th><th scope=\"col\" class=\"num\">Carried out</th><th scope=\"col\" \
-         class=\"num\">Rows</th></tr></thead>\n<tbody>\n{rows}{more}</tbody></table>\n"
-    )
+    let mut rows: Vec<Vec<String>> = c
+        .requests
+        .iter()
+        .take(REQUESTS_SHOWN)
+        .map(|request| vec![cut(&request.id, 60), cut(&request.time, 30), request.n_rows.to_string()])
+        .collect();
+    if let more @ 1.. = c.requests.len().saturating_sub(REQUESTS_SHOWN) {
+        rows.push(vec![format!("and {} in the signed file", counted(more, "more request", "more requests"))]);
+    }
+    Part::Table(Table::new("", ["Request", "Carried out", "Rows"], rows))
 }
 
-fn against(adversary: Adversary) -> Vec<String> {
-    let choose = |yes: bool, words: [&str; 2]| words[usize::from(!yes)].to_owned();
+fn against(adversary: Adversary) -> Vec<Text> {
+    let choose = |yes: bool, words: [&str; 2]| Text::from(words[usize::from(!yes)]);
     vec![
         choose(
             adversary.sees_later_releases,
@@ -188,7 +195,8 @@ fn against(adversary: Adversary) -> Vec<String> {
         choose(
             adversary.adaptive_requests,
             [
-                "Also if they choose whom to have removed next after seeing releases made since the removal; not if they chose by a model from before it.",
+                "Also if they choose whom to have removed next after seeing releases made since the removal; not if they chose \
+                 by a model from before it.",
                 "Only if nobody chose whom to have removed by looking at models.",
             ],
         ),
@@ -199,32 +207,26 @@ fn against(adversary: Adversary) -> Vec<String> {
                 "Also if the secret state of the model is known.",
             ],
         ),
-        choose(
-            adversary.sees_prior_release,
-            [
-                "Also if they kept a model from before the removal.",
-                "<b>Not</b> against somebody who kept a model from before the removal. No method is.",
-            ],
-        ),
+        if adversary.sees_prior_release {
+            "Also if they kept a model from before the removal.".into()
+        } else {
+            text![strong("Not"), " against somebody who kept a model from before the removal. No method is."]
+        },
     ]
 }
 
 /// Tags in words.
-fn tagged(tags: &[String]) -> Vec<String> {
-    tags.iter().map(|tag| format!("{}.", escape(&capital(&in_words(tag))))).collect()
+fn tagged(tags: &[String]) -> impl Iterator<Item = Text> {
+    tags.iter().map(|tag| format!("{}.", shown(&capitalized(&in_words(tag)))).into())
 }
 
-fn limits(c: &ReleaseCertificate) -> String {
-    if c.limits.is_empty() { String::new() } else { section("Limits of the proof", &list(&tagged(&c.limits))) }
-}
-
-fn outside(c: &ReleaseCertificate) -> Vec<String> {
-    let mut items = tagged(&c.outside_scope);
+fn outside(c: &ReleaseCertificate) -> Vec<Text> {
+    let mut items: Vec<Text> = tagged(&c.outside_scope).collect();
     if !c.not_public.is_empty() {
         let names: Vec<String> = c.not_public.iter().take(COLUMNS_SHOWN).map(|name| cut(name, 40)).collect();
         let more = c.not_public.len().saturating_sub(COLUMNS_SHOWN);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        items.push(format!("Columns under not_public: {}{more}.", names.join(", ")));
+        items.push(format!("Columns under not_public: {}{more}.", names.join(", ")).into());
     }
     items
 }
@@ -237,7 +239,7 @@ fn is_dense(c: &ReleaseCertificate) -> bool {
     requests + 2 * c.limits.len() + extractor + c.not_public.len().min(COLUMNS_SHOWN) / 3 > 10
 }
 
-fn how_to_check(c: &ReleaseCertificate, files: &[Subject], file: &str) -> String {
+fn how_to_check(c: &ReleaseCertificate, files: &[Subject], file: &str) -> efface_report::Section {
     // `release --out model.json` puts `model.json.certificate.json` beside it.
     let named = files.first().map_or("MODEL", |file| &file.name);
     let model = file.strip_suffix(".certificate.json").filter(|name| !name.is_empty()).unwrap_or(named);
@@ -247,13 +249,15 @@ fn how_to_check(c: &ReleaseCertificate, files: &[Subject], file: &str) -> String
         "The answer will be “NOT VALID”, because nothing is certified."
     };
     check(
-        &[format!("efface verify {} --key PUB --model {}", argument(file), argument(model))],
-        &format!(
-            "{answer} It is checked offline: the signature, the model file, the log, and every number here computed \
-             again. That the distance holds is the word of whoever signed; inside, <code>efface verify DIR \
-             --replay</code> measures it."
-        ),
-        &c.key_id,
+        vec![format!("efface verify {} --key PUB --model {}", argument(file), argument(model))],
+        text![
+            answer,
+            " It is checked offline: the signature, the model file, the log, and every number here computed again. That the \
+             distance holds is the word of whoever signed; inside, ",
+            code("efface verify DIR --replay"),
+            " measures it.",
+        ],
+        &c.issue.key_id,
     )
 }
 

@@ -1,0 +1,474 @@
+//! Outer products of rows, weighted by curvature at a point or not.
+
+use std::fmt;
+
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::{DecodeError, Origin, PointTag, Reader, SumDepth, SumError, Writer, least_size};
+use crate::linalg::kernel::{self, Value};
+use crate::loss::{EVALUATION_ROUNDING, Loss};
+use crate::rounding::{UpperBound, operations};
+use crate::rows::{BLOCK_ROWS, Features, Point, RowBlock, RowCount, Sign};
+
+/// `Σ s_i a_i x_i x_iᵀ`, a_i being 1 or ℓ″ at a point.
+///
+/// Few rows are kept as they are, times √(s_i a_i): a matrix is made when they are many, or when it is asked for.
+#[derive(Clone, PartialEq)]
+pub struct GramSum {
+    /// Rows that took part.
+    pub count: RowCount,
+    /// Rows whose rounding is in the sum, retracted ones included.
+    charged: RowCount,
+    /// Whether some row does not count once.
+    weighted: bool,
+    /// `Σ s_i a_i` over the charged rows.
+    weight_size: f64,
+    origin: Origin,
+    depth: SumDepth,
+    entries: Entries,
+}
+
+/// Factors of the rows in a Gram matrix, each times the row's own weight.
+#[derive(Clone, Copy, Debug)]
+pub enum GramWeights<'a> {
+    /// 1 for every row present.
+    One,
+    /// ℓ″ at a point, for the rows of its problem.
+    Curvature {
+        /// ℓ.
+        loss: &'a dyn Loss,
+        /// Where it is taken.
+        point: &'a Point<'a>,
+    },
+}
+
+impl GramWeights<'_> {
+    fn tag(&self) -> PointTag {
+        match self {
+            Self::One => PointTag::EVERYWHERE,
+            Self::Curvature { loss, point } => PointTag::of(*loss, point),
+        }
+    }
+}
+
+/// The numbers of a sum that was made elsewhere.
+#[derive(Clone)]
+pub struct GramParts {
+    /// Rows that took part.
+    pub count: RowCount,
+    /// `Σ s_i a_i`, to six digits.
+    pub weight_size: f64,
+    /// Whether some row's weight s_i is not 1.
+    pub weighted: bool,
+    /// Lower triangle, column-major in a full square.
+    pub lower: Zeroizing<Vec<f64>>,
+}
+
+/// Wiped when dropped.
+#[derive(Clone, PartialEq)]
+enum Entries {
+    /// Rows times √(s_i a_i), one after the other.
+    Rows(Zeroizing<Vec<f64>>),
+    /// Lower triangle, column-major in a full square; the upper triangle is never read.
+    Lower(Zeroizing<Vec<f64>>),
+}
+
+/// Rows of so many numbers that a sum keeps as they are: they take less room than a matrix.
+fn listed_rows(dim: usize) -> usize {
+    (dim / 2).clamp(FEW_ROWS, BLOCK_ROWS)
+}
+
+/// Up to this many rows, a rank-one update each is faster than a blocked product.
+const FEW_ROWS: usize = 12;
+
+/// Above this many columns, sums are merged by several threads.
+const WIDE: usize = 256;
+
+const KIND: u8 = b'x';
+
+impl GramSum {
+    /// The empty sum, for rows of `dim` numbers and norm at most `row_norm`.
+    pub fn zeros(dim: usize, row_norm: UpperBound, weights: &GramWeights<'_>) -> Self {
+        Self {
+            count: RowCount::default(),
+            charged: RowCount::default(),
+            weighted: false,
+            weight_size: 0.0,
+            origin: match weights {
+                GramWeights::One => Origin::everywhere(dim, row_norm),
+                GramWeights::Curvature { loss, point } => Origin::at(*loss, point, row_norm),
+            },
+            depth: SumDepth::default(),
+            entries: Entries::Rows(Zeroizing::default()),
+        }
+    }
+
+    /// A sum that was made elsewhere, in double precision and by additions nested no deeper than `depth`: each row was
+    /// multiplied by the root of its factor first, or its product with itself by the factor. Curvatures must be within
+    /// [`EVALUATION_ROUNDING`] of the exact ones for their margins.
+    pub fn from_parts(
+        row_norm: UpperBound,
+        weights: &GramWeights<'_>,
+        dim: usize,
+        parts: GramParts,
+        depth: SumDepth,
+    ) -> Result<Self, SumError> {
+        let GramParts { count, weight_size, weighted, lower } = parts;
+        if Some(lower.len()) != dim.checked_mul(dim) {
+            return Err(SumError::Dimension { expected: dim, got: lower.len().isqrt() });
+        }
+        let entries = Entries::Lower(lower);
+        Ok(Self { count, charged: count, weighted, weight_size, depth, entries, ..Self::zeros(dim, row_norm, weights) })
+    }
+
+    /// Adds the rows of a block, at the point of the sum.
+    pub fn add(&mut self, weights: &GramWeights<'_>, block: &RowBlock<'_>) -> Result<(), SumError> {
+        self.origin.check(weights.tag(), self.origin.dim)?;
+        self.add_block(weights, block, &mut GramScratch::default());
+        Ok(())
+    }
+
+    pub(crate) fn add_block(&mut self, weights: &GramWeights<'_>, block: &RowBlock<'_>, scratch: &mut GramScratch) {
+        let n = match block.features {
+            Features::F32(values) => self.collect(weights, block, values, scratch),
+            Features::F64(values) => self.collect(weights, block, values, scratch),
+        };
+        self.add_scaled(&scratch.scaled, n);
+    }
+
+    /// Adds the sum over other rows at the same point.
+    pub fn merge(&mut self, other: &Self) -> Result<(), SumError> {
+        self.charge(other)?;
+        self.count.merge(&other.count);
+        let dim = self.origin.dim;
+        match &other.entries {
+            Entries::Rows(rows) if self.has_room(other.n_listed()) => self.add_scaled(rows, other.n_listed()),
+            Entries::Lower(lower) => {
+                add_lower(self.lower_mut(), dim, 1.0, lower);
+                self.depth.merge(other.depth);
+            }
+            // As a matrix of its own: one more addition for each entry, however many rows there are.
+            Entries::Rows(_) => {
+                let other = other.clone().added_up();
+                other.update_lower(self.lower_mut(), dim, 1.0);
+                self.depth.merge(other.depth);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the sum over some of the rows back. Their rounding stays, and stays charged.
+    pub fn retract(&mut self, other: &Self) -> Result<(), SumError> {
+        self.charge(other)?;
+        self.count.update(&other.count, Sign::Retract);
+        let dim = self.origin.dim;
+        other.update_lower(self.lower_mut(), dim, -1.0);
+        self.depth.accumulation = self.depth.accumulation.max(other.depth.accumulation) + other.n_listed() + 1;
+        Ok(())
+    }
+
+    fn charge(&mut self, other: &Self) -> Result<(), SumError> {
+        self.origin.merge(&other.origin)?;
+        self.charged.merge(&other.charged);
+        self.weighted |= other.weighted;
+        self.weight_size += other.weight_size;
+        self.depth.margins = self.depth.margins.max(other.depth.margins);
+        Ok(())
+    }
+
+    /// Number of rows and of columns.
+    pub fn dim(&self) -> usize {
+        self.origin.dim
+    }
+
+    /// Where the sum was taken.
+    pub fn tag(&self) -> PointTag {
+        self.origin.tag
+    }
+
+    /// How deep its additions are nested.
+    pub fn depth(&self) -> SumDepth {
+        self.depth
+    }
+
+    /// Bound on `Σ s_i a_i ‖x_i‖²` over all rows that were added, and so on every norm of the matrix.
+    pub fn size(&self) -> UpperBound {
+        (self.weights() + self.factor_error()) * self.origin.row_norm.squared()
+    }
+
+    /// Bound on `Σ |error of s_i a_i| ‖x_i‖²`.
+    pub(crate) fn weight_error(&self) -> UpperBound {
+        self.factor_error() * self.origin.row_norm.squared()
+    }
+
+    /// Bound on the Frobenius norm of the distance between the matrix and the exact one.
+    pub fn error(&self) -> UpperBound {
+        self.chain_error() + self.weight_error()
+    }
+
+    /// The share of [`Self::error`] that comes from adding up.
+    fn chain_error(&self) -> UpperBound {
+        // Each entry passes through at most that many rounded operations on terms that add up, in absolute value, to at
+        // most the size: the Frobenius norm of |x||x|ᵀ is ‖x‖².
+        operations(self.depth.accumulation + SLACK) * self.size()
+    }
+
+    fn weights(&self) -> UpperBound {
+        UpperBound::new(self.weight_size) * UpperBound::new(1.000_001) + least_size(&self.charged)
+    }
+
+    /// A curvature is off by 16 units and by γ times its margin's error, and the product with the row's weight, its
+    /// square root and the product with a feature add two roundings each.
+    fn factor_error(&self) -> UpperBound {
+        let tiny = least_size(&self.charged);
+        match self.origin.tag {
+            // The root of a one is exact, and so is its square.
+            PointTag::EVERYWHERE if !self.weighted => UpperBound::ZERO,
+            PointTag::EVERYWHERE => operations(4) * self.weights() + tiny,
+            _ => {
+                let margin_error = self.origin.margin_error(self.depth);
+                self.charged.weight_sum.upper() * self.origin.lipschitz * margin_error
+                    + operations(EVALUATION_ROUNDING + 8) * self.weights()
+                    + tiny
+            }
+        }
+    }
+
+    /// Rows times √(s_i a_i), where they are kept.
+    pub(crate) fn listed(&self) -> Option<&[f64]> {
+        match &self.entries {
+            Entries::Rows(rows) => Some(rows),
+            Entries::Lower(_) => None,
+        }
+    }
+
+    /// How many those are.
+    pub(crate) fn n_listed(&self) -> usize {
+        self.listed().map_or(0, <[f64]>::len) / self.origin.dim.max(1)
+    }
+
+    /// The same as a matrix.
+    pub(crate) fn added_up(mut self) -> Self {
+        self.lower_mut();
+        self
+    }
+
+    /// The lower triangle, column-major in a full square.
+    pub(crate) fn into_lower(mut self) -> Vec<f64> {
+        std::mem::take(self.lower_mut())
+    }
+
+    /// `lower += sign · self`; longest chain of operations behind an entry then, beyond that of the sum itself.
+    pub(crate) fn update_lower(&self, lower: &mut [f64], dim: usize, sign: f64) {
+        match &self.entries {
+            Entries::Rows(rows) => add_rows(lower, dim, rows, self.n_listed(), sign),
+            Entries::Lower(theirs) => add_lower(lower, dim, sign, theirs),
+        }
+    }
+
+    fn lower_mut(&mut self) -> &mut Vec<f64> {
+        let (dim, n) = (self.origin.dim, self.n_listed());
+        if let Entries::Rows(rows) = &self.entries {
+            let mut lower = Zeroizing::new(vec![0.0; dim * dim]);
+            add_rows(&mut lower, dim, rows, n, 1.0);
+            self.depth.accumulation += n;
+            self.entries = Entries::Lower(lower);
+        }
+        match &mut self.entries {
+            Entries::Lower(lower) | Entries::Rows(lower) => lower,
+        }
+    }
+
+    fn add_scaled(&mut self, scaled: &[f64], n: usize) {
+        let (dim, has_room) = (self.origin.dim, self.has_room(n));
+        match &mut self.entries {
+            Entries::Rows(rows) if has_room => {
+                // Room for all of it: what grows leaves copies behind.
+                let mut longer = Zeroizing::new(Vec::with_capacity(rows.len() + n * dim));
+                longer.extend_from_slice(rows);
+                longer.extend_from_slice(&scaled[..n * dim]);
+                *rows = longer;
+            }
+            _ => {
+                add_rows(self.lower_mut(), dim, scaled, n, 1.0);
+                self.depth.accumulation += n;
+            }
+        }
+    }
+
+    /// Whether so many more rows are kept as they are.
+    fn has_room(&self, n: usize) -> bool {
+        self.listed().is_some() && self.n_listed() + n <= listed_rows(self.origin.dim)
+    }
+
+    /// Puts the rows of a block that count, times the roots of their factors, into the scratch; how many there are.
+    fn collect<T: Value>(
+        &mut self,
+        weights: &GramWeights<'_>,
+        block: &RowBlock<'_>,
+        values: &[T],
+        scratch: &mut GramScratch,
+    ) -> usize {
+        let GramScratch { margins, roots, scaled } = scratch;
+        roots.clear();
+        // Counted before products that underflow are left out: their errors are charged all the same.
+        match weights {
+            GramWeights::One => {
+                let present = block.row_weights.iter().zip(block.present);
+                roots.extend(present.map(|(weight, present)| {
+                    if *present {
+                        self.count.count(*weight);
+                        self.charged.count(*weight);
+                        self.weighted |= *weight != 1.0;
+                    }
+                    if *present { weight.sqrt() } else { 0.0 }
+                }));
+            }
+            GramWeights::Curvature { loss, point } => {
+                margins.resize(block.labels.len(), 0.0);
+                kernel::margins(values, point.weights, margins);
+                self.depth.margins = self.depth.margins.max(SumDepth::of_kernel(point.weights.len()).margins);
+                roots.extend(margins.iter().zip(block.taking_part(point.problem)).map(|(z, row)| {
+                    row.map_or(0.0, |row| {
+                        self.count.count(row.weight);
+                        self.charged.count(row.weight);
+                        (row.weight * loss.curvature(*z, row.target)).sqrt()
+                    })
+                }));
+            }
+        }
+        scaled.clear();
+        for (row, root) in values.chunks_exact(self.origin.dim).zip(&*roots) {
+            if *root != 0.0 {
+                scaled.extend(row.iter().map(|x| *root * x.wide()));
+            }
+        }
+        roots.retain(|root| *root != 0.0);
+        self.weight_size += roots.iter().map(|root| root * root).sum::<f64>();
+        roots.len()
+    }
+
+    /// The sum as bytes.
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let dim = self.origin.dim;
+        let (form, lower) = match &self.entries {
+            Entries::Rows(rows) => (0, rows),
+            Entries::Lower(lower) => (1, lower),
+        };
+        let mut bytes = Writer::of_kind(KIND, 160 + 8 * lower.len());
+        bytes.origin(&self.origin);
+        bytes.depth(self.depth);
+        bytes.rows(&self.count);
+        bytes.rows(&self.charged);
+        bytes.byte(u8::from(self.weighted));
+        bytes.number(self.weight_size);
+        bytes.byte(form);
+        if form == 0 {
+            bytes.count(self.n_listed());
+            bytes.numbers(lower);
+        } else {
+            (0..dim).for_each(|j| bytes.numbers(&lower[j * dim + j..(j + 1) * dim]));
+        }
+        bytes.finish()
+    }
+
+    /// The sum that these bytes say.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::of_kind(bytes, KIND)?;
+        let (origin, depth) = (reader.origin()?, reader.depth()?);
+        let (count, charged) = (reader.rows()?, reader.rows()?);
+        let weighted = match reader.byte()? {
+            0 => false,
+            1 => true,
+            _ => return Err(DecodeError::Number),
+        };
+        let weight_size = reader.size()?;
+        let entries = match reader.byte()? {
+            0 => {
+                let n = Some(reader.count()?).filter(|n| *n <= listed_rows(origin.dim)).ok_or(DecodeError::Length)?;
+                Entries::Rows(reader.numbers(n.checked_mul(origin.dim).ok_or(DecodeError::Length)?)?.into())
+            }
+            1 => Entries::Lower(unpacked(&mut reader, origin.dim)?),
+            _ => return Err(DecodeError::Number),
+        };
+        reader.end()?;
+        Ok(Self { count, charged, weighted, weight_size, origin, depth, entries })
+    }
+}
+
+/// Roundings behind an entry besides its chain of additions: the products, and the sums of the bound itself.
+pub(crate) const SLACK: usize = 8;
+
+/// A square from its lower triangle, column by column. The triangle's length is checked before room is made.
+fn unpacked(reader: &mut Reader<'_>, dim: usize) -> Result<Zeroizing<Vec<f64>>, DecodeError> {
+    let twice = dim.checked_add(1).and_then(|next| dim.checked_mul(next)).ok_or(DecodeError::Length)?;
+    let packed = Zeroizing::new(reader.numbers(twice / 2)?);
+    let mut lower = Zeroizing::new(vec![0.0; dim * dim]);
+    let mut rest = &packed[..];
+    for j in 0..dim {
+        let (column, later) = rest.split_at(dim - j);
+        lower[j * dim + j..(j + 1) * dim].copy_from_slice(column);
+        rest = later;
+    }
+    Ok(lower)
+}
+
+/// `lower += sign · Σ row rowᵀ`.
+pub(crate) fn add_rows(lower: &mut [f64], dim: usize, rows: &[f64], n: usize, sign: f64) {
+    if n == 0 || dim == 0 {
+        return;
+    }
+    if n <= FEW_ROWS {
+        kernel::rank_update(lower, dim, &rows[..n * dim], &vec![sign; n]);
+        return;
+    }
+    let columns = MatRef::from_column_major_slice(&rows[..n * dim], dim, n);
+    triangular::matmul(
+        MatMut::from_column_major_slice_mut(lower, dim, dim),
+        BlockStructure::TriangularLower,
+        Accum::Add,
+        columns,
+        BlockStructure::Rectangular,
+        columns.transpose(),
+        BlockStructure::Rectangular,
+        sign,
+        Par::Seq,
+    );
+}
+
+/// `lower += sign · other`, lower triangles.
+fn add_lower(lower: &mut [f64], dim: usize, sign: f64, other: &[f64]) {
+    let add = |(j, column): (usize, &mut [f64])| {
+        kernel::axpy(sign, &other[j * dim + j..(j + 1) * dim], &mut column[j..]);
+    };
+    if dim < WIDE {
+        lower.chunks_exact_mut(dim.max(1)).enumerate().for_each(add);
+    } else {
+        lower.par_chunks_exact_mut(dim).enumerate().for_each(add);
+    }
+}
+
+/// Rows of one block scaled by the square roots of their factors, used again for the next.
+#[derive(Default)]
+pub(crate) struct GramScratch {
+    margins: Vec<f64>,
+    roots: Vec<f64>,
+    scaled: Vec<f64>,
+}
+
+impl Drop for GramScratch {
+    fn drop(&mut self) {
+        self.scaled.zeroize();
+    }
+}
+
+/// Shape only: the entries are second moments of the rows.
+impl fmt::Debug for GramSum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shape = f.debug_struct("GramSum");
+        shape.field("dim", &self.origin.dim).field("count", &self.count).finish_non_exhaustive()
+    }
+}

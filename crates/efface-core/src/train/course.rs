@@ -1,0 +1,398 @@
+//! One problem's way to its minimiser, a question about the rows at a time; and all problems in lock-step, so that one
+//! pass over the rows answers the questions of all of them.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::{Lbfgs, Polish};
+use crate::curvature::Dense;
+use crate::linalg::{Cholesky, TrackedMatrix};
+use crate::model::{Fit, Phase};
+use crate::objective::{Measurement, Objective};
+use crate::rows::{Point, RowStore, StoreError, WeightSum, fold};
+use crate::secret::SecretVector;
+
+/// Where courses head, and by which means.
+pub(crate) struct Route<'a> {
+    pub(crate) objective: Objective<'a>,
+    /// Stop when the residual is at most this, or as small as rounding lets it be measured.
+    pub(crate) tolerance: f64,
+    pub(crate) means: Means<'a>,
+}
+
+/// How matrices are used on the way.
+#[derive(Clone, Copy)]
+pub(crate) enum Means<'a> {
+    /// Training without a matrix: L-BFGS alone.
+    Descent,
+    /// Training: L-BFGS on the factor of a majorizer of every Hessian, down to a rough gradient; then Newton steps on the
+    /// factor of the true Hessian, formed again while a step gains too little.
+    Majorizer {
+        /// K. (largest ℓ″)·K + ridge·I is above every Hessian.
+        gram: &'a TrackedMatrix,
+    },
+    /// Settling: Newton steps on the factor at hand; where they gain too little on a new Hessian, L-BFGS for a while, and
+    /// another one. L-BFGS alone for a fit that has no factor.
+    Nearby,
+}
+
+/// What the courses took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Effort {
+    /// Passes over the rows, each for all problems.
+    pub(crate) passes: usize,
+    /// Hessians formed, over all problems.
+    pub(crate) hessians: usize,
+}
+
+/// Courses that could not be run to their end.
+pub(crate) enum CourseError {
+    Store(StoreError),
+    /// A problem has no rows that count.
+    NoRows,
+    /// A matrix is not positive definite in floating point.
+    Singular,
+}
+
+impl CourseError {
+    /// Settling asks nothing of the rows but to be read.
+    pub(crate) fn of_settling(self) -> StoreError {
+        match self {
+            Self::Store(error) => error,
+            Self::NoRows | Self::Singular => StoreError("the model could not be settled".into()),
+        }
+    }
+}
+
+impl From<StoreError> for CourseError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// L-BFGS hands over to Newton when the gradient has shrunk to this fraction of its start: the Hessian is then close
+/// to the one at the end, and Newton's steps on it gain two to three digits each …
+const HANDOVER: f64 = 1e-5;
+
+/// … or after so many passes.
+const ROUGH_PASSES: usize = 60;
+
+/// Where Newton's steps fail in settling, L-BFGS takes over until the gradient has shrunk to this fraction …
+const FAR: f64 = 1e-3;
+
+/// … or for so many passes.
+const DESCENT_PASSES: usize = 100;
+
+/// Passes that L-BFGS may take alone, or steps on one factor.
+const MAX_PASSES: usize = 20_000;
+
+/// The same in settling.
+const SETTLING_PASSES: usize = 5_000;
+
+/// Hessians that may be formed for one problem, in training …
+const TRAINING_HESSIANS: usize = 30;
+
+/// … and in settling.
+const SETTLING_HESSIANS: usize = 10;
+
+/// Brings all fits to their minimisers. They are changed when all of them have arrived: after an error each is as it was.
+pub(crate) fn run(
+    route: &Route<'_>,
+    fits: &mut [Fit],
+    rows: &dyn RowStore,
+    report: &mut dyn FnMut(Phase),
+) -> Result<Effort, CourseError> {
+    let mut courses: Vec<Course<'_>> = fits.iter().map(|fit| Course::new(route, fit)).collect();
+    let mut effort = Effort::default();
+    while courses.iter().any(|course| !matches!(course.stage, Stage::Done)) {
+        // Hessians wait until no course has a question, so that they, too, are formed together.
+        if courses.iter().all(|course| course.question().is_none()) {
+            majorize(&mut courses)?;
+            form_hessians(&mut courses, rows, &mut effort)?;
+            continue;
+        }
+        let asked: Vec<_> = courses.iter().filter_map(Course::asked).collect();
+        let mut answers = route.objective.measure(rows, &asked)?.into_iter();
+        effort.passes += 1;
+        let asking: Vec<(&mut Course<'_>, Measurement)> =
+            courses.iter_mut().filter(|course| course.question().is_some()).zip(&mut answers).collect();
+        asking.into_par_iter().try_for_each(|(course, answer)| course.tell(answer))?;
+        let gradient_norm = courses.iter().map(Course::gradient_norm).fold(0.0, f64::max);
+        let n_done = courses.iter().filter(|course| matches!(course.stage, Stage::Done)).count();
+        report(Phase { n_done, n_problems: courses.len(), passes: effort.passes, gradient_norm });
+    }
+    let arrivals: Vec<Arrival> = courses.into_iter().map(Course::arrival).collect();
+    fits.iter_mut().zip(arrivals).for_each(|(fit, arrival)| arrival.enter(fit));
+    Ok(effort)
+}
+
+/// Factors of the majorizer, one for all courses of equal ridge.
+fn majorize(courses: &mut [Course<'_>]) -> Result<(), CourseError> {
+    let mut made: Vec<(f64, Arc<Cholesky>)> = Vec::new();
+    for course in courses.iter_mut().filter(|course| matches!(course.stage, Stage::Majorize)) {
+        let (Means::Majorizer { gram }, Some((_, at))) = (course.route.means, &course.at) else { continue };
+        // c·K + ridge·I and K + (ridge/c)·I have the same direction; the factor c is put back when solving.
+        let divisor = course.route.objective.loss.curvature_bound();
+        let ridge = course.route.objective.ridge(at.count.weight_sum);
+        let known = made.iter().find(|(of, _)| *of == ridge).map(|(_, factor)| Arc::clone(factor));
+        let factor = match known {
+            Some(factor) => factor,
+            None => Arc::new(Cholesky::of(gram, ridge / divisor).ok_or(CourseError::Singular)?),
+        };
+        made.push((ridge, Arc::clone(&factor)));
+        course.preconditioner = Some(Preconditioner { factor, divisor });
+        course.descend(HANDOVER, ROUGH_PASSES);
+    }
+    Ok(())
+}
+
+/// The Hessians of all courses that wait for one, in as few passes as memory allows. For a loss of constant curvature 1 it
+/// is the Gram matrix, already at hand.
+fn form_hessians(courses: &mut [Course<'_>], rows: &dyn RowStore, effort: &mut Effort) -> Result<(), CourseError> {
+    let mut waiting: Vec<&mut Course<'_>> =
+        courses.iter_mut().filter(|course| matches!(course.stage, Stage::Form)).collect();
+    effort.hessians += waiting.len();
+    for group in waiting.chunk_by_mut(|a, b| a.gram().is_some() == b.gram().is_some()) {
+        if let Some(gram) = group[0].gram() {
+            for course in group {
+                course.take_hessian(gram.clone().at_any_point())?;
+            }
+            continue;
+        }
+        for group in group.chunks_mut(fold::matrices_at_once(rows.dim())) {
+            let points: Vec<Point<'_>> = group.iter().filter_map(|course| course.standing()).collect();
+            let sums = rows.curvature(group[0].route.objective.loss, &points)?;
+            effort.passes += 1;
+            for (course, sum) in group.iter_mut().zip(sums) {
+                course.take_hessian(sum.into())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where one problem is on its way.
+struct Course<'a> {
+    route: &'a Route<'a>,
+    fit: &'a Fit,
+    stage: Stage,
+    /// Where it stands between two stages.
+    at: Option<(SecretVector, Measurement)>,
+    preconditioner: Option<Preconditioner>,
+    /// Formed on the way.
+    curvature: Option<Dense>,
+    hessians: usize,
+}
+
+enum Stage {
+    /// Nothing is known yet.
+    Begin,
+    /// A majorizer is to be formed.
+    Majorize,
+    Descend(Lbfgs),
+    Polish(Polish),
+    /// A Hessian is to be formed where the course stands.
+    Form,
+    Done,
+}
+
+/// The factor of a nearby matrix, or of a multiple of it.
+#[derive(Clone)]
+struct Preconditioner {
+    factor: Arc<Cholesky>,
+    divisor: f64,
+}
+
+impl Preconditioner {
+    fn apply(&self, v: &mut [f64]) {
+        self.factor.solve(v);
+        if self.divisor != 1.0 {
+            for x in v {
+                *x /= self.divisor;
+            }
+        }
+    }
+}
+
+/// Multiplies by an approximate inverse Hessian where there is one.
+fn apply(preconditioner: Option<&Preconditioner>, v: &mut [f64]) -> bool {
+    preconditioner.inspect(|preconditioner| preconditioner.apply(v)).is_some()
+}
+
+impl<'a> Course<'a> {
+    fn new(route: &'a Route<'a>, fit: &'a Fit) -> Self {
+        let preconditioner = match (route.means, &fit.curvature) {
+            // Rows may have left since the factor at hand was made.
+            (Means::Nearby, Some(curvature)) => {
+                let factor = curvature.factor_for(route.objective.ridge(fit.count.weight_sum));
+                Some(Preconditioner { factor, divisor: 1.0 })
+            }
+            _ => None,
+        };
+        Self { route, fit, stage: Stage::Begin, at: None, preconditioner, curvature: None, hessians: 0 }
+    }
+
+    fn question(&self) -> Option<&[f64]> {
+        match &self.stage {
+            Stage::Begin => Some(&self.fit.weights),
+            Stage::Descend(descent) => descent.question(),
+            Stage::Polish(polish) => polish.question(),
+            Stage::Majorize | Stage::Form | Stage::Done => None,
+        }
+    }
+
+    /// The point that is asked about, with the fit's perturbation.
+    fn asked(&self) -> Option<(Point<'_>, Option<&[f64]>)> {
+        let point = Point { problem: &self.fit.problem, weights: self.question()? };
+        Some((point, self.fit.perturbation.as_deref()))
+    }
+
+    /// The point that the course stands at between two stages.
+    fn standing(&self) -> Option<Point<'_>> {
+        self.at.as_ref().map(|(weights, _)| Point { problem: &self.fit.problem, weights })
+    }
+
+    fn gradient_norm(&self) -> f64 {
+        match &self.stage {
+            Stage::Descend(descent) => descent.gradient_norm(),
+            Stage::Polish(polish) => polish.gradient_norm(),
+            _ => self.at.as_ref().map_or(0.0, |(_, at)| at.residual().get()),
+        }
+    }
+
+    /// Goes on from what was measured at the question.
+    fn tell(&mut self, answer: Measurement) -> Result<(), CourseError> {
+        let preconditioner = self.preconditioner.as_ref();
+        match &mut self.stage {
+            Stage::Begin => self.begin(answer)?,
+            Stage::Descend(descent) => descent.tell(answer, |v| apply(preconditioner, v)),
+            Stage::Polish(polish) => polish.tell(answer, |v| {
+                apply(preconditioner, v);
+            }),
+            Stage::Majorize | Stage::Form | Stage::Done => {}
+        }
+        self.leave();
+        Ok(())
+    }
+
+    fn begin(&mut self, at: Measurement) -> Result<(), CourseError> {
+        let is_training = !matches!(self.route.means, Means::Nearby);
+        if is_training && at.count.weight_sum == WeightSum::ZERO {
+            return Err(CourseError::NoRows);
+        }
+        self.at = Some((self.fit.weights.clone(), at));
+        match (self.route.means, &self.preconditioner) {
+            (Means::Majorizer { .. }, _) => self.stage = Stage::Majorize,
+            (Means::Nearby, Some(_)) => self.polish(),
+            (Means::Nearby, None) => self.descend(0.0, SETTLING_PASSES),
+            (Means::Descent, _) => self.descend(0.0, MAX_PASSES),
+        }
+        Ok(())
+    }
+
+    /// L-BFGS from here until the gradient is a fraction of what it is now, or within the tolerance.
+    fn descend(&mut self, fraction: f64, max_passes: usize) {
+        let Some((weights, at)) = self.at.take() else { return };
+        // Below half its rounding error a gradient has little left to say.
+        let tolerance = (0.5 * self.route.tolerance).max(fraction * at.residual().get()).max(0.5 * at.error.get());
+        let preconditioner = self.preconditioner.as_ref();
+        self.stage = Stage::Descend(Lbfgs::start(weights, at, tolerance, max_passes, |v| apply(preconditioner, v)));
+        self.leave();
+    }
+
+    /// Newton steps on the factor at hand.
+    fn polish(&mut self) {
+        let Some((weights, at)) = self.at.take() else { return };
+        let max_passes = if matches!(self.route.means, Means::Nearby) { SETTLING_PASSES } else { MAX_PASSES };
+        let (tolerance, preconditioner) = (self.route.tolerance, self.preconditioner.as_ref());
+        let solve = |v: &mut [f64]| {
+            apply(preconditioner, v);
+        };
+        self.stage = Stage::Polish(Polish::start(weights, at, tolerance, max_passes, solve));
+        self.leave();
+    }
+
+    /// Goes on to the next stage where the present one has no question left.
+    fn leave(&mut self) {
+        if self.question().is_some() {
+            return;
+        }
+        match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Descend(descent) => {
+                self.at = Some(descent.end());
+                if self.preconditioner.is_some() {
+                    self.stage = Stage::Form;
+                }
+            }
+            Stage::Polish(polish) => {
+                let converged = polish.converged();
+                self.at = Some(polish.end());
+                match self.route.means {
+                    _ if converged => {}
+                    Means::Nearby if self.hessians == SETTLING_HESSIANS => {}
+                    Means::Nearby if self.hessians > 0 => {
+                        // A full step on a fresh Hessian gains too little: far from the minimiser the objective leads, not the
+                        // gradient.
+                        self.descend(FAR, DESCENT_PASSES);
+                    }
+                    Means::Majorizer { .. } if self.hessians == TRAINING_HESSIANS => {}
+                    _ => self.stage = Stage::Form,
+                }
+            }
+            stage => self.stage = stage,
+        }
+    }
+
+    /// The Gram matrix, where it is the Hessian everywhere.
+    fn gram(&self) -> Option<&'a TrackedMatrix> {
+        let loss = self.route.objective.loss;
+        let constant = loss.curvature_lipschitz() == 0.0 && loss.curvature_bound() == 1.0;
+        match self.route.means {
+            Means::Majorizer { gram } if constant && self.fit.problem.negatives.is_none() => Some(gram),
+            _ => None,
+        }
+    }
+
+    /// Goes on with the Hessian where the course stands.
+    fn take_hessian(&mut self, hessian: TrackedMatrix) -> Result<(), CourseError> {
+        let Some((weights, at)) = &self.at else { return Ok(()) };
+        let ridge = self.route.objective.ridge(at.count.weight_sum);
+        self.hessians += 1;
+        let Some(curvature) = Dense::new(weights.clone(), hessian, ridge) else {
+            // In settling the Hessian at hand still holds.
+            self.stage = Stage::Done;
+            return if matches!(self.route.means, Means::Nearby) { Ok(()) } else { Err(CourseError::Singular) };
+        };
+        self.preconditioner = Some(Preconditioner { factor: curvature.factor(), divisor: 1.0 });
+        self.curvature = Some(curvature);
+        self.polish();
+        Ok(())
+    }
+
+    fn arrival(self) -> Arrival {
+        let factor = self.preconditioner.map(|preconditioner| preconditioner.factor);
+        Arrival { at: self.at, curvature: self.curvature, factor }
+    }
+}
+
+/// Where a course ended.
+struct Arrival {
+    at: Option<(SecretVector, Measurement)>,
+    curvature: Option<Dense>,
+    factor: Option<Arc<Cholesky>>,
+}
+
+impl Arrival {
+    fn enter(self, fit: &mut Fit) {
+        if let Some((weights, measurement)) = self.at {
+            fit.weights = weights;
+            fit.accept(measurement);
+        }
+        match (self.curvature, &mut fit.curvature, self.factor) {
+            (Some(curvature), fits, _) => *fits = Some(curvature),
+            (None, Some(curvature), Some(factor)) => curvature.set_factor(factor),
+            _ => {}
+        }
+    }
+}

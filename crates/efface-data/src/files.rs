@@ -1,0 +1,54 @@
+//! Files and folders that are their owner's alone, and that are there after a crash.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Opens a file for reading and writing; if it is made, only its owner can use it.
+pub fn private_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Takes the right to use a file from everybody but its owner.
+pub fn make_private(file: &File) -> io::Result<()> {
+    restrict(&file.metadata()?, 0o600, |permissions| file.set_permissions(permissions))
+}
+
+/// Makes a folder that only its owner can enter, or makes one that exists so.
+pub fn make_private_directory(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)?;
+    restrict(&fs::metadata(path)?, 0o700, |permissions| fs::set_permissions(path, permissions))
+}
+
+/// Returns once the folder that holds `path` is on the disk.
+pub fn sync_parent(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    sync_directory(parent.unwrap_or(Path::new(".")))
+}
+
+/// Returns once the names in a folder are on the disk.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+    // Folders can be opened and synced on unix only.
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
+/// Sets the mode of what others can use.
+#[cfg(unix)]
+fn restrict(found: &fs::Metadata, mode: u32, set: impl FnOnce(fs::Permissions) -> io::Result<()>) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+
+    if found.permissions().mode() & 0o077 != 0 { set(fs::Permissions::from_mode(mode)) } else { Ok(()) }
+}
+
+#[cfg(not(unix))]
+fn restrict(_: &fs::Metadata, _: u32, _: impl FnOnce(fs::Permissions) -> io::Result<()>) -> io::Result<()> {
+    Ok(())
+}

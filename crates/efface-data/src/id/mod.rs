@@ -1,0 +1,181 @@
+//! Names of rows and of the people (subjects) they belong to.
+//!
+//! An id is an integer or a text. The same id has one spelling only: whatever reads as a canonical decimal integer is
+//! an integer, wherever it comes from, so `7` in a CSV cell, `7` in JSON and `"7"` in JSON name the same row, while
+//! `007` stays a text.
+
+mod digest;
+
+pub use digest::{IdDigest, IdKey};
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroize;
+
+/// The id of a row or of a subject. Build it with [`RowId::parse`] or `From`, which keep the spelling unique.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RowId {
+    /// A canonical decimal integer.
+    Integer(i64),
+    /// Anything else.
+    Text(Box<str>),
+}
+
+impl RowId {
+    /// Reads an id: canonical decimal integers (`0`, `-12`, no sign `+`, no leading zero, within `i64`) become
+    /// integers, everything else is kept as text.
+    pub fn parse(text: &str) -> Self {
+        match text.parse::<i64>() {
+            Ok(integer) if is_canonical(text) => Self::Integer(integer),
+            _ => Self::Text(text.into()),
+        }
+    }
+
+    /// The id of a row that is called by its number.
+    pub fn numbered(number: usize) -> Self {
+        Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+
+    /// A number that depends on the id and a secret salt only: the first 8 bytes, little-endian, of
+    /// `SHA-256(salt ‖ type ‖ id)`. Rules that choose rows look at it, so that they do not change when others leave.
+    pub fn selector(&self, salt: &[u8; 32]) -> u64 {
+        let (type_, id) = self.type_and_text();
+        let digest = Sha256::new().chain_update(salt).chain_update(type_).chain_update(&*id).finalize();
+        let mut first = [0; 8];
+        first.copy_from_slice(&digest[..8]);
+        u64::from_le_bytes(first)
+    }
+
+    /// What a hash takes of an id: one byte for its type, then its text, so that no two ids give the same bytes.
+    pub(crate) fn type_and_text(&self) -> (&'static [u8; 1], Cow<'_, str>) {
+        match self {
+            Self::Integer(integer) => (b"i", integer.to_string().into()),
+            Self::Text(text) => (b"t", (&**text).into()),
+        }
+    }
+}
+
+/// Whether a text that parses as an integer is the way that integer is printed.
+fn is_canonical(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    match digits.as_bytes() {
+        [b'0'] => digits.len() == text.len(),
+        [b'1'..=b'9', ..] => true,
+        _ => false,
+    }
+}
+
+impl From<i64> for RowId {
+    fn from(integer: i64) -> Self {
+        Self::Integer(integer)
+    }
+}
+
+impl From<&str> for RowId {
+    fn from(text: &str) -> Self {
+        Self::parse(text)
+    }
+}
+
+impl From<String> for RowId {
+    fn from(text: String) -> Self {
+        Self::parse(&text)
+    }
+}
+
+impl fmt::Display for RowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(integer) => integer.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+impl Zeroize for RowId {
+    fn zeroize(&mut self) {
+        match self {
+            Self::Integer(integer) => integer.zeroize(),
+            Self::Text(text) => text.zeroize(),
+        }
+    }
+}
+
+impl Serialize for RowId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Integer(integer) => serializer.serialize_i64(*integer),
+            Self::Text(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RowId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "an id must be an integer or a string")]
+        enum Spelling {
+            Integer(i64),
+            Text(String),
+        }
+        Ok(match Spelling::deserialize(deserializer)? {
+            Spelling::Integer(integer) => Self::Integer(integer),
+            Spelling::Text(text) => Self::parse(&text),
+        })
+    }
+}
+
+/// Whether an id names a row or a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IdKind {
+    /// One row.
+    Row,
+    /// Everything about one person.
+    Subject,
+}
+
+impl fmt::Display for IdKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Row => "row",
+            Self::Subject => "subject",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_canonical_integers_become_integers() {
+        for text in ["0", "7", "-12", "9223372036854775807", "-9223372036854775808"] {
+            assert!(matches!(RowId::parse(text), RowId::Integer(_)), "{text}");
+            assert_eq!(RowId::parse(text).to_string(), text);
+        }
+        for text in ["007", "-0", "+5", "", "-", " 7", "1.0", "1e3", "9223372036854775808", "u-17"] {
+            assert_eq!(RowId::parse(text), RowId::Text(text.into()), "{text}");
+            assert_eq!(RowId::parse(text).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn json_keeps_numbers_and_strings_and_gives_one_spelling_to_one_id() {
+        let ids = vec![RowId::Integer(-3), RowId::parse("007"), RowId::parse("u-17")];
+        let json = serde_json::to_string(&ids).expect("serializable");
+        assert_eq!(json, r#"[-3,"007","u-17"]"#);
+        assert_eq!(serde_json::from_str::<Vec<RowId>>(&json).expect("readable"), ids);
+        assert_eq!(serde_json::from_str::<RowId>(r#""7""#).expect("readable"), RowId::Integer(7));
+        assert!(serde_json::from_str::<RowId>("1.5").is_err());
+    }
+
+    #[test]
+    fn integers_and_texts_give_different_selectors() {
+        let selector = |id: &RowId| id.selector(&[7; 32]);
+        assert_ne!(selector(&RowId::Integer(7)), selector(&RowId::Text("7".into())));
+        assert_ne!(selector(&RowId::Integer(7)), selector(&RowId::Text("i7".into())));
+    }
+}

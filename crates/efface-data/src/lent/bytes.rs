@@ -1,0 +1,107 @@
+//! Lent rows as bytes, for whoever carries them from one process to another.
+//!
+//! ```text
+//! sections: length (u64), bytes          integers and numbers little-endian
+//!
+//! lent features as given · rows that arrived, scaled · labels · selectors · present · row weights
+//! ```
+//!
+//! Rows stand at their positions, those that left as zeros; there are no row weights where every row counts once.
+
+use std::sync::atomic::AtomicBool;
+
+use zeroize::Zeroizing;
+
+use super::checks::{check_labels, check_weights};
+use super::error::RowsError;
+use super::table::{LentRows, LentTable, RowSpec, RowsToLend};
+use super::vault::LentVault;
+use crate::rows::{FeatureValues, Precision};
+
+impl LentVault<'_> {
+    /// All rows, as secret as they are.
+    pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, RowsError> {
+        self.check_unchanged()?;
+        let (table, lent) = (&*self.table, self.view().lent_bytes());
+        self.check_unchanged()?;
+        let own = table.own.bytes(0..table.own.len());
+        let labels: Zeroizing<Vec<u8>> = Zeroizing::new(table.labels.iter().flat_map(|x| x.to_le_bytes()).collect());
+        let selectors: Vec<u8> = table.selectors.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let present: Vec<u8> = table.present.iter().map(|present| u8::from(*present)).collect();
+        let weights: Vec<u8> = table.row_weights.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
+        Ok(join([&lent, own, &labels, &selectors, &present, &weights]))
+    }
+}
+
+impl LentTable {
+    /// A table of rows of this shape from its bytes, and the rows that are to be lent from now on.
+    pub fn from_bytes(bytes: &[u8], shape: RowSpec, precision: Precision) -> Result<(Self, FeatureValues), RowsError> {
+        let [lent, own, labels, selectors, present, weights] = split(bytes)?;
+        let (lent, own) = (values(lent, precision)?, values(own, precision)?);
+        let labels = numbers(labels, f64::from_le_bytes)?;
+        let selectors = numbers(selectors, u64::from_le_bytes)?;
+        let weights = numbers(weights, f64::from_le_bytes)?;
+        let (n_lent, n_positions) = (lent.len() / shape.n_features.max(1), labels.len());
+        let fits = n_lent.checked_add(own.len() / shape.dim()) == Some(n_positions)
+            && own.len().is_multiple_of(shape.dim())
+            && selectors.len() == n_positions
+            && present.len() == n_positions
+            && (weights.is_empty() || weights.len() == n_positions);
+        if !fits {
+            return Err(RowsError::Damaged { reason: "their parts are of different lengths" });
+        }
+        check_labels(&labels, shape.n_classes)?;
+        let row_weights = (!weights.is_empty()).then_some(weights);
+        check_weights(row_weights.as_deref(), n_positions, shape.max_row_weight)?;
+        let go_on = AtomicBool::new(false);
+        let mut table = Self::new(RowsToLend {
+            rows: LentRows { features: lent.slice(0..lent.len()), cancel: &go_on },
+            labels: &labels[..n_lent],
+            selectors: selectors[..n_lent].to_vec(),
+            row_weights: row_weights.as_ref().map(|weights| &weights[..n_lent]),
+            shape,
+        })?;
+        (table.own, table.labels, table.selectors, table.row_weights) = (own, labels, selectors, row_weights);
+        table.present = present.iter().map(|byte| *byte != 0).collect();
+        let there = || (0..n_positions).filter(|position| table.present[*position]);
+        (table.n_present, table.weight_sum) = (there().count(), table.weight_of(there()));
+        Ok((table, lent))
+    }
+}
+
+fn join(sections: [&[u8]; 6]) -> Zeroizing<Vec<u8>> {
+    let len = sections.iter().map(|section| 8 + section.len()).sum();
+    let mut bytes = Zeroizing::new(Vec::with_capacity(len));
+    for section in sections {
+        bytes.extend((section.len() as u64).to_le_bytes());
+        bytes.extend(section);
+    }
+    bytes
+}
+
+fn split(mut bytes: &[u8]) -> Result<[&[u8]; 6], RowsError> {
+    let mut sections = [&[][..]; 6];
+    for section in &mut sections {
+        let (len, rest) = bytes.split_first_chunk::<8>().ok_or(TOO_SHORT)?;
+        let len = usize::try_from(u64::from_le_bytes(*len)).map_err(|_| TOO_SHORT)?;
+        (*section, bytes) = rest.split_at_checked(len).ok_or(TOO_SHORT)?;
+    }
+    Ok(sections)
+}
+
+const TOO_SHORT: RowsError = RowsError::Damaged { reason: "they end too early" };
+
+fn values(bytes: &[u8], precision: Precision) -> Result<FeatureValues, RowsError> {
+    Ok(match precision {
+        Precision::F32 => FeatureValues::F32(numbers(bytes, f32::from_le_bytes)?),
+        Precision::F64 => FeatureValues::F64(numbers(bytes, f64::from_le_bytes)?),
+    })
+}
+
+/// Numbers of `N` bytes each.
+fn numbers<T, const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Result<Vec<T>, RowsError> {
+    match bytes.as_chunks::<N>() {
+        (chunks, []) => Ok(chunks.iter().map(|chunk| read(*chunk)).collect()),
+        _ => Err(RowsError::Damaged { reason: "a number is cut short" }),
+    }
+}

@@ -1,0 +1,239 @@
+//! A table from arrays: rows × features, with labels, ids and subjects in one-dimensional arrays of their own.
+
+mod elements;
+mod idx;
+mod input;
+mod npy;
+mod npz;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use self::elements::Elements;
+use self::input::ArrayInput;
+pub(super) use self::input::Role;
+use self::npz::Archive;
+use super::input::Meter;
+use super::{ReadProgress, TableReader, refuse_wide};
+use crate::error::ReadError;
+use crate::id::RowId;
+use crate::rows::FeatureValues;
+use crate::table::{Columns, Labels, Origin, RawLabels, Table, TableParts, listed};
+
+/// Reads rows of an array; features are called `x0`, `x1`, …
+pub(super) struct ArrayReader {
+    file: PathBuf,
+    features: ArrayInput,
+    meter: Meter,
+    feature_names: Vec<String>,
+    n_rows: usize,
+    rows_read: usize,
+    /// A column-major array is read whole and turned; these are its rows.
+    turned: Option<FeatureValues>,
+    labels: Option<ArrayInput>,
+    ids: Option<ArrayInput>,
+    subjects: Option<ArrayInput>,
+}
+
+impl ArrayReader {
+    /// Opens an NPY or IDX file; labels, ids and subjects are paths of such files.
+    pub(super) fn open(path: &Path, columns: &Columns) -> Result<Self, ReadError> {
+        let features = ArrayInput::open(path, Role::Features)?;
+        Self::new(path, features, columns, |file, role| ArrayInput::open(Path::new(file), role))
+    }
+
+    /// Opens an NPZ archive; labels, ids and subjects are names of its members, or paths of NPY or IDX files.
+    pub(super) fn open_archive(path: &Path, columns: &Columns) -> Result<Self, ReadError> {
+        let archive = Archive::open(path)?;
+        let features = archive.open_features()?;
+        Self::new(path, features, columns, |name, role| archive.open_column(name, role))
+    }
+
+    fn new(
+        path: &Path,
+        features: ArrayInput,
+        columns: &Columns,
+        open_column: impl Fn(&str, Role) -> Result<ArrayInput, ReadError>,
+    ) -> Result<Self, ReadError> {
+        let (n_rows, dim) = rows_and_dim(&features)?;
+        features.refuse_text(Role::Features)?;
+        let feature_names: Vec<String> = (0..dim).map(|feature| format!("x{feature}")).collect();
+        refuse_selection(path, columns, &feature_names)?;
+        let column = |name: &Option<String>, role| match name {
+            Some(name) => one_per_row(open_column(name, role)?, role, n_rows).map(Some),
+            None => Ok(None),
+        };
+        Ok(Self {
+            file: path.into(),
+            meter: features.meter(),
+            features,
+            feature_names,
+            n_rows,
+            rows_read: 0,
+            turned: None,
+            labels: column(&columns.label, Role::Labels)?,
+            ids: column(&columns.id, Role::RowIds)?,
+            subjects: column(&columns.subject, Role::Subjects)?,
+        })
+    }
+
+    /// The features of the next `n` rows.
+    fn next_features(&mut self, n: usize) -> Result<FeatureValues, ReadError> {
+        let dim = self.feature_names.len();
+        if !self.features.fortran_order() {
+            return self.features.read_numbers(n * dim);
+        }
+        let turned = match self.turned.take() {
+            Some(turned) => turned,
+            None => transposed(&self.features.read_numbers(self.n_rows * dim)?, self.n_rows, dim),
+        };
+        if n == self.n_rows {
+            return Ok(turned);
+        }
+        let mut rows = FeatureValues::with_capacity(turned.precision(), n * dim);
+        rows.extend_from(&turned, self.rows_read * dim..(self.rows_read + n) * dim);
+        self.turned = Some(turned);
+        Ok(rows)
+    }
+}
+
+impl TableReader for ArrayReader {
+    fn feature_names(&self) -> &[String] {
+        &self.feature_names
+    }
+
+    fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
+        let n = max_rows.max(1).min(self.n_rows - self.rows_read);
+        if n == 0 {
+            return Ok(None);
+        }
+        let first_row = self.rows_read as u64;
+        let features = self.next_features(n)?;
+        let labels = self.labels.as_mut().map(|array| next_labels(array, n, first_row)).transpose()?;
+        let ids = self.ids.as_mut().map(|array| next_ids(array, n)).transpose()?;
+        let subjects = self.subjects.as_mut().map(|array| next_ids(array, n)).transpose()?;
+        self.rows_read += n;
+        if self.rows_read == self.n_rows {
+            self.turned = None;
+            self.features.finish()?;
+            [&mut self.labels, &mut self.ids, &mut self.subjects]
+                .into_iter()
+                .flatten()
+                .try_for_each(ArrayInput::finish)?;
+        }
+        let (feature_names, origin) = (self.feature_names.clone(), Origin::new(&self.file).starting_at(first_row));
+        Table::new(TableParts { feature_names, features, labels, ids, subjects, origin }).map(Some)
+    }
+
+    fn progress(&self) -> ReadProgress {
+        self.meter.progress(self.rows_read as u64)
+    }
+}
+
+/// Number of rows and of features per row; axes beyond the second (of images) are flattened.
+fn rows_and_dim(array: &ArrayInput) -> Result<(usize, usize), ReadError> {
+    let file = || array.name().to_path_buf();
+    let (n_rows, dim) = match *array.shape() {
+        [n_rows, dim] => (n_rows, dim),
+        [n_rows, ref axes @ ..] if array.flattens() && !axes.is_empty() => {
+            (n_rows, axes.iter().fold(1, |product: u64, axis| product.saturating_mul(*axis)))
+        }
+        _ => {
+            let expected = "two axes (rows, features)".to_owned();
+            return Err(ReadError::Shape { file: file(), found: array.shape_text(), expected });
+        }
+    };
+    if n_rows == 0 {
+        return Err(ReadError::Empty { file: file() });
+    }
+    if dim == 0 {
+        return Err(ReadError::NoFeatures { file: file() });
+    }
+    refuse_wide(array.name(), dim)?;
+    // The data fits in the file, so its size fits in memory's address range.
+    Ok((n_rows as usize, dim as usize))
+}
+
+/// Refuses an array that does not have one element per row.
+fn one_per_row(array: ArrayInput, role: Role, n_rows: usize) -> Result<ArrayInput, ReadError> {
+    let file = || array.name().to_path_buf();
+    // A column vector, (n, 1), is as good.
+    let &([length] | [length, 1]) = array.shape() else {
+        let expected = format!("one axis ({n_rows},)");
+        return Err(ReadError::Shape { file: file(), found: array.shape_text(), expected });
+    };
+    if length != n_rows as u64 {
+        let (what, expected) = (role.name(), n_rows as u64);
+        return Err(ReadError::LengthMismatch { file: file(), what, found: length, expected });
+    }
+    Ok(array)
+}
+
+fn next_labels(array: &mut ArrayInput, n: usize, first_row: u64) -> Result<Labels, ReadError> {
+    let values = match array.read_elements(n)? {
+        Elements::Booleans(labels) => RawLabels::Text(labels.iter().map(bool::to_string).collect()),
+        Elements::Integers(labels) => RawLabels::Numbers(labels.iter().map(|label| *label as f64).collect()),
+        Elements::Numbers(labels) => RawLabels::Numbers(labels),
+        Elements::Texts(labels) => RawLabels::Text(labels),
+    };
+    Ok(Labels::new(values, Origin::new(array.name()).starting_at(first_row), None))
+}
+
+fn next_ids(array: &mut ArrayInput, n: usize) -> Result<Vec<RowId>, ReadError> {
+    match array.read_elements(n)? {
+        Elements::Integers(ids) => Ok(ids.into_iter().map(RowId::Integer).collect()),
+        Elements::Texts(ids) => Ok(ids.into_iter().map(RowId::from).collect()),
+        Elements::Booleans(_) | Elements::Numbers(_) => Err(ReadError::UnsupportedType {
+            file: array.name().into(),
+            found: "bool or float".to_owned(),
+            role: "ids",
+            supported: "integers and text",
+        }),
+    }
+}
+
+/// Columns without names of their own can be named but not chosen: an array of another width than the model's is an
+/// error, not a selection.
+pub(super) fn refuse_selection(path: &Path, columns: &Columns, feature_names: &[String]) -> Result<(), ReadError> {
+    if columns.features.is_none() && columns.ignore.is_empty() {
+        return Ok(());
+    }
+    let asked = columns.features.as_deref().unwrap_or(feature_names);
+    let known: HashSet<&String> = feature_names.iter().collect();
+    if let Some(missing) = asked.iter().chain(&columns.ignore).find(|name| !known.contains(name)) {
+        let (column, known) = (missing.clone(), listed(feature_names));
+        return Err(ReadError::MissingColumn { file: path.into(), column, known });
+    }
+    if asked.len() != feature_names.len() || !columns.ignore.is_empty() {
+        let expected = format!("{} columns; the columns of an array cannot be left out", asked.len());
+        return Err(ReadError::Shape {
+            file: path.into(),
+            found: format!("{} columns", feature_names.len()),
+            expected,
+        });
+    }
+    Ok(())
+}
+
+/// Column-major to row-major.
+fn transposed(values: &FeatureValues, n_rows: usize, dim: usize) -> FeatureValues {
+    fn transpose<T: Copy + Default>(values: &[T], n_rows: usize, dim: usize) -> Vec<T> {
+        // Square tiles, so that both sides stay in cache.
+        const TILE: usize = 32;
+        let mut out = vec![T::default(); values.len()];
+        for first_row in (0..n_rows).step_by(TILE) {
+            for first_column in (0..dim).step_by(TILE) {
+                for row in first_row..n_rows.min(first_row + TILE) {
+                    for column in first_column..dim.min(first_column + TILE) {
+                        out[row * dim + column] = values[column * n_rows + row];
+                    }
+                }
+            }
+        }
+        out
+    }
+    match values {
+        FeatureValues::F32(values) => FeatureValues::F32(transpose(values, n_rows, dim)),
+        FeatureValues::F64(values) => FeatureValues::F64(transpose(values, n_rows, dim)),
+    }
+}

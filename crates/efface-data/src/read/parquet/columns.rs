@@ -1,0 +1,223 @@
+//! Which columns of a Parquet file are read, as what, and where their values go in a row.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use arrow_schema::{DataType, Fields};
+
+use super::super::array::Role;
+use super::super::refuse_wide;
+use super::cells::{feature_precision, is_id, is_label};
+use crate::error::ReadError;
+use crate::rows::Precision;
+use crate::schema::Schema;
+use crate::table::{Columns, Roles, listed};
+
+/// The columns to read. Batches hold these columns only, in the order of the file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ColumnPlan {
+    /// Their indices in the file, ascending.
+    pub(super) roots: Vec<usize>,
+    /// Columns of features in the order of the model, as indices into a batch.
+    pub(super) features: Vec<FeatureColumn>,
+    pub(super) label: Option<BatchColumn>,
+    pub(super) id: Option<BatchColumn>,
+    pub(super) subject: Option<BatchColumn>,
+    pub(super) precision: Precision,
+    /// Whether single elements of lists were asked for.
+    names_elements: bool,
+}
+
+/// A column of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BatchColumn {
+    pub(super) index: usize,
+    pub(super) name: String,
+}
+
+/// A column of numbers, or of lists of numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FeatureColumn {
+    pub(super) column: BatchColumn,
+    pub(super) is_list: bool,
+}
+
+impl ColumnPlan {
+    /// Finds the roles among the columns of the file and checks that each has a type that can be read.
+    pub(super) fn new(path: &Path, fields: &Fields, columns: &Columns) -> Result<Self, ReadError> {
+        let header = header(fields);
+        let (asked, names_elements) = without_elements(columns, &header);
+        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, Wanted::Numbers)?;
+        Ok(Self { names_elements, ..plan })
+    }
+
+    /// The columns of a schema, one per entry: they may hold texts, too.
+    pub(super) fn of_schema(
+        path: &Path,
+        fields: &Fields,
+        columns: &Columns,
+        schema: &Schema,
+    ) -> Result<Self, ReadError> {
+        let roles = columns.resolve_schema(schema, &header(fields), path)?;
+        Self::of_roles(path, fields, &roles, Wanted::Cells)
+    }
+
+    /// All columns that have no other role and can be read, and those that cannot, with their types.
+    pub(super) fn of_cells(
+        path: &Path,
+        fields: &Fields,
+        columns: &Columns,
+    ) -> Result<(Self, Vec<(String, String)>), ReadError> {
+        let header = header(fields);
+        let roles = [&columns.label, &columns.id, &columns.subject];
+        let is_unreadable = |name: &String, data_type: &DataType| {
+            !roles.contains(&&Some(name.clone()))
+                && !columns.ignore.contains(name)
+                && Wanted::Cells.read(data_type).is_none()
+        };
+        let unreadable: Vec<(String, String)> = fields
+            .iter()
+            .filter(|field| is_unreadable(field.name(), field.data_type()))
+            .map(|field| (field.name().clone(), format!("its type {} cannot be read", field.data_type())))
+            .collect();
+        let ignore = columns.ignore.iter().chain(unreadable.iter().map(|(name, _)| name)).cloned().collect();
+        let (asked, _) = without_elements(&Columns { ignore, ..columns.clone() }, &header);
+        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, Wanted::Cells)?;
+        Ok((plan, unreadable))
+    }
+
+    fn of_roles(path: &Path, fields: &Fields, roles: &Roles, wanted: Wanted) -> Result<Self, ReadError> {
+        let header = header(fields);
+        let others = [roles.label, roles.id, roles.subject];
+        let mut roots: Vec<usize> = roles.features.iter().copied().chain(others.into_iter().flatten()).collect();
+        roots.sort_unstable();
+        let column = |root: usize| BatchColumn {
+            // The root is one of `roots`, by construction.
+            index: roots.partition_point(|other| *other < root),
+            name: header[root].clone(),
+        };
+        let refused = |root: usize, role: Role| ReadError::ColumnType {
+            file: path.into(),
+            column: header[root].clone(),
+            found: fields[root].data_type().to_string(),
+            role: role.name(),
+            supported: match role {
+                Role::Features => wanted.supported(),
+                Role::Labels => "booleans, integers, floats and texts",
+                Role::RowIds | Role::Subjects => "integers and texts",
+            },
+        };
+        let mut precision = Precision::F32;
+        let mut features = Vec::with_capacity(roles.features.len());
+        for &root in &roles.features {
+            let (needed, is_list) =
+                wanted.read(fields[root].data_type()).ok_or_else(|| refused(root, Role::Features))?;
+            if needed == Precision::F64 {
+                precision = needed;
+            }
+            features.push(FeatureColumn { column: column(root), is_list });
+        }
+        let checked = |root: Option<usize>, role: Role, fits: fn(&DataType) -> bool| match root {
+            Some(root) if !fits(fields[root].data_type()) => Err(refused(root, role)),
+            other => Ok(other.map(column)),
+        };
+        let label = checked(roles.label, Role::Labels, is_label)?;
+        let id = checked(roles.id, Role::RowIds, is_id)?;
+        let subject = checked(roles.subject, Role::Subjects, is_id)?;
+        Ok(Self { roots, features, label, id, subject, precision, names_elements: false })
+    }
+
+    /// The names of all features, once it is known how long lists are; `widths` has one entry per column of features.
+    pub(super) fn feature_names(
+        &self,
+        path: &Path,
+        widths: &[usize],
+        columns: &Columns,
+    ) -> Result<Vec<String>, ReadError> {
+        let dim = widths.iter().sum();
+        refuse_wide(path, dim as u64)?;
+        let mut names = Vec::with_capacity(dim);
+        for (FeatureColumn { column, is_list }, width) in self.features.iter().zip(widths) {
+            if *is_list {
+                names.extend((0..*width).map(|element| format!("{}[{element}]", column.name)));
+            } else {
+                names.push(column.name.clone());
+            }
+        }
+        if names.is_empty() {
+            return Err(ReadError::NoFeatures { file: path.into() });
+        }
+        if let (true, Some(asked)) = (self.names_elements, &columns.features) {
+            let known: HashSet<&String> = names.iter().collect();
+            if let Some(missing) = asked.iter().find(|name| !known.contains(name)) {
+                let (column, known) = (missing.clone(), listed(&names));
+                return Err(ReadError::MissingColumn { file: path.into(), column, known });
+            }
+            if asked.len() != names.len() {
+                let found = format!("{} features", names.len());
+                let expected = format!("{} features; elements of a list cannot be left out", asked.len());
+                return Err(ReadError::Shape { file: path.into(), found, expected });
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// What columns of features may hold.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// Numbers and lists of numbers.
+    Numbers,
+    /// Texts as well.
+    Cells,
+}
+
+impl Wanted {
+    /// The precision that values of a type need, and whether they are lists; `None`: they cannot be read.
+    fn read(self, data_type: &DataType) -> Option<(Precision, bool)> {
+        match data_type {
+            DataType::List(inner) => Some((feature_precision(inner.data_type())?, true)),
+            DataType::Utf8 if matches!(self, Self::Cells) => Some((Precision::F64, false)),
+            plain => Some((feature_precision(plain)?, false)),
+        }
+    }
+
+    fn supported(self) -> &'static str {
+        match self {
+            Self::Numbers => "booleans, integers, floats and lists of these",
+            Self::Cells => "texts, booleans, integers, floats and lists of numbers",
+        }
+    }
+}
+
+fn header(fields: &Fields) -> Vec<String> {
+    fields.iter().map(|field| field.name().clone()).collect()
+}
+
+/// Replaces elements of lists (`name[3]`) among the features by their columns, and tells whether there were any.
+///
+/// Where no features are named, the index that pandas saves beside its columns is none.
+fn without_elements(columns: &Columns, header: &[String]) -> (Columns, bool) {
+    let Some(asked) = &columns.features else {
+        let is_index = |name: &&String| name.starts_with("__index_level_") && name.ends_with("__");
+        let ignore = columns.ignore.iter().chain(header.iter().filter(is_index)).cloned().collect();
+        return (Columns { ignore, ..columns.clone() }, false);
+    };
+    let header: HashSet<&str> = header.iter().map(String::as_str).collect();
+    let mut lists = HashSet::new();
+    let mut roots = Vec::new();
+    for name in asked {
+        match list_of(name).filter(|list| !header.contains(name.as_str()) && header.contains(list)) {
+            Some(list) if lists.insert(list) => roots.push(list.to_owned()),
+            Some(_) => {}
+            None => roots.push(name.clone()),
+        }
+    }
+    (Columns { features: Some(roots), ..columns.clone() }, !lists.is_empty())
+}
+
+/// The `name` of `name[3]`.
+fn list_of(feature: &str) -> Option<&str> {
+    let (list, element) = feature.strip_suffix(']')?.rsplit_once('[')?;
+    (!element.is_empty() && element.bytes().all(|byte| byte.is_ascii_digit())).then_some(list)
+}

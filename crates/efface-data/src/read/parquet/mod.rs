@@ -1,0 +1,347 @@
+//! Parquet: columns by name, read a batch at a time; only the columns that are needed leave the disk.
+//!
+//! Types are Parquet's own: what a writer notes about Arrow (dictionaries, large strings, lists of fixed size) is left
+//! aside, so that each kind of value comes in one form.
+
+mod batches;
+mod cells;
+mod columns;
+mod footer;
+mod pages;
+mod thrift;
+
+use std::fmt::Display;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_schema::Fields;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::file::metadata::ParquetMetaData;
+
+use self::batches::Batches;
+use self::cells::{CellError, Slot, append_ids, append_labels, cell, no_labels, width, write_features};
+use self::columns::{BatchColumn, ColumnPlan};
+use self::pages::PageFile;
+use super::cells::{CellReader, Unreadable};
+use super::{ReadProgress, TableReader};
+use crate::error::ReadError;
+use crate::id::RowId;
+use crate::rows::{FeatureValues, Precision};
+use crate::schema::Schema;
+use crate::schema::cell::Cell;
+use crate::schema::encode::RowEncoder;
+use crate::table::{Columns, Labels, Origin, RawLabels, Table, TableParts};
+
+/// Reads rows of a Parquet file.
+pub(super) struct ParquetReader {
+    path: PathBuf,
+    batches: Batches,
+    /// Rows of a batch that no chunk has taken yet.
+    pending: Option<RecordBatch>,
+    plan: ColumnPlan,
+    /// Number of features of each column of features.
+    widths: Vec<usize>,
+    feature_names: Vec<String>,
+    /// What makes features of cells that are not simply numbers.
+    encoder: Option<RowEncoder>,
+    file_bytes: u64,
+    n_rows: u64,
+    rows_read: u64,
+}
+
+impl ParquetReader {
+    pub(super) fn open(path: &Path, columns: &Columns, schema: Option<&Schema>) -> Result<Self, ReadError> {
+        let Some(schema) = schema else {
+            let mut reader = Self::open_with(path, |fields| ColumnPlan::new(path, fields, columns))?;
+            reader.measure(columns)?;
+            return Ok(reader);
+        };
+        let mut reader = Self::open_with(path, |fields| ColumnPlan::of_schema(path, fields, columns, schema))?;
+        let encoder = RowEncoder::new(schema);
+        reader.plan.precision = Precision::F64;
+        reader.feature_names = encoder.feature_names().to_vec();
+        reader.encoder = Some(encoder);
+        Ok(reader)
+    }
+
+    /// Opens a file to look at its cells.
+    pub(super) fn open_cells(path: &Path, columns: &Columns) -> Result<(Self, Unreadable), ReadError> {
+        let mut unreadable = Vec::new();
+        let mut reader = Self::open_with(path, |fields| {
+            let (plan, others) = ColumnPlan::of_cells(path, fields, columns)?;
+            unreadable = others;
+            Ok(plan)
+        })?;
+        reader.feature_names = reader.plan.features.iter().map(|feature| feature.column.name.clone()).collect();
+        Ok((reader, unreadable))
+    }
+
+    fn open_with(path: &Path, plan: impl FnOnce(&Fields) -> Result<ColumnPlan, ReadError>) -> Result<Self, ReadError> {
+        let failed = |source| ReadError::Io { file: path.into(), source };
+        let mut file = File::open(path).map_err(failed)?;
+        let file_bytes = file.metadata().map_err(failed)?.len();
+        if !footer::is_sound(&mut file, file_bytes).map_err(failed)? {
+            return Err(damaged(path, "its footer announces more than there is".to_owned()));
+        }
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let metadata = guarded(path, || ArrowReaderMetadata::load(&file, options))?;
+        let plan = plan(metadata.schema().fields())?;
+        let (n_rows, n_values) = check_metadata(path, metadata.metadata(), &plan.roots, file_bytes)?;
+        if n_rows == 0 {
+            return Err(ReadError::Empty { file: path.into() });
+        }
+        let batch_rows = (BATCH_VALUES / (n_values / n_rows).max(1)).clamp(1, MAX_BATCH_ROWS);
+        let has_lists = plan.features.iter().any(|feature| feature.is_list);
+        let file = PageFile::new(file, has_lists);
+        let batches = guarded(path, || Batches::new(file, metadata, &plan.roots, plan.precision, batch_rows as usize))?;
+        let (widths, feature_names) = (Vec::new(), Vec::new());
+        Ok(Self {
+            path: path.into(),
+            batches,
+            pending: None,
+            plan,
+            widths,
+            feature_names,
+            encoder: None,
+            file_bytes,
+            n_rows,
+            rows_read: 0,
+        })
+    }
+
+    /// Finds in the first batch how long lists are, and names the features.
+    fn measure(&mut self, columns: &Columns) -> Result<(), ReadError> {
+        let first = self.next_batch()?.ok_or_else(|| ReadError::Empty { file: self.path.clone() })?;
+        for feature in &self.plan.features {
+            let array = first.column(feature.column.index);
+            let width = width(array, feature.is_list).map_err(|error| self.cell(error, 0, &feature.column, 0))?;
+            self.widths.push(width);
+        }
+        self.feature_names = self.plan.feature_names(&self.path, &self.widths, columns)?;
+        self.pending = Some(first);
+        Ok(())
+    }
+
+    /// The next batch that has rows.
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, ReadError> {
+        if let Some(batch) = self.pending.take() {
+            return Ok(Some(batch));
+        }
+        loop {
+            match guarded(&self.path, || self.batches.next())? {
+                Some(batch) if batch.num_rows() == 0 => {}
+                other => return Ok(other),
+            }
+        }
+    }
+
+    /// Names what is wrong in a batch whose first row is the file's row `first_row`.
+    fn cell(&self, error: CellError, first_row: u64, column: &BatchColumn, expected: usize) -> ReadError {
+        let place = |row: usize| Origin::new(&self.path).starting_at(first_row).place(row, Some(&column.name));
+        match error {
+            CellError::Null { row } => ReadError::Null { place: place(row) },
+            CellError::ListLength { row, found } => ReadError::ListLength { place: place(row), found, expected },
+            CellError::Type => {
+                damaged(&self.path, format!("column `{}` is of another type than announced", column.name))
+            }
+        }
+    }
+
+    /// Adds the rows of a batch to those of a chunk.
+    fn append(&self, batch: &RecordBatch, rows: &mut Filling) -> Result<(), ReadError> {
+        let dim = self.feature_names.len();
+        let first_row = self.rows_read + rows.n_rows as u64;
+        rows.features.extend_zeros(batch.num_rows() * dim);
+        if let (Some(encoder), FeatureValues::F64(values)) = (&self.encoder, &mut rows.features) {
+            self.encode(encoder, batch, &mut values[rows.n_rows * dim..], first_row)?;
+        }
+        let mut slot = Slot { first_row: rows.n_rows, dim, offset: 0, width: 0 };
+        // Without a schema there is a width for every column, and with one there is none.
+        for (feature, &width) in self.plan.features.iter().zip(&self.widths) {
+            slot.width = width;
+            write_features(batch.column(feature.column.index), feature.is_list, slot, &mut rows.features)
+                .map_err(|error| self.cell(error, first_row, &feature.column, width))?;
+            slot.offset += width;
+        }
+        if let Some(column) = &self.plan.label {
+            let array = batch.column(column.index);
+            let labels = rows.labels.get_or_insert_with(|| no_labels(array.data_type()));
+            append_labels(array, labels).map_err(|error| self.cell(error, first_row, column, 0))?;
+        }
+        for (column, ids) in [(&self.plan.id, &mut rows.ids), (&self.plan.subject, &mut rows.subjects)] {
+            if let Some(column) = column {
+                append_ids(batch.column(column.index), ids).map_err(|error| self.cell(error, first_row, column, 0))?;
+            }
+        }
+        rows.n_rows += batch.num_rows();
+        Ok(())
+    }
+
+    /// Writes the features that a schema makes of the cells of a batch.
+    fn encode(
+        &self,
+        encoder: &RowEncoder,
+        batch: &RecordBatch,
+        into: &mut [f64],
+        first_row: u64,
+    ) -> Result<(), ReadError> {
+        for (index, feature) in self.plan.features.iter().enumerate() {
+            let array = batch.column(feature.column.index);
+            for (row, into) in into.chunks_exact_mut(encoder.dim()).enumerate() {
+                let cell = cell(array, row).map_err(|error| self.cell(error, first_row, &feature.column, 0))?;
+                encoder.encode(index, &cell, into).map_err(|error| {
+                    let origin = Origin::new(&self.path).starting_at(first_row);
+                    ReadError::Cell { place: origin.place(row, Some(&feature.column.name)), source: Box::new(error) }
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CellReader for ParquetReader {
+    fn column_names(&self) -> &[String] {
+        &self.feature_names
+    }
+
+    fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError> {
+        let Some(batch) = self.next_batch()? else { return Ok(0) };
+        let n_taken = batch.num_rows().min(usize::try_from(max_rows).unwrap_or(usize::MAX));
+        for (index, feature) in self.plan.features.iter().enumerate() {
+            let array = batch.column(feature.column.index);
+            for row in 0..n_taken {
+                let cell = cell(array, row).map_err(|error| self.cell(error, self.rows_read, &feature.column, 0))?;
+                visit(index, cell);
+            }
+        }
+        if n_taken < batch.num_rows() {
+            self.pending = Some(batch.slice(n_taken, batch.num_rows() - n_taken));
+        }
+        self.rows_read += n_taken as u64;
+        Ok(n_taken as u64)
+    }
+}
+
+impl TableReader for ParquetReader {
+    fn feature_names(&self) -> &[String] {
+        &self.feature_names
+    }
+
+    fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
+        let (dim, max_rows) = (self.feature_names.len() as u64, max_rows.max(1));
+        let announced = (self.n_rows - self.rows_read).min(max_rows as u64);
+        // A few bytes can stand for any number of equal values, so what is announced is believed up to a limit only.
+        let capacity = announced.saturating_mul(dim).min(self.file_bytes.saturating_mul(RESERVED_PER_BYTE));
+        let mut rows = Filling {
+            n_rows: 0,
+            features: FeatureValues::with_capacity(self.plan.precision, capacity as usize),
+            labels: None,
+            ids: Vec::new(),
+            subjects: Vec::new(),
+        };
+        while rows.n_rows < max_rows {
+            let Some(batch) = self.next_batch()? else { break };
+            let n_taken = batch.num_rows().min(max_rows - rows.n_rows);
+            self.append(&batch.slice(0, n_taken), &mut rows)?;
+            if n_taken < batch.num_rows() {
+                self.pending = Some(batch.slice(n_taken, batch.num_rows() - n_taken));
+            }
+        }
+        if rows.n_rows as u64 != announced {
+            let found = self.rows_read + rows.n_rows as u64;
+            return Err(damaged(&self.path, format!("{found} rows, but {} are announced", self.n_rows)));
+        }
+        if rows.n_rows == 0 {
+            return Ok(None);
+        }
+        let origin = Origin::new(&self.path).starting_at(self.rows_read);
+        self.rows_read += rows.n_rows as u64;
+        let label_name = self.plan.label.as_ref().map(|column| column.name.clone());
+        Table::new(TableParts {
+            feature_names: self.feature_names.clone(),
+            features: rows.features,
+            labels: rows.labels.map(|values| Labels::new(values, origin.clone(), label_name)),
+            ids: self.plan.id.as_ref().map(|_| rows.ids),
+            subjects: self.plan.subject.as_ref().map(|_| rows.subjects),
+            origin,
+        })
+        .map(Some)
+    }
+
+    /// Bytes are estimated from the rows: columns lie side by side, so reading makes no steady way through the file.
+    fn progress(&self) -> ReadProgress {
+        let share = self.rows_read as f64 / self.n_rows as f64;
+        let bytes_read = ((self.file_bytes as f64 * share) as u64).min(self.file_bytes);
+        ReadProgress { rows: self.rows_read, bytes_read, bytes_total: self.file_bytes }
+    }
+}
+
+/// The columns of a chunk as they fill up.
+struct Filling {
+    n_rows: usize,
+    features: FeatureValues,
+    labels: Option<RawLabels>,
+    ids: Vec<RowId>,
+    subjects: Vec<RowId>,
+}
+
+/// Number of rows, and of values in the columns to read, all of which must lie within the file.
+fn check_metadata(
+    path: &Path,
+    metadata: &ParquetMetaData,
+    roots: &[usize],
+    file_bytes: u64,
+) -> Result<(u64, u64), ReadError> {
+    let schema = metadata.file_metadata().schema_descr();
+    let (mut n_rows, mut n_values) = (0_u64, 0_u64);
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        let bad = |what: &str| damaged(path, format!("row group {number} {what}"));
+        n_rows = u64::try_from(group.num_rows())
+            .ok()
+            .and_then(|rows| n_rows.checked_add(rows))
+            .ok_or_else(|| bad("announces an impossible number of rows"))?;
+        for (leaf, column) in group.columns().iter().enumerate() {
+            if leaf >= schema.num_columns() || roots.binary_search(&schema.get_column_root_idx(leaf)).is_err() {
+                continue;
+            }
+            let start = column.dictionary_page_offset().unwrap_or(i64::MAX).min(column.data_page_offset());
+            let end = start.checked_add(column.compressed_size());
+            let within = start >= 0 && column.compressed_size() >= 0 && column.data_page_offset() >= 0;
+            if !within || end.and_then(|end| u64::try_from(end).ok()).is_none_or(|end| end > file_bytes) {
+                return Err(bad("lies outside the file"));
+            }
+            n_values = n_values.saturating_add(u64::try_from(column.num_values()).unwrap_or(0));
+        }
+    }
+    let announced = metadata.file_metadata().num_rows();
+    if u64::try_from(announced).ok() != Some(n_rows) {
+        return Err(damaged(path, format!("{n_rows} rows in its row groups, but {announced} are announced")));
+    }
+    Ok((n_rows, n_values))
+}
+
+/// Runs the decoder, which panics on some damaged files. After an error it is not run again.
+fn guarded<T, E: Display>(path: &Path, decode: impl FnOnce() -> Result<T, E>) -> Result<T, ReadError> {
+    match catch_unwind(AssertUnwindSafe(decode)) {
+        Ok(decoded) => decoded.map_err(|error| damaged(path, error.to_string())),
+        Err(panic) => {
+            let text = panic.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            Err(damaged(path, format!("its decoder gave up: {}", text.unwrap_or("no reason given"))))
+        }
+    }
+}
+
+fn damaged(path: &Path, reason: String) -> ReadError {
+    ReadError::NotReadable { file: path.into(), format: ".parquet", reason }
+}
+
+/// Values of a batch: few enough that a batch stays in cache while its columns become rows.
+const BATCH_VALUES: u64 = 1 << 18;
+
+const MAX_BATCH_ROWS: u64 = 8192;
+
+/// Values for which room is made at once, per byte of the file.
+const RESERVED_PER_BYTE: u64 = 8;

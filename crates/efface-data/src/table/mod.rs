@@ -1,0 +1,270 @@
+//! A table as it was read: raw features, raw labels, ids, subjects, and where each row came from.
+//!
+//! Every reader ends in [`Table::new`], which is the only way to make one: whoever holds a table knows that it has
+//! rows and features, that all features are finite, that ids are unique and that nothing is missing.
+
+mod columns;
+mod place;
+mod remarks;
+
+pub use columns::Columns;
+pub(crate) use columns::Roles;
+pub use place::{Origin, Place, RowNumber};
+pub use remarks::Remark;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::error::ReadError;
+use crate::id::RowId;
+use crate::rows::FeatureValues;
+
+/// Labels as they stand in the input, before it is known what they mean.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RawLabels {
+    /// Texts; may all be numbers.
+    Text(Vec<String>),
+    /// Numbers.
+    Numbers(Vec<f64>),
+}
+
+impl RawLabels {
+    /// Number of labels.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Text(labels) => labels.len(),
+            Self::Numbers(labels) => labels.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Raw labels, and where they come from: a column of the table or a file of their own.
+#[derive(Clone, Debug)]
+pub struct Labels {
+    /// The labels.
+    pub values: RawLabels,
+    origin: Origin,
+    column: Option<String>,
+}
+
+impl Labels {
+    /// Labels of a column of a table, or (without `column`) of a source of their own.
+    pub fn new(values: RawLabels, origin: Origin, column: Option<String>) -> Self {
+        Self { values, origin, column }
+    }
+
+    /// Points at the label of row `row`.
+    pub fn place(&self, row: usize) -> Place {
+        self.origin.place(row, self.column.as_deref())
+    }
+
+    /// Where they come from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+}
+
+/// What a table is made of.
+#[derive(Clone, Debug)]
+pub struct TableParts {
+    /// One name per feature.
+    pub feature_names: Vec<String>,
+    /// Rows × features, row-major.
+    pub features: FeatureValues,
+    /// One per row, if there are any.
+    pub labels: Option<Labels>,
+    /// One per row; without, rows are numbered from the origin's first row on, which is 0 unless said otherwise.
+    pub ids: Option<Vec<RowId>>,
+    /// One per row, if there are any.
+    pub subjects: Option<Vec<RowId>>,
+    /// Where the rows come from.
+    pub origin: Origin,
+}
+
+/// Rows that have been read and checked, not yet scaled or encoded.
+#[derive(Clone)]
+pub struct Table {
+    feature_names: Vec<String>,
+    features: FeatureValues,
+    n_rows: usize,
+    labels: Option<Labels>,
+    ids: Vec<RowId>,
+    subjects: Option<Vec<RowId>>,
+    origin: Origin,
+}
+
+impl Table {
+    /// Checks the parts and puts them together.
+    pub fn new(parts: TableParts) -> Result<Self, ReadError> {
+        let TableParts { feature_names, features, labels, ids, subjects, origin } = parts;
+        let file = || origin.file().to_path_buf();
+        if feature_names.is_empty() {
+            return Err(ReadError::NoFeatures { file: file() });
+        }
+        if features.is_empty() {
+            return Err(ReadError::Empty { file: file() });
+        }
+        if features.len() % feature_names.len() != 0 {
+            let (found, expected) = (format!("{} values", features.len()), format!("rows of {}", feature_names.len()));
+            return Err(ReadError::Shape { file: file(), found, expected });
+        }
+        let n_rows = features.len() / feature_names.len();
+
+        let label_file = labels.as_ref().map_or(origin.file(), |labels| labels.origin().file());
+        let counts = [
+            ("labels", labels.as_ref().map(|labels| labels.values.len()), label_file),
+            ("row ids", ids.as_ref().map(Vec::len), origin.file()),
+            ("subjects", subjects.as_ref().map(Vec::len), origin.file()),
+        ];
+        for (what, count, file) in counts {
+            if let Some(found) = count.filter(|count| *count != n_rows) {
+                let (file, found, expected) = (file.to_path_buf(), found as u64, n_rows as u64);
+                return Err(ReadError::LengthMismatch { file, what, found, expected });
+            }
+        }
+        if let Some((index, value)) = features.first_not_finite() {
+            let (row, feature) = (index / feature_names.len(), index % feature_names.len());
+            let place = origin.place(row, Some(&feature_names[feature]));
+            return Err(ReadError::NotFinite { place, value: value.to_string() });
+        }
+        for (what, ids) in [("row id", &ids), ("subject", &subjects)] {
+            let is_empty = |id: &RowId| matches!(id, RowId::Text(text) if text.is_empty());
+            if let Some(row) = ids.as_ref().and_then(|ids| ids.iter().position(is_empty)) {
+                return Err(ReadError::EmptyCell { place: origin.place(row, Some(what)) });
+            }
+        }
+        if let Some(ids) = &ids {
+            refuse_duplicates(ids, &origin)?;
+        }
+        let first_id = i64::try_from(origin.first_row()).unwrap_or(i64::MAX);
+        let ids = ids.unwrap_or_else(|| (first_id..).take(n_rows).map(RowId::Integer).collect());
+        Ok(Self { feature_names, features, n_rows, labels, ids, subjects, origin })
+    }
+
+    /// What looks like a mistake, though it is not an error.
+    pub fn remarks(&self) -> Vec<Remark> {
+        remarks::of(self)
+    }
+
+    /// One name per feature.
+    pub fn feature_names(&self) -> &[String] {
+        &self.feature_names
+    }
+
+    /// Rows × features, row-major.
+    pub fn features(&self) -> &FeatureValues {
+        &self.features
+    }
+
+    /// Number of rows, at least one.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// The labels, if the table has any.
+    pub fn labels(&self) -> Option<&Labels> {
+        self.labels.as_ref()
+    }
+
+    /// One unique id per row.
+    pub fn ids(&self) -> &[RowId] {
+        &self.ids
+    }
+
+    /// One subject per row, if the table has any.
+    pub fn subjects(&self) -> Option<&[RowId]> {
+        self.subjects.as_deref()
+    }
+
+    /// Where the rows come from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Takes the table apart again, all checks done.
+    pub fn into_parts(self) -> TableParts {
+        let Self { feature_names, features, n_rows: _, labels, ids, subjects, origin } = self;
+        TableParts { feature_names, features, labels, ids: Some(ids), subjects, origin }
+    }
+}
+
+/// Shape only: rows and ids stay out of logs.
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shape = f.debug_struct("Table");
+        shape.field("n_rows", &self.n_rows).field("features", &self.feature_names).finish_non_exhaustive()
+    }
+}
+
+fn refuse_duplicates(ids: &[RowId], origin: &Origin) -> Result<(), ReadError> {
+    let mut seen = HashMap::with_capacity(ids.len());
+    for (row, id) in ids.iter().enumerate() {
+        if let Some(first) = seen.insert(id, row) {
+            let (place, first) = (origin.place(row, None), origin.place(first, None).row);
+            return Err(ReadError::DuplicateId { place, id: id.clone(), first });
+        }
+    }
+    Ok(())
+}
+
+/// A list of names for a message; a long one is cut.
+pub(crate) fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    const SHOWN: usize = 20;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", name.as_ref())).collect();
+    let rest = names.len() - shown.len();
+    if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts() -> TableParts {
+        TableParts {
+            feature_names: vec!["a".into(), "b".into()],
+            features: FeatureValues::F64(vec![1.0, 2.0, 3.0, 4.0]),
+            labels: None,
+            ids: None,
+            subjects: None,
+            origin: Origin::with_lines("t.csv", vec![2, 3]),
+        }
+    }
+
+    fn message(parts: TableParts) -> String {
+        Table::new(parts).expect_err("must be refused").to_string()
+    }
+
+    #[test]
+    fn rows_without_ids_are_numbered_from_zero() {
+        let table = Table::new(parts()).expect("valid");
+        assert_eq!(table.n_rows(), 2);
+        assert_eq!(table.ids(), [RowId::Integer(0), RowId::Integer(1)]);
+    }
+
+    #[test]
+    fn a_feature_that_is_not_finite_is_named_with_its_cell() {
+        let features = FeatureValues::F64(vec![1.0, 2.0, 3.0, f64::NAN]);
+        let text = message(TableParts { features, ..parts() });
+        assert_eq!(text, "t.csv, line 3, column `b`: features must be finite, got `NaN`");
+    }
+
+    #[test]
+    fn duplicate_ids_and_wrong_lengths_are_refused() {
+        let text = message(TableParts { ids: Some(vec![RowId::Integer(7), RowId::parse("7")]), ..parts() });
+        assert_eq!(text, "t.csv, line 3: row id `7` is already that of line 2");
+        let labels = Labels::new(RawLabels::Numbers(vec![1.0; 3]), Origin::new("y.npy"), None);
+        let text = message(TableParts { labels: Some(labels), ..parts() });
+        assert_eq!(text, "y.npy: 3 labels, but there are 2 rows");
+    }
+
+    #[test]
+    fn empty_tables_are_refused() {
+        assert_eq!(message(TableParts { features: FeatureValues::F64(vec![]), ..parts() }), "t.csv: no rows");
+        assert_eq!(message(TableParts { feature_names: vec![], ..parts() }), "t.csv: no feature columns");
+    }
+}

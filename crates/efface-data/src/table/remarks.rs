@@ -1,0 +1,78 @@
+//! What looks like a mistake in a table, though it is not an error: told to people before they train on it.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use super::Table;
+
+/// Something about a table that deserves a second look.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Remark {
+    /// One column is so large that rows scaled as a whole consist of little else.
+    OneColumnRules {
+        /// The column.
+        column: String,
+        /// Its share of the sum of all squares.
+        share: f64,
+    },
+    /// A column of whole numbers in which every row has its own, in order or not.
+    LooksLikeAnId {
+        /// The column.
+        column: String,
+    },
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OneColumnRules { column, share } => write!(
+                f,
+                "column `{column}` carries {:.1} % of the size of the rows: scaled as a whole they say little else; bring \
+                 columns to similar sizes by public constants, or leave it out with --ignore",
+                100.0 * share
+            ),
+            Self::LooksLikeAnId { column } => write!(
+                f,
+                "column `{column}` has another whole number in every row and is used as a feature; an id is named by --id, \
+                 or left out with --ignore"
+            ),
+        }
+    }
+}
+
+/// A column with more than this share of all squares rules the rows.
+const RULING_SHARE: f64 = 0.99;
+
+/// With fewer rows than this nothing is unusual.
+const FEW_ROWS: usize = 20;
+
+/// Remarks on a table, at most one of each kind.
+pub(crate) fn of(table: &Table) -> Vec<Remark> {
+    let names = table.feature_names();
+    let (n_rows, dim) = (table.n_rows(), names.len());
+    if n_rows < FEW_ROWS || dim < 2 {
+        return Vec::new();
+    }
+    let mut squares = vec![0.0; dim];
+    let mut row = vec![0.0; dim];
+    for i in 0..n_rows {
+        table.features().read(i * dim, &mut row);
+        squares.iter_mut().zip(&row).for_each(|(sum, x)| *sum += x * x);
+    }
+    let total: f64 = squares.iter().sum();
+    let ruling = (0..dim).find(|j| squares[*j] > RULING_SHARE * total && total.is_finite());
+    let rules = ruling.map(|j| Remark::OneColumnRules { column: names[j].clone(), share: squares[j] / total });
+    let id = (0..dim).find(|j| is_like_an_id(table, *j));
+    let looks = id.map(|j| Remark::LooksLikeAnId { column: names[j].clone() });
+    looks.into_iter().chain(rules).collect()
+}
+
+fn is_like_an_id(table: &Table, column: usize) -> bool {
+    let dim = table.feature_names().len();
+    let mut seen = HashSet::with_capacity(table.n_rows());
+    let mut value = [0.0];
+    (0..table.n_rows()).all(|i| {
+        table.features().read(i * dim + column, &mut value);
+        value[0].fract() == 0.0 && seen.insert(value[0].to_bits())
+    })
+}

@@ -1,0 +1,127 @@
+//! Where the rows of a model live, as an engine sees it: rows arrive, leave and are overwritten by position, a few of them
+//! can be copied, and all of them can be summed over.
+//!
+//! [`StoredRows`] keeps its own copy in segments; [`LentVault`](crate::LentVault) borrows rows from another program. A
+//! vault elsewhere, which sums where its rows are, is another implementation.
+
+use std::ops::Range;
+
+use efface_core::rows::RowStore;
+
+use crate::error::{AppendError, LookupError, StoredRowsError};
+use crate::lent::RowsError;
+use crate::rows::EncodedRows;
+use crate::rows::MemoryRows;
+use crate::stored::StoredRows;
+
+/// The rows of one model. Positions are 0, 1, … and are never used twice.
+///
+/// A change goes through a vault in three steps: rows [arrive](Self::arrive) and [leave](Self::leave), the change is
+/// committed elsewhere or [undone](Self::undo), and what left is [purged](Self::purge).
+pub trait Vault {
+    /// Number of positions, those of removed rows included.
+    fn n_positions(&self) -> usize;
+
+    /// Whether the row at a position is there and has not been removed.
+    fn is_present(&self, position: usize) -> bool;
+
+    /// Lets `passes` sum over the rows present.
+    fn pass(&self, passes: &mut dyn FnMut(&dyn RowStore));
+
+    /// Fails when rows are not what they were, where that can happen. What was summed counts only if this holds before and
+    /// after.
+    fn check(&self) -> Result<(), VaultError>;
+
+    /// Copies the rows at these positions, which must be present.
+    fn batch(&self, positions: &[usize]) -> Result<MemoryRows, VaultError>;
+
+    /// Adds rows with one selector each and returns their positions. They are where they will stay, as durable as they
+    /// will be, when this returns. On an error nothing is added.
+    fn arrive(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, VaultError>;
+
+    /// Takes rows out of every sum; their values are kept until they are purged. On an error nothing has left.
+    fn leave(&mut self, positions: &[usize]) -> Result<(), VaultError>;
+
+    /// Takes back a change that was not committed: rows that arrived go, rows that left are present again.
+    fn undo(&mut self, left: &[usize], arrived: Range<usize>) -> Result<(), VaultError>;
+
+    /// Overwrites rows that left. Doing it twice changes nothing.
+    fn purge(&mut self, positions: &[usize]) -> Result<(), VaultError>;
+}
+
+impl dyn Vault + '_ {
+    /// What `passes` makes of the rows present, which are the same before and after.
+    pub fn sum<T>(&self, passes: impl FnOnce(&dyn RowStore) -> T) -> Result<T, VaultError> {
+        self.check()?;
+        let (mut passes, mut summed) = (Some(passes), None);
+        self.pass(&mut |rows| summed = passes.take().map(|passes| passes(rows)));
+        self.check()?;
+        summed.ok_or_else(|| VaultError::Elsewhere("the vault made no pass over its rows".into()))
+    }
+}
+
+/// Rows cannot be reached, added or taken out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VaultError {
+    /// Rows in segments.
+    #[error(transparent)]
+    Stored(#[from] StoredRowsError),
+    /// Rows in memory.
+    #[error(transparent)]
+    Lent(#[from] RowsError),
+    /// Rows do not fit those that are there.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// Rows are not there.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
+    /// Rows in a vault of another crate.
+    #[error(transparent)]
+    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Vault for StoredRows {
+    fn n_positions(&self) -> usize {
+        self.len()
+    }
+
+    fn is_present(&self, position: usize) -> bool {
+        Self::is_present(self, position)
+    }
+
+    fn pass(&self, passes: &mut dyn FnMut(&dyn RowStore)) {
+        passes(self);
+    }
+
+    /// Checksums are compared whenever rows are read.
+    fn check(&self) -> Result<(), VaultError> {
+        Ok(())
+    }
+
+    fn batch(&self, positions: &[usize]) -> Result<MemoryRows, VaultError> {
+        Ok(Self::batch(self, positions)?)
+    }
+
+    fn arrive(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, VaultError> {
+        let positions = self.append(rows, selectors)?;
+        self.sync()?;
+        Ok(positions)
+    }
+
+    fn leave(&mut self, positions: &[usize]) -> Result<(), VaultError> {
+        Ok(self.remove(positions)?)
+    }
+
+    fn undo(&mut self, left: &[usize], arrived: Range<usize>) -> Result<(), VaultError> {
+        self.truncate(arrived.start)?;
+        for position in left {
+            self.admit(*position..position + 1)?;
+        }
+        Ok(())
+    }
+
+    fn purge(&mut self, positions: &[usize]) -> Result<(), VaultError> {
+        Ok(Self::purge(self, positions)?)
+    }
+}

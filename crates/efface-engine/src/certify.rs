@@ -1,0 +1,139 @@
+//! What is certified of a release: put together from the model, its claim and its history, by whoever issues it.
+
+use efface_core::accounting::{Guarantee, gaussian};
+use efface_core::model::{Mechanism, ReleaseAccount, ReleaseClaim};
+use efface_core::noise::NoiseLaw;
+use efface_core::rounding::UpperBound;
+use efface_ledger::certificate::tags::{self, Exposure, Limit, OutsideScope};
+use efface_ledger::certificate::{
+    Adversary, Arithmetic, CoveredRequest, CurvePoint, ReleaseCertificate, SincePrevious, SpentBefore,
+};
+use serde::Serialize;
+
+use crate::life::{History, Kept};
+
+/// Program and version, as certificates name it.
+pub(crate) const SOFTWARE: &str = concat!("efface ", env!("CARGO_PKG_VERSION"));
+
+/// Tag of the form of release certificates.
+const SCHEMA: &str = <ReleaseCertificate as efface_ledger::certificate::Predicate>::SCHEMA;
+
+/// Why a release is not made yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HeldBack {
+    /// `held-back`.
+    pub outcome: &'static str,
+    /// People whose rows left or changed since the release before.
+    pub n_people: usize,
+    /// So many there must be.
+    pub min_removals: Option<usize>,
+    /// When it will be made in any case, in seconds since 1970.
+    pub due: Option<u64>,
+}
+
+/// The certificate of a release, but for who issues it. The model has accounted for the claim; the history is as before.
+pub(crate) struct Draft<'a> {
+    pub(crate) of: Kept<'a>,
+    pub(crate) claim: &'a ReleaseClaim,
+    /// When, in UTC.
+    pub(crate) issued: String,
+    /// Requests that this release is the first to cover.
+    pub(crate) requests: Vec<CoveredRequest>,
+    pub(crate) since_previous: SincePrevious,
+    /// What whoever has this release and the one before could learn.
+    pub(crate) exposure: Exposure,
+    /// What earlier releases spent.
+    pub(crate) before: ReleaseAccount,
+}
+
+impl Draft<'_> {
+    /// The certificate as somebody issues it.
+    pub(crate) fn issue<I, R: From<CoveredRequest>>(self, history: &History, issue: I) -> ReleaseCertificate<I, R> {
+        let (claim, Kept { settings, model }) = (self.claim, self.of);
+        let weighted = settings.max_row_weight.is_some();
+        let (plan, state, config) = (model.plan(), model.state(), &settings.config);
+        let (objective, n_problems) = (plan.is_objective(), plan.problems().len());
+        let not_public = settings.not_public();
+        let mut outside_scope = OutsideScope::ALL.to_vec();
+        outside_scope.retain(|scope| match scope {
+            OutsideScope::RowWeights => weighted,
+            OutsideScope::RowNormBound => settings.row_norm_from_rows,
+            OutsideScope::ColumnsNotPublic => !not_public.is_empty(),
+            _ => true,
+        });
+        ReleaseCertificate {
+            schema: SCHEMA.into(),
+            software: SOFTWARE.into(),
+            model: history.model.clone(),
+            issued: self.issued,
+            issue,
+            release: claim.release,
+            certified: claim.certified,
+            n_removed: history.n_removed,
+            requests: self.requests.into_iter().map(R::from).collect(),
+            since_previous: self.since_previous,
+            mechanism: config.mechanism.tag().into(),
+            loss: plan.loss().tag().into(),
+            l2: config.l2_per_row,
+            scale: settings.transform.scale.to_string(),
+            intercept: settings.transform.intercept,
+            row_norm_bound: state.row_norm.is_finite().then(|| state.row_norm.get()),
+            n_rows: state.count.n_rows,
+            weight_sum: weighted.then(|| state.count.weight_sum.lower().get()),
+            negatives: config.negatives,
+            n_problems,
+            dim: model.dim(),
+            rung: model.claim().rung.tag().into(),
+            gamma: config.constants.tag().into(),
+            gradient_residual: claim.gradient_residual.get(),
+            distance_bound: claim.distance_bound.get(),
+            budget: match config.mechanism {
+                Mechanism::Release => None,
+                Mechanism::Objective { budget } => Some(budget.tag().into()),
+            },
+            law: config.law.tag().into(),
+            noise_std: claim.noise_std,
+            lattice_step: claim.lattice_step,
+            mu: claim.mu.get(),
+            spent_before: SpentBefore {
+                n_releases: self.before.n_releases,
+                distance_squares: self.before.distance_squares.get(),
+                distances: self.before.distances.get(),
+            },
+            mu_total: claim.mu_total.get(),
+            mu_limit: claim.mu_limit.get(),
+            promise: plan.guarantee(),
+            extractor: model.extractor(),
+            epsilon: claim.guarantee.epsilon,
+            delta: claim.guarantee.delta,
+            epsilon_spent: claim.epsilon_spent,
+            curve: curve(plan.guarantee(), config.law, claim.mu_total),
+            arithmetic: Arithmetic { bounds: tags::OUTWARD.into(), noise: plan.noise_arithmetic().tag().into() },
+            adversary: Adversary {
+                sees_prior_release: false,
+                sees_later_releases: !objective,
+                adaptive_requests: !objective,
+                secret_state: true,
+            },
+            limits: if objective && !plan.is_exact() { texts(&Limit::ALL, Limit::tag) } else { Vec::new() },
+            outside_scope: texts(&outside_scope, OutsideScope::tag),
+            not_public,
+        }
+    }
+}
+
+fn texts<T: Copy>(all: &[T], tag: impl Fn(T) -> &'static str) -> Vec<String> {
+    all.iter().map(|one| tag(*one).into()).collect()
+}
+
+/// A few points of δ(ε) at μ, around the promised ε.
+fn curve(promise: Guarantee, law: NoiseLaw, mu_total: UpperBound) -> Vec<CurvePoint> {
+    match law {
+        _ if promise.epsilon == 0.0 => Vec::new(),
+        NoiseLaw::Gamma => vec![CurvePoint { epsilon: mu_total.get(), delta: 0.0 }],
+        NoiseLaw::Gaussian => [0.0, 0.01, 0.1, 0.25, 0.5, 1.0]
+            .map(|part| part * promise.epsilon)
+            .map(|epsilon| CurvePoint { epsilon, delta: gaussian::delta(epsilon, mu_total).get() })
+            .to_vec(),
+    }
+}

@@ -1,0 +1,23 @@
+//! Who signs for a model, its log, and what becomes of releases and requests.
+
+pub(crate) mod log;
+mod policy;
+pub(crate) mod publication;
+mod requests;
+pub(crate) mod revocation;
+pub(crate) mod signing;
+
+pub use requests::RequestReport;
+pub use revocation::RevocationReport;
+
+use efface_ledger::merkle::Hash;
+use sha2::{Digest, Sha256};
+
+fn sha256(bytes: &[u8]) -> Hash {
+    Sha256::digest(bytes).into()
+}
+
+/// SHA-256 in hexadecimal.
+pub(super) fn sha256_hex(bytes: &[u8]) -> String {
+    hex::encode(sha256(bytes))
+}

@@ -1,0 +1,165 @@
+//! Publishing: the model and its certificate are written aside, the account is committed, and only then do they appear
+//! under their name. A crash can waste a release, never hide one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use efface_ledger::certificate::{CoveredRequest, Signed};
+use efface_ledger::key::PublicKey;
+use efface_ledger::statement::Subject;
+use efface_ledger::verify::{CheckOutcome, Evidence, verify};
+
+use super::sha256;
+use crate::directory::DirectoryKeeper;
+use crate::directory::database::ledger;
+use crate::directory::files::{self, RELEASES};
+use crate::error::{CertifyError, EngineError, StorageError};
+use crate::life::{Kept, NewRelease};
+
+pub(crate) const MODEL_FILE: &str = "model.json";
+pub(crate) const CERTIFICATE_FILE: &str = "certificate.json";
+
+impl DirectoryKeeper {
+    /// Signs and publishes a release. After the commit the account counts it, whether or not it ever appears under its
+    /// name.
+    pub(in crate::directory) fn publish_signed(
+        &mut self,
+        new: NewRelease<'_>,
+        of: Kept<'_>,
+    ) -> Result<(), EngineError> {
+        let key = match self.key.take() {
+            Some(key) => key,
+            None => self.signing_key()?,
+        };
+        let model = new.model.to_json().into_bytes();
+        let (aside, folder) = release_folders(&self.path, new.release.claim.release);
+        let mut entry = new.entry(&self.head.history, None);
+        let ledger = &self.head.ledger;
+        let issue = Signed {
+            key_id: ledger.key_id.clone(),
+            log: self.next_position(),
+            policy: ledger.policy,
+            revoked: ledger.revoked.clone(),
+        };
+        let certificate = new.certificate.issue::<_, CoveredRequest>(&self.head.history, issue);
+        let certified = self.certify(vec![Subject::new(MODEL_FILE, sha256(&model))], certificate, &key, &[])?;
+        let text = certified.text.as_bytes();
+        check_own_certificate(text, &model, &key.public())?;
+        entry.certificate = Some(certified.digest);
+        let counted = write_aside(&aside, &model, text).and_then(|()| {
+            self.write_state(of, |tables, head| {
+                head.history.is_stale = false;
+                entry.insert(tables)?;
+                ledger::untouch(tables, &mut head.history)?;
+                ledger::append(tables, &mut head.ledger, &certified.entry)
+            })
+        });
+        if let Err(error) = counted {
+            // Best effort: what is not counted must not be found.
+            let _ = fs::remove_dir_all(&aside);
+            return Err(error);
+        }
+        fs::rename(&aside, &folder).map_err(EngineError::io(&folder))?;
+        files::sync_parent(&folder)
+    }
+
+    /// Where a release lies that was published, and its certificate: in the directory, or copies of them elsewhere.
+    pub(in crate::directory) fn published(
+        &self,
+        release: usize,
+        copies: Option<Copies>,
+    ) -> Result<(PathBuf, PathBuf), EngineError> {
+        let (_, folder) = release_folders(&self.path, release);
+        let (model, certificate) = (folder.join(MODEL_FILE), folder.join(CERTIFICATE_FILE));
+        let Some(copies) = copies else { return Ok((model, certificate)) };
+        let copied = copies.publish(&model, &certificate);
+        copied.map_err(|error| EngineError::Certify(CertifyError::NotCopied { folder, source: Box::new(error) }))?;
+        Ok((copies.model.clone(), copies.certificate.clone()))
+    }
+}
+
+/// Fails closed: a certificate that a stranger would refuse is not published. Only `certified` may be missing, and the
+/// certificate says so.
+fn check_own_certificate(text: &[u8], model: &[u8], key: &PublicKey) -> Result<(), EngineError> {
+    let evidence = Evidence { key: Some(key), model: Some(model), ..Evidence::default() };
+    let wrong = verify(text, &evidence).checks.into_iter().find(|check| {
+        !matches!(check.outcome, CheckOutcome::Passed | CheckOutcome::NotChecked) && check.check != "certified"
+    });
+    match wrong {
+        None => Ok(()),
+        Some(check) => Err(CertifyError::NotSigned { reason: format!("{}: {}", check.check, check.message) }.into()),
+    }
+}
+
+fn write_aside(aside: &Path, model: &[u8], certificate: &[u8]) -> Result<(), EngineError> {
+    if aside.exists() {
+        fs::remove_dir_all(aside).map_err(EngineError::io(aside))?;
+    }
+    files::make_private_directory(aside)?;
+    files::write_synced(&aside.join(MODEL_FILE), model)?;
+    files::write_synced(&aside.join(CERTIFICATE_FILE), certificate)?;
+    files::sync_directory(aside)?;
+    // The folder itself too: what the account counts must be found.
+    files::sync_parent(aside)
+}
+
+/// Copies of a release elsewhere. Their place is taken before anything is spent; what is in them is written once the
+/// release counts, so that no draw of the noise can be found that is counted nowhere.
+pub(in crate::directory) struct Copies {
+    model: PathBuf,
+    certificate: PathBuf,
+}
+
+impl Copies {
+    /// Takes the place of a model, and of a certificate beside it.
+    pub(in crate::directory) fn reserve(out: &Path) -> Result<Self, EngineError> {
+        let copies = Self { model: out.to_path_buf(), certificate: files::with_suffix(out, ".certificate.json") };
+        let places = [&copies.model, &copies.certificate];
+        if let Some(taken) = places.into_iter().find(|path| path.exists()) {
+            return Err(StorageError::Exists { path: taken.clone() }.into());
+        }
+        places.into_iter().try_for_each(|path| files::reserve(path))?;
+        Ok(copies)
+    }
+
+    fn publish(&self, model: &Path, certificate: &Path) -> Result<(), EngineError> {
+        for (path, from) in [(&self.certificate, certificate), (&self.model, model)] {
+            let bytes = fs::read(from).map_err(EngineError::io(from))?;
+            files::write_synced(&files::aside(path), &bytes)?;
+            fs::rename(files::aside(path), path).map_err(EngineError::io(path))?;
+        }
+        files::sync_parent(&self.model)
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        // Best effort: what was renamed is not there any more, and what was not is not published.
+        let _ = fs::remove_file(files::aside(&self.model));
+        let _ = fs::remove_file(files::aside(&self.certificate));
+    }
+}
+
+/// Gives a release its name if a crash came between its commit and its renaming, and removes what was never counted.
+pub(in crate::directory) fn finish(path: &Path, n_releases: usize) -> Result<(), EngineError> {
+    let releases = path.join(RELEASES);
+    let (counted, folder) = release_folders(path, n_releases);
+    for entry in fs::read_dir(&releases).map_err(EngineError::io(&releases))? {
+        let left = entry.map_err(EngineError::io(&releases))?.path();
+        if left.extension().is_none_or(|extension| extension != "partial") {
+            continue;
+        }
+        if left == counted && !folder.exists() {
+            fs::rename(&left, &folder).map_err(EngineError::io(&folder))?;
+        } else {
+            fs::remove_dir_all(&left).map_err(EngineError::io(&left))?;
+        }
+    }
+    files::sync_parent(&folder)
+}
+
+/// Where a release is written aside, and where it goes.
+pub(crate) fn release_folders(path: &Path, release: usize) -> (PathBuf, PathBuf) {
+    let releases = path.join(RELEASES);
+    (releases.join(format!("{release}.partial")), releases.join(release.to_string()))
+}

@@ -1,0 +1,102 @@
+//! What became of a request, certified.
+
+use std::path::Path;
+
+use efface_ledger::certificate::{Predicate, RequestCertificate, RequestState};
+use efface_ledger::entry::Event;
+use efface_ledger::statement::Subject;
+use serde::Serialize;
+
+use super::sha256;
+use crate::certify::SOFTWARE;
+use crate::clock;
+use crate::directory::database::{LedgerHead, ledger};
+use crate::directory::{ModelDirectory, files};
+use crate::error::{CertifyError, EngineError, StorageError};
+use crate::life::{ReleaseEntry, covered_request, numbered_change};
+
+/// What became of a request.
+#[derive(Clone, Debug, Serialize)]
+pub struct RequestReport {
+    /// Its id.
+    pub request: String,
+    /// `applied`, `covered` or `pending`.
+    pub state: RequestState,
+    /// The release that covers it first.
+    pub release: Option<usize>,
+    /// Rows removed.
+    pub n_rows: usize,
+    /// When, in UTC.
+    pub time: String,
+    /// The certificate.
+    pub certificate: std::path::PathBuf,
+}
+
+impl ModelDirectory {
+    /// Certifies what became of a removal request, named by its id or by `change-N`, and writes the certificate to `out`.
+    pub fn certify_request(&mut self, request_id: &str, out: &Path) -> Result<RequestReport, EngineError> {
+        if out.exists() {
+            return Err(StorageError::Exists { path: out.into() }.into());
+        }
+        let unknown = || EngineError::Certify(CertifyError::NoSuchRequest { request_id: request_id.into() });
+        let numbered = || numbered_change(request_id);
+        let change = self.keeper.database.change_of_request(request_id)?.or_else(numbered).ok_or_else(unknown)?;
+        let (log, logged) =
+            self.keeper.database.entry_of_change(&self.keeper.head.ledger.log, change)?.ok_or_else(unknown)?;
+        let Event::Removal(removal) = logged.entry.event.clone() else { return Err(unknown()) };
+        let covering = self.release_without(change)?;
+        let (state, release) = match &covering {
+            Some(release) => (RequestState::Covered, Some(release.release)),
+            None if self.release_in_use_is_from_before(change)? => (RequestState::Pending, None),
+            None => (RequestState::Applied, None),
+        };
+        let (leaf, n_rows) = (logged.entry.to_leaf(), removal.n_rows);
+        let request =
+            covered_request(&self.keeper, &self.settings, logged.position, logged.entry.time.clone(), removal)?;
+        let issued = clock::timestamp(clock::now());
+        let certificate = RequestCertificate {
+            schema: RequestCertificate::SCHEMA.into(),
+            software: SOFTWARE.into(),
+            model: self.keeper.head.history.model.clone(),
+            issued,
+            key_id: self.keeper.head.ledger.key_id.clone(),
+            log: self.keeper.next_position(),
+            request,
+            request_origin: LedgerHead { log: log.clone(), ..LedgerHead::default() }
+                .origin(&self.keeper.head.history.model),
+            state: state.tag().into(),
+            release,
+            release_certificate: covering.and_then(|release| release.certificate),
+        };
+        // An entry of a log that was lost cannot be shown any more.
+        let shown = if log == self.keeper.head.ledger.log { vec![logged.position] } else { Vec::new() };
+        let subject = vec![Subject::new("request", sha256(leaf.as_bytes()))];
+        let certified = self.keeper.certify(subject, certificate, &self.keeper.signing_key()?, &shown)?;
+        // Its place is tried before the log speaks of it.
+        files::reserve(out)?;
+        let counted = self.commit_head(|tables, head| ledger::append(tables, &mut head.ledger, &certified.entry));
+        if counted.is_err() {
+            // Best effort: nothing is in it.
+            let _ = std::fs::remove_file(files::aside(out));
+        }
+        counted?;
+        files::publish(out, certified.text.as_bytes())?;
+        let (request, time) = (request_id.into(), logged.entry.time);
+        Ok(RequestReport { request, state, release, n_rows, time, certificate: out.into() })
+    }
+
+    /// The first certified release that knows nothing of the rows that a change took out, and was not withdrawn.
+    fn release_without(&self, change: u64) -> Result<Option<ReleaseEntry>, EngineError> {
+        let mut after = self.keeper.database.releases_after(change)?.into_iter();
+        Ok(after.find(|entry| entry.certified && !self.keeper.head.ledger.revoked.contains(&entry.release)))
+    }
+
+    /// Whether the latest release that was not withdrawn is from before a change, as far as that is known.
+    fn release_in_use_is_from_before(&self, change: u64) -> Result<bool, EngineError> {
+        let latest = self.keeper.head.account.n_releases;
+        let in_use = (1..=latest).rev().find(|release| !self.keeper.head.ledger.revoked.contains(release));
+        let Some(release) = in_use else { return Ok(false) };
+        let n_changes = self.keeper.database.release(release)?.and_then(|entry| entry.n_changes);
+        Ok(n_changes.is_none_or(|n_changes| n_changes < change))
+    }
+}

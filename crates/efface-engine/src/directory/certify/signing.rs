@@ -1,0 +1,162 @@
+//! Who signs for a model: a key of its own, made with the directory, or one that the operator names.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use efface_core::noise::NoiseSource;
+use efface_ledger::key::{KeyError, Protection, PublicKey, SigningKey};
+use zeroize::Zeroizing;
+
+use crate::directory::database::Database;
+use crate::directory::{DirectoryKeeper, ModelDirectory, check_is_model, files};
+use crate::error::{CertifyError, EngineError, StorageError};
+
+/// What a private key is protected with.
+#[derive(Clone)]
+pub struct Passphrase(Zeroizing<String>);
+
+impl Passphrase {
+    /// Takes a passphrase as it is.
+    pub fn new(text: String) -> Self {
+        Self(Zeroizing::new(text))
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+impl fmt::Debug for Passphrase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Passphrase(…)")
+    }
+}
+
+/// The private key that a model directory has when no other is named.
+pub(crate) const OWN_KEY: &str = "signing.key";
+
+/// The public half of a key lies beside it.
+pub fn public_key_path(key: &Path) -> PathBuf {
+    files::with_suffix(key, ".pub")
+}
+
+/// Makes a key pair: `path` for its owner alone, and `path.pub` for everybody.
+pub fn make_key(path: &Path, name: &str, passphrase: Option<&Passphrase>) -> Result<PublicKey, EngineError> {
+    let failed = key_error(path);
+    let public_path = public_key_path(path);
+    if public_path.exists() {
+        return Err(StorageError::Exists { path: public_path }.into());
+    }
+    let mut random = NoiseSource::from_system()?;
+    let mut seed = Zeroizing::new([0; 32]);
+    random.fill(&mut *seed);
+    let key = SigningKey::generate(name, &seed).map_err(&failed)?;
+    let protection = passphrase.map(|passphrase| {
+        let (mut salt, mut iv) = ([0; 16], [0; 16]);
+        random.fill(&mut salt);
+        random.fill(&mut iv);
+        Protection { passphrase: passphrase.as_bytes(), salt, iv }
+    });
+    key.write_new(path, protection.as_ref()).map_err(&failed)?;
+    let public = key.public();
+    files::publish(&public_path, format!("{public}\n").as_bytes())?;
+    Ok(public)
+}
+
+/// The public key of a key file, of a public key file, or of a model directory.
+pub fn public_key_of(path: &Path) -> Result<PublicKey, EngineError> {
+    if path.is_dir() {
+        check_is_model(path)?;
+        let key = Database::open_to_read(path)?.key()?.unwrap_or_else(|| path.join(OWN_KEY));
+        return read_public(&public_key_path(&key));
+    }
+    // The file that was named, where it is one: what lies beside it may be anybody's.
+    let beside = public_key_path(path);
+    match read_public(path) {
+        Err(_) if beside.is_file() => read_public(&beside),
+        named => named,
+    }
+}
+
+fn read_public(path: &Path) -> Result<PublicKey, EngineError> {
+    PublicKey::read(path)
+        .map_err(|source| EngineError::Certify(CertifyError::PublicKey { path: path.into(), source: Box::new(source) }))
+}
+
+/// The public half of a key that is to sign from now on. The private half must be there, and its owner's alone; what is
+/// behind a passphrase that is not given yet is seen when it signs.
+pub(crate) fn named_key(path: &Path, passphrase: Option<&Passphrase>) -> Result<PublicKey, EngineError> {
+    if PublicKey::read(path).is_ok() {
+        let reason = "it is a public key; the private one signs".into();
+        return Err(key_error(path)(KeyError::NotAKey { reason }));
+    }
+    match read_private(path, passphrase) {
+        Ok(key) => Ok(key.public()),
+        Err(KeyError::NeedsPassphrase) => read_public(&public_key_path(path)),
+        Err(error) => Err(key_error(path)(error)),
+    }
+}
+
+/// A private key, opened with the passphrase if it takes one.
+fn read_private(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyError> {
+    match (SigningKey::read(path, None), passphrase) {
+        (Err(KeyError::NeedsPassphrase), Some(passphrase)) => SigningKey::read(path, Some(passphrase.as_bytes())),
+        (read, _) => read,
+    }
+}
+
+/// Makes a directory its own key. The public half.
+pub(crate) fn make_own_key(directory: &Path, model: &str) -> Result<PublicKey, EngineError> {
+    let path = directory.join(OWN_KEY);
+    let failed = key_error(&path);
+    let mut seed = Zeroizing::new([0; 32]);
+    NoiseSource::from_system()?.fill(&mut *seed);
+    let key = SigningKey::generate(&format!("efface/{model}"), &seed).map_err(&failed)?;
+    files::replace(&path, key.to_pem(None).map_err(failed)?.as_bytes())?;
+    let public = key.public();
+    files::replace(&public_key_path(&path), format!("{public}\n").as_bytes())?;
+    Ok(public)
+}
+
+/// Takes the rights of others off a directory's own key, which a restored backup may have given them.
+pub(crate) fn make_own_key_private(directory: &Path) -> Result<(), EngineError> {
+    let path = directory.join(OWN_KEY);
+    match fs::File::open(&path) {
+        Ok(file) => files::make_private(&file, &path),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(StorageError::Io { path, source }.into()),
+    }
+}
+
+impl ModelDirectory {
+    /// The public half of the key that signs for this model.
+    pub fn public_key(&self) -> Result<PublicKey, EngineError> {
+        read_public(&public_key_path(&self.keeper.key_path()?))
+    }
+}
+
+impl DirectoryKeeper {
+    /// The key that signs, if it is the one that the log names.
+    pub(in crate::directory) fn signing_key(&self) -> Result<SigningKey, EngineError> {
+        let (named, path) = (self.database.key()?, self.key_path()?);
+        // The directory's own key has none: one that the environment has is meant for another.
+        let passphrase = named.and(self.passphrase.as_ref());
+        let key = read_private(&path, passphrase).map_err(key_error(&path))?;
+        let (found, expected) = (key.public().id(), &self.head.ledger.key_id);
+        if found != *expected {
+            return Err(CertifyError::OtherKey { path, found, expected: expected.clone() }.into());
+        }
+        Ok(key)
+    }
+
+    fn key_path(&self) -> Result<PathBuf, EngineError> {
+        Ok(self.database.key()?.unwrap_or_else(|| self.path.join(OWN_KEY)))
+    }
+}
+
+fn key_error(path: &Path) -> impl Fn(KeyError) -> EngineError + use<> {
+    let path = path.to_path_buf();
+    move |source| EngineError::Certify(CertifyError::Key { path: path.clone(), source: Box::new(source) })
+}

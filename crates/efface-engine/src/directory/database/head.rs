@@ -1,0 +1,167 @@
+//! What the database says of the model as a whole.
+
+use efface_core::model::ReleaseAccount;
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{Database, Intent, LedgerHead, Tables};
+use crate::error::{EngineError, OpenError};
+use crate::life::{History, Kept, RowKeys};
+use crate::settings::Settings;
+use crate::status::Status;
+
+/// Where a model directory stands. Changes with every commit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    pub(crate) history: History,
+    /// A hash over all changes of the rows.
+    pub(crate) chain: Chain,
+    /// The latest checkpoint; its state file belongs to this head less the intents.
+    pub(crate) generation: u64,
+    /// SHA-256 of that file.
+    pub(crate) state: String,
+    /// Positions that count, those of rows that left included.
+    pub(crate) n_positions: usize,
+    /// What releases have spent.
+    pub(crate) account: ReleaseAccount,
+    /// Where the log stands.
+    pub(crate) ledger: LedgerHead,
+}
+
+/// A hash over all changes of the rows so far: two histories with equal chains are the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Chain(pub(crate) String);
+
+impl Chain {
+    /// The chain of a model without changes.
+    pub(crate) fn start(model: &str) -> Self {
+        Self(hex::encode(Sha256::new().chain_update(b"efface-model").chain_update(model).finalize()))
+    }
+
+    /// The chain after one more change.
+    ///
+    /// ```text
+    /// SHA-256(chain ‖ n_removed ‖ (position ‖ id)… ‖ added_from ‖ added_to ‖ id…)      integers: u64, little-endian
+    /// ```
+    pub(crate) fn after(&self, intent: &Intent, removed: &[RowKeys], added: &[RowKeys]) -> Self {
+        let mut hasher = Sha256::new().chain_update(&self.0).chain_update((removed.len() as u64).to_le_bytes());
+        for (position, keys) in intent.removed.iter().zip(removed) {
+            hasher.update((*position as u64).to_le_bytes());
+            hasher.update(keys.id.0);
+        }
+        for end in [intent.added.start, intent.added.end] {
+            hasher.update((end as u64).to_le_bytes());
+        }
+        for keys in added {
+            hasher.update(keys.id.0);
+        }
+        Self(hex::encode(hasher.finalize()))
+    }
+}
+
+/// Something that was not as it was left, and was put right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mending {
+    /// When, in seconds since 1970.
+    pub time: u64,
+    /// What was found.
+    pub found: String,
+    /// Rows that had been removed and were there again.
+    pub n_removed_again: usize,
+    /// Rows whose present values were not to be found any more, and which have left with their old ones.
+    pub n_lost: usize,
+}
+
+impl Head {
+    /// The status of the model, as far as it is known without the tables.
+    pub(crate) fn status(&self, of: Kept<'_>) -> Status {
+        let LedgerHead { size: log_size, policy, .. } = self.ledger;
+        let (key_id, revoked) = (self.ledger.key_id.clone(), self.ledger.revoked.clone());
+        Status { policy, revoked, key_id, log_size, ..Status::of(of, &self.history) }
+    }
+
+    pub(crate) fn write(&self, tables: &Tables<'_>) -> rusqlite::Result<()> {
+        put(tables, "head", self)
+    }
+}
+
+impl Settings {
+    pub(crate) fn write(&self, tables: &Connection) -> rusqlite::Result<()> {
+        put(tables, "settings", self)
+    }
+}
+
+impl Status {
+    pub(crate) fn write(&self, tables: &Tables<'_>) -> rusqlite::Result<()> {
+        put(tables, "status", self)
+    }
+}
+
+impl Mending {
+    pub(crate) fn write_all(all: &[Self], tables: &Tables<'_>) -> rusqlite::Result<()> {
+        put(tables, "mended", &all)
+    }
+}
+
+impl Database {
+    pub(crate) fn head(&self) -> Result<Head, EngineError> {
+        self.required("head")
+    }
+
+    pub(crate) fn settings(&self) -> Result<Settings, EngineError> {
+        self.required("settings")
+    }
+
+    pub(crate) fn status(&self) -> Result<Status, EngineError> {
+        self.required("status")
+    }
+
+    /// Whether this is the status that is written.
+    pub(crate) fn has_status(&self, status: &Status) -> Result<bool, EngineError> {
+        let written = self.value::<serde_json::Value>("status").ok().flatten();
+        let status = serde_json::to_value(status).map_err(|error| self.bad(format!("`status`: {error}")))?;
+        Ok(written == Some(status))
+    }
+
+    /// What was mended so far, oldest first.
+    pub(crate) fn mended(&self) -> Result<Vec<Mending>, EngineError> {
+        Ok(self.value("mended")?.unwrap_or_default())
+    }
+
+    /// Where the witness is, if there is one.
+    pub(crate) fn witness(&self) -> Result<Option<std::path::PathBuf>, EngineError> {
+        self.value("witness")
+    }
+
+    pub(crate) fn set_witness(&mut self, path: &std::path::Path) -> Result<(), EngineError> {
+        self.commit(|tables| put(tables, "witness", &path))
+    }
+
+    /// Where the key that signs is; `None`: in the directory itself.
+    pub(crate) fn key(&self) -> Result<Option<std::path::PathBuf>, EngineError> {
+        self.value("key")
+    }
+
+    fn required<T: DeserializeOwned>(&self, key: &str) -> Result<T, EngineError> {
+        self.value(key)?.ok_or_else(|| self.bad(format!("the database has no `{key}`")))
+    }
+
+    fn value<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, EngineError> {
+        let select = "SELECT value FROM settings WHERE key = ?1";
+        let text: Option<String> = self.ask(|c| c.query_row(select, [key], |row| row.get(0)).optional())?;
+        text.map(|text| serde_json::from_str(&text).map_err(|error| self.bad(format!("`{key}`: {error}")))).transpose()
+    }
+
+    pub(super) fn bad(&self, reason: String) -> EngineError {
+        EngineError::Open(OpenError::BadState { path: self.path.clone(), reason })
+    }
+}
+
+pub(crate) fn put(tables: &Connection, key: &str, value: &impl Serialize) -> rusqlite::Result<()> {
+    let text = serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    let insert = "INSERT INTO settings (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2";
+    tables.prepare_cached(insert)?.execute(params![key, text])?;
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Changes since the latest checkpoint, and requests that were answered.
+
+use std::ops::Range;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::Database;
+use crate::error::EngineError;
+use crate::life::PastRequest;
+
+/// One change of the rows: enough to take its step again after a crash, because the bytes of rows that left are
+/// overwritten only after the next checkpoint, and rows that came are written before the intent is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Intent {
+    pub(crate) change: u64,
+    /// Positions of rows that leave.
+    pub(crate) removed: Vec<usize>,
+    /// Positions of rows that come.
+    pub(crate) added: Range<usize>,
+}
+
+impl Intent {
+    pub(crate) fn insert(&self, tables: &Connection) -> rusqlite::Result<()> {
+        let removed: Vec<u8> = self.removed.iter().flat_map(|position| (*position as u64).to_le_bytes()).collect();
+        let insert = "INSERT INTO intents (change, removed, added_from, added_to) VALUES (?1, ?2, ?3, ?4)";
+        tables.prepare_cached(insert)?.execute(params![self.change, removed, self.added.start, self.added.end])?;
+        Ok(())
+    }
+
+    /// Forgets all intents: a state that includes them is on disk.
+    pub(crate) fn clear(tables: &Connection) -> rusqlite::Result<()> {
+        tables.execute("DELETE FROM intents", []).map(drop)
+    }
+}
+
+impl PastRequest {
+    /// `change`: which change of the model it was.
+    pub(crate) fn insert(&self, tables: &Connection, request_id: &str, change: u64) -> rusqlite::Result<()> {
+        let answer = serde_json::to_string(&self.report)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        let insert = "INSERT INTO requests (request, fingerprint, answer, change) VALUES (?1, ?2, ?3, ?4)";
+        tables.prepare_cached(insert)?.execute(params![request_id, self.fingerprint, answer, change])?;
+        Ok(())
+    }
+}
+
+impl Database {
+    /// Changes since the latest checkpoint, in order.
+    pub(crate) fn intents(&self) -> Result<Vec<Intent>, EngineError> {
+        self.ask(|c| {
+            let mut select = c.prepare("SELECT change, removed, added_from, added_to FROM intents ORDER BY change")?;
+            let intents = select.query_map([], |row| {
+                let removed: Vec<u8> = row.get(1)?;
+                let (positions, _) = removed.as_chunks::<8>();
+                Ok(Intent {
+                    change: row.get(0)?,
+                    removed: positions.iter().map(|bytes| u64::from_le_bytes(*bytes) as usize).collect(),
+                    added: row.get(2)?..row.get(3)?,
+                })
+            })?;
+            intents.collect()
+        })
+    }
+
+    /// Which change a request was; `None`: there is no such request.
+    pub(crate) fn change_of_request(&self, request_id: &str) -> Result<Option<u64>, EngineError> {
+        let select = "SELECT change FROM requests WHERE request = ?1";
+        self.ask(|c| c.prepare_cached(select)?.query_row([request_id], |row| row.get(0)).optional())
+    }
+
+    /// The id of the request that a change was, where it has one.
+    pub(crate) fn request_of_change(&self, change: u64) -> Result<Option<String>, EngineError> {
+        let select = "SELECT request FROM requests WHERE change = ?1";
+        self.ask(|c| c.prepare_cached(select)?.query_row([change], |row| row.get(0)).optional())
+    }
+
+    /// The answer that a request got.
+    pub(crate) fn past_request(&self, request_id: &str) -> Result<Option<PastRequest>, EngineError> {
+        let select = "SELECT fingerprint, answer FROM requests WHERE request = ?1";
+        let found: Option<(String, String)> = self.ask(|c| {
+            c.prepare_cached(select)?.query_row([request_id], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+        })?;
+        let Some((fingerprint, answer)) = found else { return Ok(None) };
+        let report = serde_json::from_str(&answer)
+            .map_err(|error| self.bad(format!("the answer to request `{request_id}`: {error}")))?;
+        Ok(Some(PastRequest { fingerprint, report }))
+    }
+}

@@ -1,0 +1,223 @@
+//! A directory as a keeper: every commit is one transaction of its database, told to the witness.
+
+use std::path::PathBuf;
+
+use efface_data::{IdDigest, IdKind, RowId};
+use efface_ledger::key::SigningKey;
+
+use super::certify::signing::Passphrase;
+use super::database::{Database, Head, Intent, Tables, index, ledger};
+use super::witness::Witness;
+use crate::certify::HeldBack;
+use crate::error::{EngineError, StorageError};
+use crate::life::{
+    CommittedChange, Found, History, Keeper, Kept, LoggedEntry, NewRelease, PastRequest, ReleaseEntry, RowKeys,
+    StepKind,
+};
+use crate::status::Status;
+
+/// Keeps a model in the database of its directory.
+pub(crate) struct DirectoryKeeper {
+    pub(super) path: PathBuf,
+    pub(super) database: Database,
+    pub(super) head: Head,
+    pub(super) witness: Option<Witness>,
+    /// What the key that signs is protected with.
+    pub(super) passphrase: Option<Passphrase>,
+    /// The key that signs the next release, once it is about to be made.
+    pub(super) key: Option<SigningKey>,
+    /// Changes since the latest checkpoint.
+    pub(super) n_intents: usize,
+    /// Whether a state was written since rows were last purged.
+    pub(super) is_purge_due: bool,
+    /// Set while a commit is under way, and left set by one that fails.
+    is_damaged: bool,
+}
+
+impl DirectoryKeeper {
+    pub(super) fn new(path: PathBuf, database: Database, head: Head, witness: Option<Witness>) -> Self {
+        Self {
+            path,
+            database,
+            head,
+            witness,
+            passphrase: None,
+            key: None,
+            n_intents: 0,
+            is_purge_due: false,
+            is_damaged: false,
+        }
+    }
+
+    /// Runs a commit. If it fails, nobody knows what holds until the directory is opened again.
+    pub(super) fn guarded<T>(
+        &mut self,
+        commit: impl FnOnce(&mut Self) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.check_usable()?;
+        self.is_damaged = true;
+        let done = commit(self)?;
+        self.is_damaged = false;
+        Ok(done)
+    }
+
+    /// One commit of what concerns the history alone: neither rows nor weights.
+    pub(super) fn commit_head<T>(
+        &mut self,
+        of: Kept<'_>,
+        change: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<T>,
+    ) -> Result<T, EngineError> {
+        self.guarded(|this| {
+            let mut head = this.head.clone();
+            let done = this.database.commit(|tables| {
+                let done = change(tables, &mut head)?;
+                head.status(of).write(tables)?;
+                head.write(tables)?;
+                Ok(done)
+            })?;
+            this.head = head;
+            this.tell_witness([])?;
+            Ok(done)
+        })
+    }
+
+    /// Lets the witness know what it does not know yet.
+    pub(super) fn tell_witness(&mut self, removed: impl IntoIterator<Item = IdDigest>) -> Result<(), EngineError> {
+        match &mut self.witness {
+            None => Ok(()),
+            Some(witness) => witness.follow(&self.head, removed).map_err(|error| {
+                EngineError::Storage(StorageError::WitnessBehind {
+                    path: witness.path().into(),
+                    source: Box::new(error),
+                })
+            }),
+        }
+    }
+}
+
+impl Keeper for DirectoryKeeper {
+    fn history(&self) -> &History {
+        &self.head.history
+    }
+
+    fn check_usable(&self) -> Result<(), EngineError> {
+        if self.is_damaged { Err(StorageError::Damaged.into()) } else { Ok(()) }
+    }
+
+    fn give_up(&mut self) {
+        self.is_damaged = true;
+    }
+
+    fn find(&self, kind: IdKind, _: &RowId, digest: IdDigest) -> Result<Found, EngineError> {
+        let positions = match kind {
+            IdKind::Row => self.database.position_of(digest)?.into_iter().collect(),
+            IdKind::Subject => self.database.positions_of_subject(digest)?,
+        };
+        Ok(match positions.is_empty() {
+            false => Found::At(positions),
+            true if self.database.is_suppressed(digest)? => Found::Removed,
+            true => Found::Unknown,
+        })
+    }
+
+    fn has_subjects(&self) -> Result<bool, EngineError> {
+        self.database.has_subjects()
+    }
+
+    fn is_removed(&self, digest: IdDigest) -> Result<bool, EngineError> {
+        self.database.is_suppressed(digest)
+    }
+
+    fn keys_at(&self, positions: &[usize]) -> Result<Vec<RowKeys>, EngineError> {
+        self.database.keys_at(positions)
+    }
+
+    fn past_request(&self, request_id: &str) -> Result<Option<PastRequest>, EngineError> {
+        self.database.past_request(request_id)
+    }
+
+    fn request_of_change(&self, change: u64) -> Result<Option<String>, EngineError> {
+        self.database.request_of_change(change)
+    }
+
+    /// One commit: the intent (positions only), the index, what was removed, the answer, the log, the head and the status.
+    fn commit_change(&mut self, change: CommittedChange<'_>, of: Kept<'_>) -> Result<(), EngineError> {
+        self.guarded(|this| {
+            let CommittedChange { kind, removed, removed_keys, added, added_keys, history, entry, request } = change;
+            let mut head = Head { n_positions: added.end, account: of.model.state().account, ..this.head.clone() };
+            head.history = History { n_people: head.history.n_people, ..history };
+            let intent = Intent { change: head.history.n_changes, removed, added };
+            head.chain = head.chain.after(&intent, &removed_keys, &added_keys);
+            let suppressed = this.database.commit(|tables| {
+                intent.removed.iter().try_for_each(|position| index::forget(tables, *position))?;
+                let mut arrived = intent.added.clone().zip(&added_keys);
+                arrived.try_for_each(|(position, keys)| index::insert(tables, position, keys))?;
+                let mut suppressed = Vec::new();
+                if kind == StepKind::Removal {
+                    for keys in &removed_keys {
+                        suppressed.push(keys.id);
+                        if let Some(subject) = keys.subject
+                            && !index::has_rows(tables, subject)?
+                        {
+                            suppressed.push(subject);
+                        }
+                    }
+                }
+                suppressed.iter().try_for_each(|digest| index::suppress(tables, *digest))?;
+                if let Some((id, past)) = &request {
+                    past.insert(tables, id, intent.change)?;
+                }
+                intent.insert(tables)?;
+                ledger::append(tables, &mut head.ledger, &entry)?;
+                ledger::touch(tables, &mut head.history, removed_keys.iter().map(RowKeys::person))?;
+                head.status(of).write(tables)?;
+                head.write(tables)?;
+                Ok(suppressed)
+            })?;
+            this.head = head;
+            this.n_intents += 1;
+            this.tell_witness(suppressed)
+        })
+    }
+
+    fn commit_weights(&mut self, is_stale: bool, of: Kept<'_>) -> Result<(), EngineError> {
+        self.commit_state(of, |_, head| {
+            head.history.is_stale |= is_stale;
+            Ok(())
+        })
+    }
+
+    fn before_release(&mut self) -> Result<Option<HeldBack>, EngineError> {
+        let held_back = self.held_back()?;
+        if held_back.is_none() {
+            self.key = Some(self.signing_key()?);
+        }
+        Ok(held_back)
+    }
+
+    /// The account may count later ones than the database lists, after a backup: then nothing is known of the latest but
+    /// its number.
+    fn latest_release(&self) -> Result<Option<ReleaseEntry>, EngineError> {
+        let (release, listed) = (self.head.account.n_releases, self.database.latest_release()?);
+        if release == 0 || listed.as_ref().is_some_and(|listed| listed.release >= release) {
+            return Ok(listed);
+        }
+        let certified = self.head.account.certified;
+        let (time, n_removed, distance_bound, certificate, n_changes) = (None, 0, 0.0, None, None);
+        Ok(Some(ReleaseEntry { release, time, n_removed, distance_bound, certified, certificate, n_changes }))
+    }
+
+    fn changes_after(&self, changes: u64) -> Result<Vec<LoggedEntry>, EngineError> {
+        self.database.changes_after(&self.head.ledger.log, changes)
+    }
+
+    fn publish(&mut self, release: NewRelease<'_>, of: Kept<'_>) -> Result<(), EngineError> {
+        self.guarded(|this| this.publish_signed(release, of))
+    }
+
+    fn status(&self, of: Kept<'_>) -> Result<Status, EngineError> {
+        let status = self.head.status(of).since(self.database.latest_release()?.as_ref());
+        let (n_unpurged, mended) = (self.database.unpurged()?.len(), self.database.mended()?);
+        Ok(Status { n_unpurged, mended, witness: self.database.witness()?, ..status })
+    }
+}

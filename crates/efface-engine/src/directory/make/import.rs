@@ -1,0 +1,110 @@
+//! Rows from a file into the segments and the index of a new directory, chunk by chunk.
+
+use std::path::Path;
+
+use efface_core::noise::NoiseSource;
+use efface_data::{
+    ClassCollector, FeatureOrder, IdKey, LabelCodec, Remark, RowLayout, RowTransform, Scale, Table, TableReader,
+    encode_table,
+};
+
+use super::row_sink::RowSink;
+use super::train::TrainProgress;
+use super::{FilledRows, chunk_rows};
+use crate::directory::witness::Memory;
+use crate::error::EngineError;
+use crate::life::row_keys;
+
+/// A directory that is being filled.
+pub(super) struct Import<'a> {
+    transform: RowTransform,
+    sink: RowSink<'a>,
+    salt: [u8; 32],
+    labels: ClassCollector,
+    id_key: IdKey,
+    /// What was removed before and must not come back.
+    known: Option<Memory>,
+    n_suppressed: usize,
+}
+
+/// Rows that have been read.
+pub(super) struct Imported {
+    pub(super) filled: FilledRows,
+    pub(super) features: Vec<String>,
+    pub(super) codec: LabelCodec,
+    pub(super) salt: [u8; 32],
+    pub(super) id_key: IdKey,
+    pub(super) n_suppressed: usize,
+}
+
+impl<'a> Import<'a> {
+    pub(super) fn new(
+        directory: &'a Path,
+        transform: RowTransform,
+        is_classification: bool,
+        memory_bytes: Option<u64>,
+        known: Option<Memory>,
+    ) -> Result<Self, EngineError> {
+        let (mut salt, mut key) = ([0; 32], [0; 32]);
+        let mut randomness = NoiseSource::from_system()?;
+        randomness.fill(&mut salt);
+        randomness.fill(&mut key);
+        Ok(Self {
+            transform,
+            sink: RowSink::new(directory, transform.row_norm_bound(), memory_bytes)?,
+            salt,
+            labels: ClassCollector::new(is_classification),
+            id_key: known.as_ref().map_or_else(|| IdKey::new(key), |known| known.key.clone()),
+            known,
+            n_suppressed: 0,
+        })
+    }
+
+    /// Reads everything.
+    pub(super) fn run(
+        mut self,
+        mut reader: Box<dyn TableReader>,
+        report: &mut dyn FnMut(TrainProgress),
+    ) -> Result<Imported, EngineError> {
+        let features = reader.feature_names().to_vec();
+        let max_rows = chunk_rows(features.len());
+        let mut is_first = true;
+        while let Some(chunk) = reader.next_chunk(max_rows)? {
+            if std::mem::take(&mut is_first) {
+                let is_scaled = matches!(self.transform.scale, Scale::Unit | Scale::Clip { .. });
+                let matters = |remark: &Remark| is_scaled || !matches!(remark, Remark::OneColumnRules { .. });
+                chunk.remarks().into_iter().filter(matters).for_each(|remark| report(TrainProgress::Remark(remark)));
+            }
+            self.take(chunk)?;
+            report(TrainProgress::Reading(reader.progress()));
+        }
+        drop(reader);
+        let Some(rows) = self.sink.rows() else {
+            return Err(efface_core::model::TrainError::NoRows.into());
+        };
+        let (codec, mapping) = self.labels.finish()?;
+        rows.relabel(&mapping)?;
+        let filled = self.sink.finish(self.known.iter().flat_map(|known| &known.suppressed))?;
+        let Self { salt, id_key, n_suppressed, .. } = self;
+        Ok(Imported { filled, features, codec, salt, id_key, n_suppressed })
+    }
+
+    fn take(&mut self, chunk: Table) -> Result<(), EngineError> {
+        let mut keys = row_keys(&self.id_key, chunk.ids(), chunk.subjects());
+        let kept: Vec<bool> = match &self.known {
+            None => vec![true; keys.len()],
+            Some(known) => {
+                keys.iter().map(|keys| !keys.is_among(|digest| known.suppressed.contains(&digest))).collect()
+            }
+        };
+        let labels = self.labels.push_table(&chunk, |row| kept[row])?;
+        let precision = self.sink.precision().unwrap_or(chunk.features().precision());
+        let encoded = encode_table(chunk, &self.transform, None, FeatureOrder::AsRead, precision)?;
+        let mut encoded = encoded.with_labels(labels)?;
+        self.n_suppressed += encoded.retain(&kept);
+        let mut kept = kept.into_iter();
+        keys.retain(|_| kept.next().unwrap_or(true));
+        self.sink.lay_out(RowLayout::new(encoded.dim(), precision))?;
+        self.sink.put(&encoded, &encoded.selectors(&self.salt), &keys)
+    }
+}

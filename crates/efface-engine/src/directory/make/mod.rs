@@ -1,0 +1,154 @@
+//! Making a model directory: aside first, so that a killed process leaves no half of one under its name.
+
+mod adopt;
+mod import;
+mod row_sink;
+mod train;
+
+pub(crate) use adopt::Adopted;
+pub use train::{TrainProgress, TrainReport, TrainRequest};
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use efface_core::noise::NoiseSource;
+use efface_data::StoredRows;
+use efface_ledger::certificate::ReleasePolicy;
+
+use super::DirectoryKeeper;
+use super::certify::{log, signing};
+use super::database::{Chain, Database, Head, LedgerHead};
+use super::files::{self, RELEASES, STATES};
+use super::lock::WriterLock;
+use super::witness::{self, Memory, Witness};
+use crate::error::{EngineError, StorageError};
+use crate::life::{History, Kept, Past};
+
+/// Where a model directory is made, and what belongs to it beside the model.
+#[derive(Clone)]
+pub(crate) struct Place {
+    /// Must not exist.
+    pub(crate) out: PathBuf,
+    /// The key that signs certificates; `None`: one of the directory's own.
+    pub(crate) key: Option<PathBuf>,
+    /// A file elsewhere that remembers what was removed.
+    pub(crate) witness: Option<PathBuf>,
+    /// When releases are made.
+    pub(crate) policy: ReleasePolicy,
+}
+
+/// A model directory that has no name yet: removed again unless it is finished.
+struct NewDirectory {
+    place: Place,
+    /// Where it is made.
+    aside: PathBuf,
+    lock: Option<WriterLock>,
+    /// Held until the new model is in it: whatever an old one still tells it is read before or refused.
+    witness: Option<(PathBuf, WriterLock)>,
+}
+
+/// Rows on disk, in segments and index.
+struct FilledRows {
+    rows: StoredRows,
+    database: Database,
+}
+
+impl NewDirectory {
+    /// Takes a place, if nothing is there.
+    fn prepare(place: Place) -> Result<Self, EngineError> {
+        if place.out.exists() {
+            return Err(StorageError::Exists { path: place.out }.into());
+        }
+        if let Some(key) = &place.key {
+            signing::named_key(key, None)?;
+        }
+        let witness = place.witness.as_deref().map(|path| witness::place(path, &place.out)).transpose()?;
+        let witness = witness.map(locked).transpose()?;
+        files::remove_abandoned(&place.out);
+        let aside = files::aside(&place.out);
+        let lock = Some(WriterLock::acquire_new(&aside)?);
+        let this = Self { place, aside, lock, witness };
+        for folder in [RELEASES, STATES] {
+            files::make_private_directory(&this.aside.join(folder))?;
+        }
+        Ok(this)
+    }
+
+    /// What a witness knows that is there already.
+    fn known(&self) -> Result<Option<Memory>, EngineError> {
+        Ok(self.witness.as_ref().map(|(path, _)| Memory::recall(path)).transpose()?.flatten())
+    }
+
+    /// Writes the rest of the directory, and gives it its name. Its lock is still held.
+    fn finish(mut self, filled: FilledRows, of: Kept<'_>, past: &Past) -> Result<WriterLock, EngineError> {
+        let FilledRows { mut rows, database } = filled;
+        let mut name = [0; 16];
+        NoiseSource::from_system()?.fill(&mut name);
+        let name = hex::encode(name);
+        let class_counts = rows.count_classes(of.settings.n_classes())?;
+        let head = Head {
+            chain: Chain::start(&name),
+            history: History { model: name, class_counts, n_people: 0, ..past.history.clone() },
+            generation: 0,
+            state: String::new(),
+            n_positions: rows.len(),
+            account: of.model.state().account,
+            ledger: LedgerHead::default(),
+        };
+        let mut keeper = DirectoryKeeper::new(self.aside.clone(), database, head, None);
+        rows.sync()?;
+        keeper.commit_state(of, |tables, _| of.settings.write(tables))?;
+        log::begin(&mut keeper, self.place.key.as_deref(), past)?;
+        if self.place.policy != ReleasePolicy::default() {
+            keeper.set_policy(of, self.place.policy)?;
+        }
+        keeper.correct_status(of)?;
+        keeper.purge(&mut rows)?;
+        let told = match self.witness.take() {
+            None => None,
+            Some((path, lock)) => {
+                keeper.database.set_witness(&path)?;
+                keeper.database.truncate_log()?;
+                let suppressed = keeper.database.suppressed()?;
+                Some(Witness::create(&path, lock, of.settings, &keeper.head, suppressed)?)
+            }
+        };
+        // Nothing in it is open any more but the lock: as long as that is held, nobody takes it for abandoned.
+        drop((keeper, rows));
+        let out = &self.place.out;
+        fs::rename(&self.aside, out).map_err(EngineError::io(out))?;
+        files::sync_parent(out)?;
+        // Nobody else could use the witness before the model that it knows was there.
+        drop(told);
+        self.lock.take().ok_or(EngineError::Storage(StorageError::Damaged))
+    }
+}
+
+impl Drop for NewDirectory {
+    fn drop(&mut self) {
+        if self.lock.is_some() {
+            // Best effort: the directory is not a model yet.
+            let _ = fs::remove_dir_all(&self.aside);
+        }
+    }
+}
+
+/// The place of a witness, and its lock.
+fn locked(path: PathBuf) -> Result<(PathBuf, WriterLock), EngineError> {
+    let lock = WriterLock::acquire_witness(&path, Duration::ZERO)?;
+    Ok((path, lock))
+}
+
+/// Rows of a new directory are read and written so many bytes at a time.
+const CHUNK_BYTES: usize = 8 << 20;
+
+/// So many rows of these many values at a time.
+fn chunk_rows(dim: usize) -> usize {
+    (CHUNK_BYTES / (8 * dim.max(1))).clamp(256, 65_536)
+}
+
+/// Where the rows of a directory are made.
+fn rows_path(aside: &Path) -> PathBuf {
+    aside.join(files::ROWS)
+}

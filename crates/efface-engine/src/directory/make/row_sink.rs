@@ -1,0 +1,85 @@
+//! The rows and the index of a directory that is being filled, row after row.
+
+use std::path::Path;
+
+use efface_core::rounding::UpperBound;
+use efface_data::{EncodedRows, IdDigest, Precision, RowLayout, StoredRows};
+
+use super::{FilledRows, rows_path};
+use crate::directory::database::{Database, index};
+use crate::directory::row_memory;
+use crate::error::EngineError;
+use crate::life::RowKeys;
+
+/// Where rows of a new directory go.
+pub(super) struct RowSink<'a> {
+    directory: &'a Path,
+    row_norm_bound: UpperBound,
+    memory_bytes: u64,
+    database: Database,
+    rows: Option<StoredRows>,
+}
+
+impl<'a> RowSink<'a> {
+    /// An empty index, and no rows before it is known how they are laid out.
+    pub(super) fn new(
+        directory: &'a Path,
+        row_norm_bound: UpperBound,
+        memory_bytes: Option<u64>,
+    ) -> Result<Self, EngineError> {
+        let memory_bytes = memory_bytes.unwrap_or_else(row_memory::default_bytes);
+        Ok(Self { directory, row_norm_bound, memory_bytes, database: Database::create(directory)?, rows: None })
+    }
+
+    /// Makes the segments, unless they are there.
+    pub(super) fn lay_out(&mut self, layout: RowLayout) -> Result<(), EngineError> {
+        if self.rows.is_none() {
+            let path = rows_path(self.directory);
+            self.rows = Some(StoredRows::create(&path, layout, self.row_norm_bound, self.memory_bytes)?);
+        }
+        Ok(())
+    }
+
+    /// Writes rows behind those that are there, with what they will be found under. Without a layout there is nowhere to
+    /// write to.
+    pub(super) fn put(
+        &mut self,
+        encoded: &EncodedRows,
+        selectors: &[u64],
+        keys: &[RowKeys],
+    ) -> Result<(), EngineError> {
+        let Some(rows) = &mut self.rows else { return Ok(()) };
+        let mut found_by = rows.append(encoded, selectors)?.zip(keys);
+        self.database.ask(|tables| found_by.try_for_each(|(position, keys)| index::insert(tables, position, keys)))
+    }
+
+    /// Leaves positions out whose rows left long ago.
+    pub(super) fn skip(&mut self, n_positions: usize) -> Result<(), EngineError> {
+        let Some(rows) = &mut self.rows else { return Ok(()) };
+        let mut positions = rows.append_gone(n_positions)?;
+        self.database.ask(|tables| positions.try_for_each(|position| index::was_purged(tables, position)))
+    }
+
+    /// The rows, if there are any.
+    pub(super) fn rows(&mut self) -> Option<&mut StoredRows> {
+        self.rows.as_mut().filter(|rows| !rows.is_empty())
+    }
+
+    /// Number of positions so far.
+    pub(super) fn n_positions(&self) -> usize {
+        self.rows.as_ref().map_or(0, StoredRows::len)
+    }
+
+    /// The precision that rows are kept in, once it is known.
+    pub(super) fn precision(&self) -> Option<Precision> {
+        self.rows.as_ref().map(StoredRows::precision)
+    }
+
+    /// Notes what was removed before and must not come back, and makes the index durable.
+    pub(super) fn finish<'b>(self, removed: impl IntoIterator<Item = &'b IdDigest>) -> Result<FilledRows, EngineError> {
+        let mut removed = removed.into_iter();
+        self.database.ask(|tables| removed.try_for_each(|digest| index::suppress(tables, *digest)))?;
+        let rows = self.rows.ok_or(efface_core::model::TrainError::NoRows)?;
+        Ok(FilledRows { rows, database: self.database.finish_import()? })
+    }
+}

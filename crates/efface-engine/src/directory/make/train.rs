@@ -1,0 +1,155 @@
+//! Training: rows are read once, in a stream, into the segments of a new directory, and the model is trained from there.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use efface_core::model::{Phase, TrainingConfig, TrainingPlan};
+use efface_core::noise::NoiseSource;
+use efface_core::rows::RowStore;
+use efface_data::{Columns, ReadProgress, Remark, RowTransform, Schema, TableReader};
+use efface_ledger::certificate::ReleasePolicy;
+use serde::Serialize;
+
+use super::import::{Import, Imported};
+use super::{NewDirectory, Place};
+use crate::directory::ModelDirectory;
+use crate::error::{EngineError, OpenError};
+use crate::life::{History, Kept, Past, check_is_bounded};
+use crate::settings::{RowNames, Settings};
+
+/// What to train, on what.
+pub struct TrainRequest {
+    /// The rows, with labels.
+    pub rows: Box<dyn TableReader>,
+    /// How the columns are read.
+    pub columns: Columns,
+    /// The schema they are read through, if any.
+    pub schema: Option<Schema>,
+    /// How rows are scaled.
+    pub transform: RowTransform,
+    /// What to train and promise. `n_classes` is filled in from the labels.
+    pub config: TrainingConfig,
+    /// Where the model directory is made. Must not exist.
+    pub out: PathBuf,
+    /// Rows are held in memory up to so many bytes; `None`: a quarter of the machine's memory.
+    pub memory_bytes: Option<u64>,
+    /// When releases are made.
+    pub policy: ReleasePolicy,
+    /// The key that signs certificates; `None`: one of the directory's own.
+    pub key: Option<PathBuf>,
+    /// A file elsewhere that remembers what was removed. If it exists, rows that it knows were removed are left out.
+    pub witness: Option<PathBuf>,
+}
+
+/// How training goes on.
+#[derive(Clone, Debug)]
+pub enum TrainProgress {
+    /// Something about the rows that deserves a second look.
+    Remark(Remark),
+    /// Rows are being read.
+    Reading(ReadProgress),
+    /// The model is being trained.
+    Training(Phase),
+}
+
+/// What training led to.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrainReport {
+    /// Rows trained on.
+    pub n_rows: usize,
+    /// Rows left out, because they had been removed before.
+    pub n_suppressed: usize,
+    /// Features, the intercept included.
+    pub dim: usize,
+    /// Number of classes; 0 for regression.
+    pub classes: usize,
+    /// Measured, upper bound.
+    pub gradient_residual: f64,
+    /// Distance to the exact minimiser, upper bound.
+    pub distance_bound: f64,
+    /// Passes over the rows.
+    pub iterations: usize,
+    /// Time of reading the rows into the directory.
+    pub read_seconds: f64,
+    /// Time of training alone.
+    pub train_seconds: f64,
+    /// Time of the whole call.
+    pub seconds: f64,
+    /// Whether the randomness behind the model was unpredictable.
+    pub certified: bool,
+    /// The model directory.
+    pub model: PathBuf,
+}
+
+impl ModelDirectory {
+    /// Trains a model and makes its directory, aside first: a killed process leaves no half of one under its name.
+    pub fn train(
+        request: TrainRequest,
+        noise: &mut NoiseSource,
+        report: &mut dyn FnMut(TrainProgress),
+    ) -> Result<TrainReport, EngineError> {
+        let start = Instant::now();
+        let TrainRequest { rows: reader, columns, schema, transform, config, memory_bytes, .. } = request;
+        let TrainRequest { out, key, witness, policy, .. } = request;
+        // Whatever is wrong with the parameters is said before the rows are read.
+        let plan = |config: &TrainingConfig| TrainingPlan::new(config.clone());
+        plan(&TrainingConfig { n_classes: config.loss.is_classification().then_some(2), ..config.clone() })?;
+        let new = NewDirectory::prepare(Place { out: out.clone(), key, witness, policy })?;
+        let known = new.known()?;
+        if known.is_some() && columns.id.is_none() {
+            return Err(OpenError::WitnessWithoutIds.into());
+        }
+        let reading = Instant::now();
+        let is_classification = config.loss.is_classification();
+        let import = Import::new(&new.aside, transform, is_classification, memory_bytes, known)?;
+        let Imported { filled, features, codec, salt, id_key, n_suppressed } =
+            import.run(reader, &mut |progress| report(progress))?;
+        let read_seconds = reading.elapsed().as_secs_f64();
+
+        let n_classes = codec.classes().len();
+        let config = TrainingConfig { n_classes: is_classification.then_some(n_classes as u32), ..config };
+        let rows = &filled.rows;
+        let precision = rows.precision();
+        let settings = Settings {
+            config,
+            features,
+            columns,
+            schema,
+            transform,
+            codec,
+            precision,
+            salt,
+            max_row_weight: None,
+            row_norm_from_rows: false,
+            id_key,
+            row_names: RowNames::Ids,
+        };
+        let training = Instant::now();
+        rows.hold()?;
+        let trained =
+            plan(&settings.config)?.train(rows, noise, &mut |phase| report(TrainProgress::Training(phase)))?;
+        let train_seconds = training.elapsed().as_secs_f64();
+        let model = trained.model;
+        check_is_bounded(&model)?;
+
+        let claim = model.claim();
+        let report = TrainReport {
+            n_rows: rows.n_rows(),
+            n_suppressed,
+            dim: rows.dim(),
+            classes: n_classes,
+            gradient_residual: claim.gradient_residual.get(),
+            distance_bound: claim.distance_bound.get(),
+            iterations: trained.iterations,
+            read_seconds,
+            train_seconds,
+            seconds: 0.0,
+            certified: model.state().certified,
+            model: out,
+        };
+        let history = History { n_suppressed, is_stale: true, ..History::default() };
+        let past = Past { history, ..Past::default() };
+        new.finish(filled, Kept { settings: &settings, model: &model }, &past)?;
+        Ok(TrainReport { seconds: start.elapsed().as_secs_f64(), ..report })
+    }
+}

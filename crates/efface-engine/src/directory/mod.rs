@@ -1,0 +1,159 @@
+//! A model directory: made by training, opened by every later operation, and never half changed.
+//!
+//! | part | holds |
+//! |---|---|
+//! | `make/` | a new directory: by training, or of a model that lived in memory |
+//! | `open.rs`, `recovery/` | opening one: what a crash or an old backup left is put right |
+//! | `keeper.rs`, `database/` | who is in the model, what was asked; one commit per change |
+//! | `state_file/`, `checkpoint.rs` | the secret state as bytes, and when they are written |
+//! | `certify/` | who signs, the log, releases, requests, withdrawals |
+//! | `files.rs`, `lock.rs`, `witness.rs` | durable writes, one writer, a memory elsewhere |
+
+mod audit_material;
+pub(crate) mod certify;
+mod checkpoint;
+pub(crate) mod database;
+pub(crate) mod files;
+mod keeper;
+pub(crate) mod lock;
+pub(crate) mod make;
+mod open;
+mod queries;
+mod recovery;
+mod row_memory;
+pub(crate) mod state_file;
+mod verify;
+pub(crate) mod witness;
+
+pub use audit_material::AuditMaterial;
+pub use open::OpenOptions;
+pub(crate) use open::check_is_model;
+pub use verify::DirectoryReport;
+
+pub(crate) use keeper::DirectoryKeeper;
+
+use std::path::Path;
+
+use efface_core::model::{Model, Phase};
+use efface_core::noise::NoiseSource;
+use efface_data::{RowId, StoredRows, TableParts};
+
+use self::certify::publication::Copies;
+use self::database::Mending;
+use self::lock::WriterLock;
+use crate::error::EngineError;
+use crate::life::{
+    ChangeReport, Kept, Life, Missing, ReleaseAnswer, RetrainReport, RowSource, Selection, SettleReport,
+};
+use crate::settings::Settings;
+
+/// A model on disk, opened for changing. Exactly one process can have it open.
+///
+/// A change is durable when its call returns. The bytes of rows that left are overwritten by the next
+/// [checkpoint](Self::checkpoint), which [`close`](Self::close) makes; a model that is dropped without it makes it when it
+/// is next opened.
+pub struct ModelDirectory {
+    settings: Settings,
+    model: Model,
+    rows: StoredRows,
+    keeper: DirectoryKeeper,
+    /// What was mended when it was opened.
+    mended: Vec<Mending>,
+    _lock: WriterLock,
+}
+
+impl ModelDirectory {
+    /// Runs operations on the model. What they changed is durable when this returns.
+    pub fn live<T>(
+        &mut self,
+        operation: impl FnOnce(&mut Life<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let done = operation(&mut self.life())?;
+        self.checkpoint_if_due()?;
+        Ok(done)
+    }
+
+    fn kept(&self) -> Kept<'_> {
+        Kept { settings: &self.settings, model: &self.model }
+    }
+
+    fn life(&mut self) -> Life<'_> {
+        let Self { settings, model, rows, keeper, .. } = self;
+        Life { settings, model, keeper, rows }
+    }
+
+    /// [`Life::remove`]; a row or subject that is not there is an error, and nothing is removed.
+    pub fn remove(&mut self, selection: &Selection, request_id: Option<&str>) -> Result<ChangeReport, EngineError> {
+        self.live(|life| life.remove(selection, request_id, Missing::Refuse))
+    }
+
+    /// [`Life::remove`] of those rows that are there; the others are counted.
+    pub fn remove_present(
+        &mut self,
+        selection: &Selection,
+        request_id: Option<&str>,
+    ) -> Result<ChangeReport, EngineError> {
+        self.live(|life| life.remove(selection, request_id, Missing::Skip))
+    }
+
+    /// [`Life::add`].
+    pub fn add(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
+        self.live(|life| life.add(source))
+    }
+
+    /// [`Life::add_table`].
+    pub fn add_table(&mut self, table: TableParts, row_weights: Option<Vec<f64>>) -> Result<ChangeReport, EngineError> {
+        self.live(|life| life.add_table(table, row_weights))
+    }
+
+    /// [`Life::correct`].
+    pub fn correct(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
+        self.live(|life| life.correct(source))
+    }
+
+    /// [`Life::correct_table`].
+    pub fn correct_table(
+        &mut self,
+        table: TableParts,
+        row_weights: Option<Vec<f64>>,
+    ) -> Result<ChangeReport, EngineError> {
+        self.live(|life| life.correct_table(table, row_weights))
+    }
+
+    /// [`Life::settle`].
+    pub fn settle(&mut self, tolerance: Option<f64>) -> Result<SettleReport, EngineError> {
+        self.live(|life| life.settle(tolerance))
+    }
+
+    /// [`Life::retrain`].
+    pub fn retrain(
+        &mut self,
+        noise: &mut NoiseSource,
+        report: &mut dyn FnMut(Phase),
+    ) -> Result<RetrainReport, EngineError> {
+        self.live(|life| life.retrain(noise, report))
+    }
+
+    /// [`Life::release`]. The model and its certificate lie in the directory; with `out`, a copy of the model goes there and
+    /// of the certificate beside it.
+    pub fn release(&mut self, noise: &mut NoiseSource, out: Option<&Path>) -> Result<ReleaseAnswer, EngineError> {
+        let copies = out.map(Copies::reserve).transpose()?;
+        let mut answer = self.live(|life| life.release(noise))?;
+        if let ReleaseAnswer::Published(report) = &mut answer {
+            (report.model, report.certificate) = self.keeper.published(report.release, copies)?;
+        }
+        // What was removed before may still be in the journal.
+        self.checkpoint()?;
+        Ok(answer)
+    }
+
+    /// [`Life::influences`].
+    pub fn influences(&mut self, ids: Option<&[RowId]>) -> Result<Vec<f64>, EngineError> {
+        self.life().influences(ids)
+    }
+
+    /// Makes a checkpoint and lets go of the directory.
+    pub fn close(mut self) -> Result<(), EngineError> {
+        self.checkpoint()
+    }
+}

@@ -1,0 +1,280 @@
+//! Opening a model directory: the lock is taken, and whatever a crash or an old backup left is put right, step by step.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use efface_core::model::Model;
+use efface_core::removal::Change;
+use efface_core::rows::{RowCount, RowStore, WeightSum};
+use efface_data::StoredRows;
+
+use super::certify::signing::{self, Passphrase};
+use super::certify::{publication, revocation};
+use super::database::{Database, Head, Intent};
+use super::files::{self, DATABASE, RELEASES, ROWS, STATES};
+use super::lock::WriterLock;
+use super::recovery::{self, Found};
+use super::row_memory;
+use super::witness::{self, Witness};
+use super::{DirectoryKeeper, ModelDirectory};
+use crate::error::{EngineError, OpenError, StorageError};
+use crate::life::{Kept, in_words};
+use crate::settings::Settings;
+
+/// How a model is opened.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// Rows are held in memory up to so many bytes; `None`: a quarter of the machine's memory.
+    pub memory_bytes: Option<u64>,
+    /// A file elsewhere that remembers what was removed; `None`: the one that the model was opened with before, if any.
+    pub witness: Option<PathBuf>,
+    /// The key that signs from now on; `None`: the one that signed before, at first the directory's own.
+    pub key: Option<PathBuf>,
+    /// What that key is protected with.
+    pub passphrase: Option<Passphrase>,
+    /// How long to wait for another process that has the directory, or its witness, open.
+    pub wait: Duration,
+}
+
+/// A model directory that is being made or opened: all of it but the model.
+pub(super) struct Parts {
+    pub(super) settings: Settings,
+    pub(super) rows: StoredRows,
+    pub(super) keeper: DirectoryKeeper,
+    pub(super) lock: WriterLock,
+}
+
+impl Parts {
+    pub(super) fn with_model(self, model: Model) -> ModelDirectory {
+        let Self { settings, rows, keeper, lock } = self;
+        ModelDirectory { settings, model, rows, keeper, mended: Vec::new(), _lock: lock }
+    }
+}
+
+impl ModelDirectory {
+    /// Opens a model for changing, as it was opened before.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, EngineError> {
+        Self::open_with(path, &OpenOptions::default())
+    }
+
+    /// Opens a model for changing: takes the lock, finishes what a crash left undone, and mends what an old backup
+    /// brought back.
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, EngineError> {
+        let path = path.as_ref();
+        check_is_model(path)?;
+        let lock = WriterLock::acquire_within(path, options.wait)?;
+        Self::open_locked(path, lock, options).map_err(|error| match error {
+            EngineError::Storage(
+                StorageError::PurgePending { source } | StorageError::WitnessBehind { source, .. },
+            ) => EngineError::Storage(StorageError::Unfinished { source }),
+            other => other,
+        })
+    }
+
+    /// The same for a directory whose lock is held. Each step relies on those before it:
+    ///
+    /// | step | after it |
+    /// |---|---|
+    /// | `read_parts` | database, witness and rows are those of one checkpoint, or it is known that they are not |
+    /// | `replay` or `train_again` | the model is that of the rows that the database has |
+    /// | `overwrite_restored_segments` | no segment is older than the database |
+    /// | `check_counts` | model and rows count the same |
+    /// | `publication::finish`, `revocation::finish` | releases and withdrawals that count have their names |
+    /// | `count_found_releases`, `count_found_revocations` | those that are found are counted |
+    /// | `catch_up_with_witness` | the directory knows what its witness knows |
+    /// | `sign_with` | the key that was named signs |
+    /// | `checkpoint`, `correct_status` | all of it is on the disk, and the status says so |
+    pub(super) fn open_locked(path: &Path, lock: WriterLock, options: &OpenOptions) -> Result<Self, EngineError> {
+        let (parts, found, intents) = read_parts(path, lock, options)?;
+        let n_mended = parts.keeper.database.mended()?.len();
+        let mut this = match found {
+            Found::Current(model) => {
+                let mut this = parts.with_model(*model);
+                this.replay(&intents)?;
+                this
+            }
+            Found::Other(other) => recovery::train_again(parts, &other)?,
+        };
+        this.keeper.passphrase.clone_from(&options.passphrase);
+        this.overwrite_restored_segments()?;
+        this.check_counts()?;
+        publication::finish(path, this.keeper.head.account.n_releases)?;
+        revocation::finish(path, this.keeper.head.account.n_releases, &this.keeper.head.ledger.revoked)?;
+        this.count_found_releases()?;
+        this.count_found_revocations()?;
+        this.catch_up_with_witness()?;
+        this.sign_with(options.key.as_deref())?;
+        this.checkpoint()?;
+        this.keeper.correct_status(Kept { settings: &this.settings, model: &this.model })?;
+        this.mended = this.keeper.database.mended()?.split_off(n_mended);
+        Ok(this)
+    }
+
+    /// Takes the steps again that were taken since the latest checkpoint.
+    fn replay(&mut self, intents: &[Intent]) -> Result<(), EngineError> {
+        for Intent { removed, added, .. } in intents {
+            self.keeper.n_intents += 1;
+            let leaving = self.rows.batch(removed)?;
+            self.rows.remove(removed)?;
+            self.rows.admit(added.clone())?;
+            let arriving = self.rows.batch(&added.clone().collect::<Vec<_>>())?;
+            let change = Change {
+                removed: (!removed.is_empty()).then_some(&leaving as _),
+                added: (!added.is_empty()).then_some(&arriving as _),
+            };
+            self.model.change(&change, &self.rows)?;
+        }
+        // A class that has gone does not come back, so it is enough to look at what is left.
+        self.settings.drop_classes(&mut self.model, &self.keeper.head.history.class_counts);
+        Ok(())
+    }
+
+    fn check_counts(&self) -> Result<(), EngineError> {
+        let found = RowCount { n_rows: self.rows.n_rows(), weight_sum: self.rows.weight_sum() };
+        let expected = self.model.state().count;
+        if found == expected {
+            return Ok(());
+        }
+        let reason = format!("{} are present where the state counts {}", in_words(found), in_words(expected));
+        Err(OpenError::BadState { path: self.keeper.path.clone(), reason }.into())
+    }
+}
+
+impl DirectoryKeeper {
+    /// The status is read without the state that it is taken from. Written again if it does not say what that says: it was
+    /// damaged, or written by another version.
+    pub(super) fn correct_status(&mut self, of: Kept<'_>) -> Result<(), EngineError> {
+        // The other half of what a status is made of: a database that cannot tell it is damaged.
+        self.database.latest_release()?;
+        let status = self.head.status(of);
+        if self.database.has_status(&status)? { Ok(()) } else { self.database.commit(|tables| status.write(tables)) }
+    }
+}
+
+/// Everything but the model, and what is found of that; with the intents that it may lack.
+fn read_parts(
+    path: &Path,
+    lock: WriterLock,
+    options: &OpenOptions,
+) -> Result<(Parts, Found, Vec<Intent>), EngineError> {
+    for folder in [STATES, RELEASES] {
+        files::make_private_directory(&path.join(folder))?;
+    }
+    signing::make_own_key_private(path)?;
+    let mut database = Database::open(path)?;
+    let (settings, head) = (database.settings()?, database.head()?);
+    let witness = open_witness(path, &mut database, &settings, &head, options)?;
+    let intents = database.intents()?;
+    check_intents(path, &head, &intents)?;
+    let mut found = recovery::find_state(path, &database, &head, &settings)?;
+    let replayed = if matches!(found, Found::Current(_)) { &intents[..] } else { &[] };
+    let weight_sum = if let Found::Current(model) = &found { Some(model.state().count.weight_sum) } else { None };
+    let memory_bytes = options.memory_bytes.unwrap_or_else(row_memory::default_bytes);
+    let opening = RowsToOpen { path, settings: &settings, database: &database, head: &head, memory_bytes };
+    let mut rows = opening.open(replayed, weight_sum)?;
+    if matches!(found, Found::Current(_))
+        && let Some(newer) = recovery::find_newer_rows(&database, &rows)?
+    {
+        rows = opening.open(&[], None)?;
+        found = Found::Other(newer);
+    }
+    let keeper = DirectoryKeeper::new(path.into(), database, head, witness);
+    Ok((Parts { settings, rows, keeper, lock }, found, intents))
+}
+
+/// Whether there is a model at a path.
+pub(crate) fn check_is_model(path: &Path) -> Result<(), EngineError> {
+    let database = path.join(DATABASE);
+    match fs::metadata(&database) {
+        Ok(file) if file.is_file() => Ok(()),
+        Err(source) if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(StorageError::Io { path: database, source }.into())
+        }
+        _ => Err(OpenError::NotAModel { path: path.into() }.into()),
+    }
+}
+
+/// Whether intents speak of positions that count.
+fn check_intents(path: &Path, head: &Head, intents: &[Intent]) -> Result<(), EngineError> {
+    let last = |intent: &Intent| intent.removed.iter().map(|position| position + 1).max().unwrap_or(0);
+    match intents.iter().find(|intent| last(intent).max(intent.added.end) > head.n_positions) {
+        None => Ok(()),
+        Some(intent) => {
+            let (found, limit) = (last(intent).max(intent.added.end), head.n_positions);
+            let reason = format!("change {} speaks of position {found} of {limit}", intent.change);
+            Err(OpenError::BadState { path: path.join(DATABASE), reason }.into())
+        }
+    }
+}
+
+/// What rows are opened by.
+struct RowsToOpen<'a> {
+    path: &'a Path,
+    settings: &'a Settings,
+    database: &'a Database,
+    head: &'a Head,
+    memory_bytes: u64,
+}
+
+impl RowsToOpen<'_> {
+    /// Opens the rows as they were at the latest checkpoint: without the `intents` that came after it. `weight_sum` is what
+    /// they weighed then, from the state; `None`: they are weighed.
+    fn open(&self, intents: &[Intent], weight_sum: Option<WeightSum>) -> Result<StoredRows, EngineError> {
+        let Self { path, settings, database, head, memory_bytes } = *self;
+        let mut gone: BTreeSet<usize> = database.gone()?.into_iter().collect();
+        for position in intents.iter().flat_map(|intent| &intent.removed) {
+            gone.remove(position);
+        }
+        for Intent { added, .. } in intents {
+            gone.extend(added.clone());
+        }
+        let bound = settings.transform.row_norm_bound();
+        let mut rows = StoredRows::open(&path.join(ROWS), bound, memory_bytes, head.n_positions, gone, weight_sum)?;
+        let (dim, precision) = (settings.transform.model_dim(settings.features.len()), settings.precision);
+        let weighted = settings.max_row_weight.is_some();
+        let layout = rows.layout();
+        if (layout.dim, layout.precision, layout.weighted) != (dim, precision, weighted) {
+            let with = if weighted { "with" } else { "without" };
+            let reason = format!("{layout}, expected {dim} values in {precision}, {with} weights");
+            return Err(OpenError::BadState { path: path.join(ROWS), reason }.into());
+        }
+        // Rows that were written and never committed go.
+        rows.truncate(head.n_positions)?;
+        Ok(rows)
+    }
+}
+
+/// The witness that was named, or else the one that the model has; made where a new one is named.
+fn open_witness(
+    directory: &Path,
+    database: &mut Database,
+    settings: &Settings,
+    head: &Head,
+    options: &OpenOptions,
+) -> Result<Option<Witness>, EngineError> {
+    let known = database.witness()?;
+    let named = options.witness.as_deref().map(|path| witness::place(path, directory)).transpose()?;
+    let Some(path) = named.clone().or_else(|| known.clone()) else { return Ok(None) };
+    // One that was there and is not any more is missed, also when it is named again.
+    let is_new = named.is_some() && named != known;
+    if !is_new && !path.exists() {
+        return Err(OpenError::NoWitness { path }.into());
+    }
+    // Locked before it is read: what another copy of the directory does is known to this one or not begun yet.
+    let lock = WriterLock::acquire_witness(&path, options.wait)?;
+    let witness = if path.exists() {
+        Witness::open(&path, lock)?
+    } else {
+        Witness::create(&path, lock, settings, head, database.suppressed()?)?
+    };
+    if witness.memory.model != head.history.model {
+        return Err(OpenError::ForeignWitness { path }.into());
+    }
+    if known.as_deref() != Some(&*path) {
+        database.set_witness(&path)?;
+    }
+    files::sync_parent(&path)?;
+    Ok(Some(witness))
+}

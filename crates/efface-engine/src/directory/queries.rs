@@ -1,0 +1,80 @@
+//! What an open model directory tells of its model, without changing it.
+
+use std::fs;
+use std::path::Path;
+
+use super::database::{Database, Mending};
+use super::{ModelDirectory, check_is_model, recovery};
+use crate::error::{CertifyError, EngineError};
+use crate::life::{ChangeReport, LatestRelease, View};
+use crate::published::{PublishedModel, latest_certificate};
+use crate::settings::Settings;
+use crate::status::Status;
+
+impl ModelDirectory {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.keeper.path
+    }
+
+    /// What was decided at training.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The model to be looked at.
+    pub fn view(&self) -> View<'_> {
+        View { of: self.kept(), keeper: &self.keeper }
+    }
+
+    /// The current values of the model.
+    pub fn status(&self) -> Result<Status, EngineError> {
+        self.view().status()
+    }
+
+    /// Number of rows present.
+    pub fn n_rows(&self) -> usize {
+        self.view().n_rows()
+    }
+
+    /// Releases so far.
+    pub fn n_releases(&self) -> usize {
+        self.view().n_releases()
+    }
+
+    /// The report of a change with what the model claims now: after settling, the settled values.
+    #[must_use]
+    pub fn brought_up_to_date(&self, report: &ChangeReport) -> ChangeReport {
+        report.up_to_date(&self.model)
+    }
+
+    /// What was not as it was left when the directory was opened, and was put right.
+    pub fn mended_at_opening(&self) -> &[Mending] {
+        &self.mended
+    }
+
+    /// The latest release that lies in the directory, if there is one: a model that was adopted may have made others.
+    pub fn latest_release(&self) -> Result<Option<LatestRelease>, EngineError> {
+        let model = match PublishedModel::open(&self.keeper.path) {
+            Ok(model) => model,
+            Err(EngineError::Certify(CertifyError::NoRelease { .. })) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let file = latest_certificate(&self.keeper.path)?;
+        let certificate = fs::read_to_string(&file).map_err(EngineError::io(&file))?;
+        Ok(Some(LatestRelease { model, certificate }))
+    }
+}
+
+impl Status {
+    /// Reads the status of a model directory, beside a writer that may be at work.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, EngineError> {
+        let path = path.as_ref();
+        check_is_model(path)?;
+        let database = Database::open_to_read(path)?;
+        let status = database.status()?.since(database.latest_release()?.as_ref());
+        let n_unpurged = database.unpurged()?.len();
+        let out_of_step = recovery::out_of_step(path, &database)?;
+        Ok(Self { n_unpurged, mended: database.mended()?, out_of_step, witness: database.witness()?, ..status })
+    }
+}

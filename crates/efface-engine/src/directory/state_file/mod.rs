@@ -1,0 +1,374 @@
+//! The bytes of the secret state. `docs/design/state-file.md` describes them.
+
+mod numbers;
+
+use std::path::Path;
+
+use efface_core::curvature::Dense;
+use efface_core::exact::{ColumnRanges, ExactSums};
+use efface_core::linalg::TrackedMatrix;
+use efface_core::model::{Fit, Model, ModelState, ReleaseAccount, TrainingConfig, TrainingPlan};
+use efface_core::residual::Rung;
+use efface_core::rounding::UpperBound;
+use efface_core::rows::{Problem, RowCount, WeightSum};
+use efface_data::IdDigest;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use self::numbers::{Numbers, array, put, put_integers, put_lower};
+use crate::directory::database::Chain;
+use crate::error::{EngineError, OpenError};
+use crate::settings::Settings;
+
+/// To which point of which history a state belongs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    /// The model's random number.
+    pub(crate) model: String,
+    /// The checkpoint that wrote it.
+    pub(crate) generation: u64,
+    /// Changes of the rows that it includes.
+    pub(crate) n_changes: u64,
+    /// A hash over all of them.
+    pub(crate) chain: Chain,
+}
+
+/// A state file that was read and checked, not yet fitted to a plan.
+pub(crate) struct StateFile {
+    pub(crate) stamp: Stamp,
+    /// What releases have spent.
+    pub(crate) account: ReleaseAccount,
+    /// Every id and subject removed so far: should the database be an old one, they are not lost.
+    pub(crate) suppressed: Vec<IdDigest>,
+    /// SHA-256 of the file's content.
+    pub(crate) digest: String,
+    model: ModelHeader,
+    numbers: Zeroizing<Vec<u8>>,
+}
+
+const MAGIC: &[u8; 8] = b"EFFSTATE";
+const VERSION: u32 = 1;
+const PREFIX_BYTES: usize = 8 + 4 + 3 * 8;
+/// The last bytes of a state file are its digest.
+pub(crate) const DIGEST_BYTES: usize = 32;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    stamp: Stamp,
+    model: ModelHeader,
+}
+
+/// The scalars of a model.
+#[derive(Serialize, Deserialize)]
+struct ModelHeader {
+    n_rows: usize,
+    /// What they weigh, where that is not their number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight_sum: Option<Units>,
+    dim: usize,
+    /// Classes whose last row has left.
+    absent_classes: Vec<u32>,
+    fits: Vec<FitHeader>,
+    /// Exact sums, where there are no fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sums: Option<SumsHeader>,
+    /// Error and trace bound of the Gram matrix, where there is one.
+    gram: Option<(UpperBound, UpperBound)>,
+    design_norm_squared: UpperBound,
+    row_norm: UpperBound,
+    rung: Rung,
+    certified: bool,
+    account: ReleaseAccount,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FitHeader {
+    problem: Problem,
+    n_rows: usize,
+    /// What they weigh, where that is not their number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight_sum: Option<Units>,
+    gradient_error: UpperBound,
+    perturbed: bool,
+    /// Error and trace bound of the Hessian, where there is one.
+    hessian: Option<(UpperBound, UpperBound)>,
+}
+
+/// What is kept of exact sums beside their integers.
+#[derive(Serialize, Deserialize)]
+struct SumsHeader {
+    problems: Vec<Problem>,
+    /// Per column: exponent field of each power of two that has values, and how many.
+    ranges: Vec<Vec<(u16, u64)>>,
+    /// Whether the integers follow; else a pass over the rows has to make them.
+    made: bool,
+}
+
+/// The bytes of a state, and their SHA-256.
+pub(crate) fn encode(stamp: &Stamp, suppressed: &[IdDigest], model: &Model) -> (Zeroizing<Vec<u8>>, String) {
+    let header = Header { stamp: stamp.clone(), model: ModelHeader::of(model) };
+    let header = serde_json::to_vec(&header).expect("maps have string keys and numbers are finite or null");
+    let numbers = numbers_of(model.state());
+    let suppressed_len = suppressed.len() * IdDigest::BYTES;
+    let len = PREFIX_BYTES + header.len() + suppressed_len + numbers.len() + DIGEST_BYTES;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(len));
+    bytes.extend(MAGIC);
+    bytes.extend(VERSION.to_le_bytes());
+    for len in [header.len(), suppressed_len, numbers.len()] {
+        bytes.extend((len as u64).to_le_bytes());
+    }
+    bytes.extend(&header);
+    bytes.extend(suppressed.iter().flat_map(|digest| digest.0));
+    bytes.extend(numbers.iter());
+    let digest = Sha256::digest(&*bytes);
+    bytes.extend(digest);
+    (bytes, hex::encode(digest))
+}
+
+impl StateFile {
+    /// Checks the bytes of a state file and takes them apart.
+    pub(crate) fn decode(path: &Path, bytes: &[u8]) -> Result<Self, EngineError> {
+        let damaged = |what: &str| damaged(path, what);
+        let prefix = prefix(path, bytes)?;
+        let [header_len, suppressed_len, numbers_len] =
+            [12, 20, 28].map(|at| u64::from_le_bytes(array(&prefix[at..])) as usize);
+        let content = content(path, bytes, &[PREFIX_BYTES, header_len, suppressed_len, numbers_len])?;
+        let (header, rest) = content[PREFIX_BYTES..].split_at(header_len);
+        let (suppressed, numbers) = rest.split_at(suppressed_len);
+        let Header { stamp, model } = serde_json::from_slice(header).map_err(|error| damaged(&error.to_string()))?;
+        let (suppressed, incomplete) = suppressed.as_chunks::<{ IdDigest::BYTES }>();
+        if !incomplete.is_empty() {
+            return Err(damaged("its list of removed ids is incomplete"));
+        }
+        Ok(Self {
+            stamp,
+            account: model.account,
+            suppressed: suppressed.iter().map(|digest| IdDigest(*digest)).collect(),
+            digest: hex::encode(&bytes[bytes.len() - DIGEST_BYTES..]),
+            model,
+            numbers: Zeroizing::new(numbers.to_vec()),
+        })
+    }
+
+    /// Rows that the model had.
+    pub(crate) fn n_rows(&self) -> usize {
+        self.model.n_rows
+    }
+
+    /// The model that the state is of.
+    pub(crate) fn model(self, path: &Path, settings: &Settings) -> Result<Model, EngineError> {
+        self.model.restore(path, settings, &self.numbers)
+    }
+}
+
+/// The first bytes, once the magic and the version are the right ones.
+fn prefix<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8], EngineError> {
+    let prefix = bytes.get(..PREFIX_BYTES).ok_or_else(|| damaged(path, "it ends within its first bytes"))?;
+    if &prefix[..8] != MAGIC {
+        return Err(damaged(path, "it does not begin with the magic bytes"));
+    }
+    let found = u32::from_le_bytes(array(&prefix[8..12]));
+    if found != VERSION {
+        let reason = format!("state format version {found} is unknown; this program reads version {VERSION}");
+        return Err(OpenError::BadState { path: path.into(), reason }.into());
+    }
+    Ok(prefix)
+}
+
+/// Everything before the digest, once the announced sizes and the digest are right.
+fn content<'a>(path: &Path, bytes: &'a [u8], sizes: &[usize]) -> Result<&'a [u8], EngineError> {
+    let content = sizes.iter().try_fold(0_usize, |sum, size| sum.checked_add(*size));
+    let expected = content.and_then(|content| content.checked_add(DIGEST_BYTES));
+    let expected = expected.ok_or_else(|| damaged(path, "its sizes are impossible"))?;
+    if bytes.len() != expected {
+        return Err(damaged(path, &format!("{} bytes where {expected} are announced", bytes.len())));
+    }
+    let (content, digest) = bytes.split_at(expected - DIGEST_BYTES);
+    if Sha256::digest(content).as_slice() == digest {
+        Ok(content)
+    } else {
+        Err(damaged(path, "its checksum does not match"))
+    }
+}
+
+fn damaged(path: &Path, what: &str) -> EngineError {
+    EngineError::Open(OpenError::BadState { path: path.into(), reason: format!("the state file is damaged: {what}") })
+}
+
+fn numbers_of(state: &ModelState) -> Zeroizing<Vec<u8>> {
+    // Room for all of it: what grows leaves copies behind.
+    let dim = state.fits.first().map_or(0, |fit| fit.weights.len());
+    let matrices = state.fits.len() + usize::from(state.gram.is_some());
+    let integers = state.sums.as_ref().and_then(|sums| sums.parts().1).unwrap_or_default();
+    let len = 8 * (4 * dim * state.fits.len() + matrices * dim * (dim + 1) / 2) + 16 * integers.len();
+    let mut numbers = Zeroizing::new(Vec::with_capacity(len));
+    put_integers(&mut numbers, integers);
+    for fit in &state.fits {
+        put(&mut numbers, &fit.weights);
+        put(&mut numbers, &fit.gradient);
+        if let Some(perturbation) = &fit.perturbation {
+            put(&mut numbers, perturbation);
+        }
+        if let Some(curvature) = &fit.curvature {
+            put(&mut numbers, &curvature.anchor);
+            put_lower(&mut numbers, &curvature.hessian);
+        }
+    }
+    if let Some(gram) = &state.gram {
+        put_lower(&mut numbers, gram);
+    }
+    numbers
+}
+
+impl ModelHeader {
+    fn of(model: &Model) -> Self {
+        let state = model.state();
+        Self {
+            n_rows: state.count.n_rows,
+            weight_sum: Units::of(state.count),
+            dim: model.dim(),
+            absent_classes: model.plan().config().absent_classes.clone(),
+            fits: state.fits.iter().map(FitHeader::of).collect(),
+            sums: state.sums.as_ref().map(SumsHeader::of),
+            gram: state.gram.as_ref().map(|gram| (gram.error(), gram.trace())),
+            design_norm_squared: state.design_norm_squared,
+            row_norm: state.row_norm,
+            rung: state.rung,
+            certified: state.certified,
+            account: state.account,
+        }
+    }
+
+    fn restore(self, path: &Path, settings: &Settings, numbers: &[u8]) -> Result<Model, EngineError> {
+        let absent_classes = self.absent_classes.clone();
+        let plan = TrainingPlan::new(TrainingConfig { absent_classes, ..settings.config.clone() })?;
+        let state = self.state(settings.config.l2_per_row, &mut Numbers::new(numbers));
+        let model = state.and_then(|state| Model::from_state(plan, state));
+        model.ok_or_else(|| damaged(path, "its parts do not fit each other"))
+    }
+
+    fn state(self, l2_per_row: f64, numbers: &mut Numbers<'_>) -> Option<ModelState> {
+        let dim = self.dim;
+        let sums = match self.sums {
+            None => None,
+            Some(sums) => Some(sums.restore(dim, numbers)?),
+        };
+        let fits = self.fits.into_iter().map(|fit| fit.restore(dim, l2_per_row, numbers)).collect::<Option<_>>()?;
+        let gram = match self.gram {
+            None => None,
+            Some((error, trace)) => Some(TrackedMatrix::from_parts(dim, numbers.take_lower(dim)?, error, trace)?),
+        };
+        let state = ModelState {
+            count: Units::count(self.weight_sum, self.n_rows),
+            fits,
+            sums,
+            gram,
+            design_norm_squared: self.design_norm_squared,
+            row_norm: self.row_norm,
+            rung: self.rung,
+            certified: self.certified,
+            account: self.account,
+        };
+        numbers.is_empty().then_some(state)
+    }
+}
+
+impl SumsHeader {
+    fn of(sums: &ExactSums) -> Self {
+        let (ranges, integers) = sums.parts();
+        Self { problems: sums.problems().to_vec(), ranges: ranges.counts().to_vec(), made: integers.is_some() }
+    }
+
+    fn restore(self, dim: usize, numbers: &mut Numbers<'_>) -> Option<ExactSums> {
+        let n_columns = dim.checked_add(self.problems.len())?;
+        let integers = if self.made { Some(numbers.take_integers(n_columns)?) } else { None };
+        ExactSums::from_parts(dim, self.problems, ColumnRanges::from_counts(self.ranges)?, integers)
+    }
+}
+
+impl FitHeader {
+    fn of(fit: &Fit) -> Self {
+        Self {
+            problem: fit.problem.clone(),
+            n_rows: fit.count.n_rows,
+            weight_sum: Units::of(fit.count),
+            gradient_error: fit.gradient_error,
+            perturbed: fit.perturbation.is_some(),
+            hessian: fit.curvature.as_ref().map(|curvature| (curvature.hessian.error(), curvature.hessian.trace())),
+        }
+    }
+
+    fn restore(self, dim: usize, l2_per_row: f64, numbers: &mut Numbers<'_>) -> Option<Fit> {
+        let count = Units::count(self.weight_sum, self.n_rows);
+        let weights = numbers.take(dim)?.into();
+        let gradient = numbers.take(dim)?.into();
+        let perturbation = if self.perturbed { Some(numbers.take(dim)?.into()) } else { None };
+        let curvature = match self.hessian {
+            None => None,
+            Some((error, trace)) => {
+                let anchor = numbers.take(dim)?;
+                let hessian = TrackedMatrix::from_parts(dim, numbers.take_lower(dim)?, error, trace)?;
+                Some(Dense::new(anchor.into(), hessian, l2_per_row * count.weight_sum.get())?)
+            }
+        };
+        Some(Fit {
+            problem: self.problem,
+            count,
+            weights,
+            perturbation,
+            gradient,
+            gradient_error: self.gradient_error,
+            curvature,
+        })
+    }
+}
+
+/// A sum of row weights in units of 2⁻⁶⁴, exactly. Written as text: it is beyond the numbers of most readers of JSON.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+struct Units(WeightSum);
+
+impl Units {
+    /// `None`: every row counts once.
+    fn of(count: RowCount) -> Option<Self> {
+        (count.weight_sum != WeightSum::of_rows(count.n_rows)).then_some(Self(count.weight_sum))
+    }
+
+    fn count(units: Option<Self>, n_rows: usize) -> RowCount {
+        RowCount { n_rows, weight_sum: units.map_or_else(|| WeightSum::of_rows(n_rows), |Self(sum)| sum) }
+    }
+}
+
+impl From<Units> for String {
+    fn from(Units(sum): Units) -> Self {
+        sum.units().to_string()
+    }
+}
+
+impl TryFrom<String> for Units {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Ok(Self(WeightSum::from_units(text.parse()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rows_weigh_is_written_only_where_it_is_not_their_number_and_read_back_exactly() {
+        let once = RowCount { n_rows: 7, weight_sum: WeightSum::of_rows(7) };
+        assert!(Units::of(once).is_none());
+        assert_eq!(Units::count(None, 7), once);
+        let heavy = RowCount { n_rows: 7, weight_sum: WeightSum::from_units((1 << 97) + 12_345) };
+        let text = serde_json::to_string(&Units::of(heavy)).expect("a text");
+        assert_eq!(text, "\"158456325028528675187087913017\"");
+        assert_eq!(Units::count(serde_json::from_str(&text).expect("readable"), 7), heavy);
+        for bad in ["\"-1\"", "\"\"", "7", "\"1.5\"", "\"340282366920938463463374607431768211456\""] {
+            assert!(serde_json::from_str::<Units>(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Checking a whole directory, inside the trust boundary: the log from its entries, every release against the log and its
+//! files, and, on demand, the claim of the secret state against the rows.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::Instant;
+
+use efface_core::model::Measured;
+use efface_ledger::entry::{Entry, Event};
+use efface_ledger::envelope::Envelope;
+use efface_ledger::key::PublicKey;
+use efface_ledger::merkle::{self, Hash};
+use efface_ledger::verify::{Check, CheckOutcome, Evidence, Verdict, Verification, verify};
+use serde::Serialize;
+
+use super::ModelDirectory;
+use super::certify::publication::{CERTIFICATE_FILE, MODEL_FILE};
+use super::certify::revocation::REVOCATION_FILE;
+use super::certify::sha256_hex;
+use super::files::RELEASES;
+use crate::error::{EngineError, StorageError};
+
+/// What was found in a directory.
+#[derive(Clone, Debug, Serialize)]
+pub struct DirectoryReport {
+    /// What is to be thought of it.
+    pub verdict: Verdict,
+    /// The checks, in order.
+    pub checks: Vec<Check>,
+    /// Entries of the log.
+    pub log_size: u64,
+    /// What the secret state claims.
+    pub gradient_residual: f64,
+    /// What one pass over the rows gives, with a bound on its own rounding; `--replay` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_gradient_residual: Option<f64>,
+    /// Time of the whole call.
+    pub seconds: f64,
+}
+
+/// What the log came to.
+struct Log {
+    check: Check,
+    /// SHA-256 of the payload of each release's certificate.
+    releases: BTreeMap<usize, String>,
+    /// The same of each withdrawal.
+    revocations: BTreeMap<usize, String>,
+}
+
+impl ModelDirectory {
+    /// Checks the log and every release, and with `replay` also what the secret state claims, in one pass over the rows.
+    pub fn verify(&self, replay: bool) -> Result<DirectoryReport, EngineError> {
+        let start = Instant::now();
+        let key = self.public_key()?;
+        let Log { check, releases, revocations } = self.check_log()?;
+        let mut checks = vec![self.check_key(&key), check];
+        for release in 1..=self.keeper.head.account.n_releases {
+            checks.push(self.check_release(release, releases.get(&release), &key)?);
+            checks.extend(self.check_revocation(release, revocations.get(&release), &key)?);
+        }
+        let claim = self.model.claim();
+        let mut measured = None;
+        if replay {
+            let found = self.model.measure(&self.rows)?;
+            checks.push(compare(&found, claim.gradient_residual.get()));
+            measured = Some(found.claim.gradient_residual.get());
+        } else {
+            checks.push(Check::not_checked("replay", "the residual was not measured: ask for it with --replay"));
+        }
+        let Verification { verdict, checks } = Verification::of(checks);
+        Ok(DirectoryReport {
+            verdict,
+            checks,
+            log_size: self.keeper.head.ledger.size,
+            gradient_residual: claim.gradient_residual.get(),
+            measured_gradient_residual: measured,
+            seconds: start.elapsed().as_secs_f64(),
+        })
+    }
+
+    /// The key is the one that the log names.
+    fn check_key(&self, key: &PublicKey) -> Check {
+        let (found, expected) = (key.id(), &self.keeper.head.ledger.key_id);
+        if found == *expected {
+            return Check::passed("signature", format!("signed by {} ({found})", key.name()));
+        }
+        Check::failed(
+            "signature",
+            format!("the public key beside the private one is {found}, the log names {expected}"),
+        )
+    }
+
+    /// The log's hashes follow from its entries, and there are as many as the head says; the changes in it follow each
+    /// other and end with the latest one.
+    fn check_log(&self) -> Result<Log, EngineError> {
+        let ledger = &self.keeper.head.ledger;
+        let mut hashes: Vec<Hash> = Vec::new();
+        let (mut size, mut in_order) = (0, true);
+        let (mut began, mut latest) = (None, None);
+        let (mut releases, mut revocations) = (BTreeMap::new(), BTreeMap::new());
+        self.keeper.database.visit_leaves(&ledger.log, |position, leaf| {
+            in_order &= position == size;
+            hashes.extend(merkle::append(&hashes, size, merkle::leaf_hash(leaf.as_bytes())).unwrap_or_default());
+            size += 1;
+            match Entry::from_leaf(leaf).map(|entry| entry.event) {
+                Some(Event::Release { release, certificate }) => drop(releases.insert(release, certificate)),
+                Some(Event::Revocation { release, certificate }) => drop(revocations.insert(release, certificate)),
+                Some(Event::Start { changes, .. } | Event::Restart { changes, .. }) => {
+                    (began, latest) = (Some(changes), Some(changes));
+                }
+                // Changes that no release covered yet are carried over from an earlier log.
+                Some(event) if latest == began && event.change() <= began => {}
+                Some(event) => {
+                    let follows = |change: u64| latest.is_none_or(|latest: u64| latest.checked_add(1) == Some(change));
+                    in_order &= event.change().is_none_or(follows);
+                    latest = event.change().or(latest);
+                }
+                None => {}
+            }
+        })?;
+        let failed = |message: String| Check::failed("log", message);
+        let check = if !in_order || size != ledger.size {
+            failed(format!("the log has {size} entries in the place of {}: some were taken out", ledger.size))
+        } else if let Some(latest) = latest.filter(|latest| *latest != self.keeper.head.history.n_changes) {
+            let message = format!(
+                "the log ends with change {latest} of {}: some were taken out",
+                self.keeper.head.history.n_changes
+            );
+            failed(message)
+        } else if let Some((release, _)) =
+            releases.last_key_value().filter(|(k, _)| **k > self.keeper.head.account.n_releases)
+        {
+            let counted = self.keeper.head.account.n_releases;
+            failed(format!("the log knows release {release}, and what {counted} releases spent is counted"))
+        } else {
+            // All of them, and not the root alone: later roots and proofs are made of the others too.
+            let (mut n_hashes, mut fit) = (0, true);
+            self.keeper.database.visit_hashes(&ledger.log, |position, hash| {
+                fit &= hashes.get(position as usize) == Some(&hash);
+                n_hashes += 1;
+            })?;
+            if fit && n_hashes == hashes.len() {
+                Check::passed("log", format!("{size} entries lead to the root of the log"))
+            } else {
+                failed("the log's entries do not lead to its root: it was rewritten".into())
+            }
+        };
+        Ok(Log { check, releases, revocations })
+    }
+
+    /// The files of a release: its certificate as a stranger would check it, and the log as the certificate knows it.
+    /// `logged` is the certificate that the log names.
+    fn check_release(&self, release: usize, logged: Option<&String>, key: &PublicKey) -> Result<Check, EngineError> {
+        let (certificate, model) = (self.file_of(release, CERTIFICATE_FILE)?, self.file_of(release, MODEL_FILE)?);
+        let failed = |message: String| Ok(Check::failed("release", format!("release {release}: {message}")));
+        let noted = self.keeper.database.release(release)?.and_then(|entry| entry.certificate);
+        // The log decides: it cannot be edited unseen, the table can.
+        let issued = logged.or(noted.as_ref());
+        let (certificate, model) = match (certificate, model) {
+            (Some(certificate), Some(model)) => (certificate, model),
+            (None, Some(_)) if issued.is_some() => return failed("its model is there without its certificate".into()),
+            _ => {
+                let message = format!("release {release}: its files are not there any more");
+                return Ok(Check::not_checked("release", message));
+            }
+        };
+        let envelope = match Envelope::parse(&certificate) {
+            Ok(envelope) => envelope,
+            Err(error) => return failed(error.to_string()),
+        };
+        if issued.is_some_and(|issued| sha256_hex(envelope.unverified_payload()) != *issued) {
+            return failed("its certificate is not the one that was issued".into());
+        }
+        // What an earlier key signed cannot be verified; what it says of its file and its issuer can.
+        let is_current = envelope.key_id() == key.id();
+        let evidence = Evidence { key: is_current.then_some(key), model: Some(&model), ..Evidence::default() };
+        let wrong = verify(&certificate, &evidence).checks.into_iter().find(|check| {
+            matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Unsupported) && check.check != "certified"
+        });
+        if let Some(check) = wrong {
+            return Ok(Check { check: "release", message: format!("release {release}: {}", check.message), ..check });
+        }
+        if !is_current {
+            let message = format!(
+                "release {release} was signed by an earlier key ({}): certificate and model belong together",
+                envelope.key_id()
+            );
+            return Ok(Check::not_checked("release", message));
+        }
+        self.check_checkpoint(release, &envelope, key)
+    }
+
+    /// A release that was withdrawn still says so where `predict` looks for it. `logged` is the withdrawal that the log
+    /// names.
+    fn check_revocation(
+        &self,
+        release: usize,
+        logged: Option<&String>,
+        key: &PublicKey,
+    ) -> Result<Option<Check>, EngineError> {
+        if logged.is_none() && !self.keeper.head.ledger.revoked.contains(&release) {
+            return Ok(None);
+        }
+        let failed = |message: String| Ok(Some(Check::failed("revocation", format!("release {release}{message}"))));
+        let passed = |message: &str| Ok(Some(Check::passed("revocation", format!("release {release} {message}"))));
+        let Some(text) = self.file_of(release, REVOCATION_FILE)? else {
+            return match self.file_of(release, MODEL_FILE)? {
+                None => passed("is withdrawn and gone"),
+                Some(_) => failed(" was withdrawn, and its withdrawal is gone: predict would use it".into()),
+            };
+        };
+        let envelope = match Envelope::parse(&text) {
+            Ok(envelope) => envelope,
+            Err(error) => return failed(format!(": its withdrawal cannot be read: {error}")),
+        };
+        if logged.is_some_and(|logged| sha256_hex(envelope.unverified_payload()) != *logged) {
+            return failed(": its withdrawal is not the one that was issued".into());
+        }
+        let is_current = envelope.key_id() == key.id();
+        let evidence = Evidence { key: is_current.then_some(key), ..Evidence::default() };
+        match verify(&text, &evidence).checks.into_iter().find(|check| check.outcome == CheckOutcome::Failed) {
+            Some(check) => failed(format!(": its withdrawal: {}", check.message)),
+            None => passed("is withdrawn"),
+        }
+    }
+
+    fn file_of(&self, release: usize, name: &str) -> Result<Option<Vec<u8>>, EngineError> {
+        let path = self.keeper.path.join(RELEASES).join(release.to_string()).join(name);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(StorageError::Io { path, source }.into()),
+        }
+    }
+
+    /// The log still is the one that the certificate's checkpoint speaks of.
+    fn check_checkpoint(&self, release: usize, envelope: &Envelope, key: &PublicKey) -> Result<Check, EngineError> {
+        let Some(log) = envelope.log() else {
+            return Ok(Check::failed("release", format!("release {release}: its certificate has no place in the log")));
+        };
+        let Ok(checkpoint) = efface_ledger::checkpoint::Checkpoint::open(&log.checkpoint, key, &self.keeper.origin())
+        else {
+            let message = format!("release {release} is in an earlier log, of which entries were lost");
+            return Ok(Check::not_checked("release", message));
+        };
+        if checkpoint.size > self.keeper.head.ledger.size {
+            let (found, limit) = (self.keeper.head.ledger.size, checkpoint.size);
+            let message =
+                format!("release {release} is in a log of {limit} entries, there are {found}: the log was cut");
+            return Ok(Check::failed("release", message));
+        }
+        let root = self
+            .keeper
+            .database
+            .ask_hashes(&self.keeper.head.ledger.log, |stored| merkle::root(stored, checkpoint.size))?;
+        if root != checkpoint.root {
+            let message = format!("release {release}: the log up to it was rewritten");
+            return Ok(Check::failed("release", message));
+        }
+        Ok(Check::passed("release", format!("release {release}: certificate, model and log belong together")))
+    }
+}
+
+/// A claim is wrong when it is below what was measured, rounding errors of the measurement taken off.
+fn compare(measured: &Measured, claimed: f64) -> Check {
+    let (least, most) = (measured.residual_at_least.get(), measured.claim.gradient_residual.get());
+    if least <= claimed {
+        return Check::passed(
+            "replay",
+            format!("the residual on the rows is at most {most:e}, claimed is {claimed:e}"),
+        );
+    }
+    Check::failed("replay", format!("the residual on the rows is at least {least:e}, but only {claimed:e} is claimed"))
+}

@@ -1,0 +1,132 @@
+//! What can go wrong in the engine, one enum per operation. Nothing has been changed on disk when an error is returned, unless it
+//! says so. Messages are for people and may change; [codes](EngineError::code) are for programs and do not.
+
+mod certify;
+mod change;
+mod open;
+mod storage;
+
+pub use certify::CertifyError;
+pub use change::ChangeError;
+pub use open::OpenError;
+pub use storage::StorageError;
+
+use std::io;
+
+use efface_core::model::{PlanError, TrainError};
+use efface_core::noise::NoiseError;
+use efface_core::rows::StoreError;
+use efface_data::{
+    AppendError, EncodeError, LabelError, LookupError, ReadError, RowsError, SchemaError, SegmentError,
+    StoredRowsError, VaultError,
+};
+
+/// An operation of the engine could not be done.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// A model directory cannot be opened.
+    Open(#[from] OpenError),
+    /// A change is refused.
+    Change(#[from] ChangeError),
+    /// Something cannot be certified, published or used.
+    Certify(#[from] CertifyError),
+    /// Files or the database failed.
+    Storage(#[from] StorageError),
+    /// Input could not be read.
+    Read(#[from] ReadError),
+    /// A schema cannot be used.
+    Schema(#[from] SchemaError),
+    /// Labels do not suit the loss or the classes.
+    Label(#[from] LabelError),
+    /// Rows could not be turned into rows of the model.
+    Encode(#[from] EncodeError),
+    /// Rows could not be added.
+    Append(#[from] AppendError),
+    /// Rows could not be found.
+    Lookup(#[from] LookupError),
+    /// Rows in memory cannot be used.
+    InMemory(#[from] RowsError),
+    /// The model's own rows cannot be used.
+    Rows(Box<StoredRowsError>),
+    /// Rows could not be summed over.
+    Store(#[from] StoreError),
+    /// The parameters cannot be trained or promised.
+    Plan(#[from] PlanError),
+    /// Training failed.
+    Train(#[from] TrainError),
+    /// No randomness.
+    Noise(#[from] NoiseError),
+}
+
+impl EngineError {
+    /// A stable name for programs: `last-row`, `locked`, …
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Open(error) => error.code(),
+            Self::Change(error) => error.code(),
+            Self::Certify(error) => error.code(),
+            Self::Storage(error) => error.code(),
+            Self::Read(_) => "unreadable",
+            Self::Schema(_) => "bad-schema",
+            Self::Label(_) | Self::Encode(EncodeError::Label(_)) => "bad-label",
+            Self::Encode(_) => "bad-row",
+            Self::Append(AppendError::AlreadyPresent { .. }) => "already-present",
+            Self::Lookup(LookupError::Unknown { .. } | LookupError::NotPresent { .. }) => "unknown-id",
+            Self::Lookup(LookupError::AlreadyRemoved { .. }) => "already-removed",
+            Self::Lookup(_) => "repeated-id",
+            Self::InMemory(RowsError::Changed { .. } | RowsError::OtherRows { .. }) => "rows-changed",
+            Self::InMemory(RowsError::Interrupted(_)) => "interrupted",
+            Self::Append(_) | Self::InMemory(_) => "bad-rows",
+            Self::Rows(_) => "rows-damaged",
+            Self::Store(_) => "rows-unreadable",
+            Self::Plan(_) => "bad-plan",
+            Self::Train(TrainError::OutOfReach { .. }) => "out-of-reach",
+            Self::Train(TrainError::Singular { .. }) => "singular",
+            Self::Train(_) => "untrainable",
+            Self::Noise(_) => "no-randomness",
+        }
+    }
+
+    /// Whether there is no room left for what was to be written.
+    pub fn is_disk_full(&self) -> bool {
+        let source = match self {
+            Self::Storage(StorageError::Io { source, .. }) => source,
+            Self::Storage(StorageError::Database { source, .. }) => {
+                return source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull);
+            }
+            Self::Rows(error) => match &**error {
+                StoredRowsError::File(SegmentError::Io { source, .. }) => source,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+}
+
+impl From<SegmentError> for EngineError {
+    fn from(error: SegmentError) -> Self {
+        StoredRowsError::from(error).into()
+    }
+}
+
+impl From<StoredRowsError> for EngineError {
+    fn from(error: StoredRowsError) -> Self {
+        Self::Rows(Box::new(error))
+    }
+}
+
+impl From<VaultError> for EngineError {
+    fn from(error: VaultError) -> Self {
+        match error {
+            VaultError::Stored(error) => error.into(),
+            VaultError::Lent(error) => error.into(),
+            VaultError::Append(error) => error.into(),
+            VaultError::Lookup(error) => error.into(),
+            VaultError::Elsewhere(error) => StoreError(error).into(),
+            other => StoreError(Box::new(other)).into(),
+        }
+    }
+}

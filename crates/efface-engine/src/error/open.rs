@@ -1,0 +1,67 @@
+//! Why a model directory cannot be opened.
+
+use std::path::PathBuf;
+
+use crate::clock;
+use crate::directory::lock::Holder;
+
+/// A model directory cannot be opened, or its witness cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The directory is not a model.
+    #[error("{} {}", path.display(), if path.exists() { "is not a model directory: it has no efface.db" } else { "does not exist" })]
+    NotAModel { path: PathBuf },
+    /// A file of the directory is damaged or of another version.
+    #[error("{}: {reason}", path.display())]
+    BadState { path: PathBuf, reason: String },
+    /// Another process is changing the model.
+    #[error("{} is being changed by {}", path.display(), process(holder.as_ref()))]
+    Locked { path: PathBuf, holder: Option<Holder> },
+    /// The witness of a model is not where it was.
+    #[error("the witness {} is missing: without it, an old backup cannot be told from the current model", path.display())]
+    NoWitness { path: PathBuf },
+    /// Another process uses the witness: two copies of a directory at once would each count only its own releases.
+    #[error("the witness {} is in use by {}: another copy of this model is open", path.display(), process(holder.as_ref()))]
+    WitnessLocked { path: PathBuf, holder: Option<Holder> },
+    /// A witness lies where it would be restored together with the model.
+    #[error("the witness {} lies inside the model directory: an old backup of both would go unnoticed", path.display())]
+    WitnessInside { path: PathBuf },
+    /// A witness is that of another model.
+    #[error("the witness {} belongs to another model", path.display())]
+    ForeignWitness { path: PathBuf },
+    /// A witness cannot be used.
+    #[error("{}, line {line}: {reason}", path.display())]
+    BadWitness { path: PathBuf, line: usize, reason: String },
+    /// Row numbers are no ids: those that a witness knows belong to another file.
+    #[error("a witness that knows of removals can only be used with rows that have ids of their own")]
+    WitnessWithoutIds,
+}
+
+impl OpenError {
+    /// Stable name.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotAModel { .. } => "not-a-model",
+            Self::BadState { .. } => "bad-state",
+            Self::Locked { .. } => "locked",
+            Self::NoWitness { .. } => "no-witness",
+            Self::WitnessLocked { .. } => "witness-locked",
+            Self::WitnessInside { .. } => "witness-inside",
+            Self::ForeignWitness { .. } => "foreign-witness",
+            Self::BadWitness { .. } => "bad-witness",
+            Self::WitnessWithoutIds => "witness-without-ids",
+        }
+    }
+}
+
+/// Who holds a directory, in words.
+fn process(holder: Option<&Holder>) -> String {
+    match holder {
+        None => "another process".into(),
+        Some(Holder { process, since }) => {
+            format!("process {process} (since {} s)", clock::now().saturating_sub(*since))
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Changing the rows: remove, add, correct. Each is one step of the model and one commit of its keeper.
+
+use std::time::Instant;
+
+use efface_core::removal::Change;
+use efface_core::residual::Rung;
+use efface_core::rows::RowStore;
+use efface_data::{AppendError, EncodedRows, IdKind, LookupError, MemoryRows, TableParts};
+use efface_ledger::entry::{Change as LoggedChange, Entry, Event};
+
+use super::Life;
+use super::guard::{RowTally, check_classes, check_enough_remain};
+use super::keeper::{CommittedChange, Found, Kept, PastRequest, RowKeys};
+use super::new_rows::{NewRows, RowPurpose, RowSource};
+use super::report::{ChangeReport, Counts};
+use super::selection::{Missing, Selection};
+use crate::clock;
+use crate::error::{ChangeError, EngineError};
+
+impl Life<'_> {
+    /// Removes rows: the weights follow and the claim is updated. A request id makes it idempotent.
+    pub fn remove(
+        &mut self,
+        selection: &Selection,
+        request_id: Option<&str>,
+        missing: Missing,
+    ) -> Result<ChangeReport, EngineError> {
+        let start = Instant::now();
+        if let Some(request_id) = request_id.filter(|id| numbered_change(id).is_some()) {
+            return Err(ChangeError::RequestReserved { request_id: request_id.into() }.into());
+        }
+        let fingerprint = self.settings.fingerprint(selection);
+        if let Some(request_id) = request_id
+            && let Some(past) = self.keeper.past_request(request_id)?
+        {
+            return past.repeated(request_id, &fingerprint);
+        }
+        let (removed, n_missing) = self.select(selection, missing)?;
+        if removed.is_empty() && n_missing == 0 {
+            return Err(ChangeError::NothingNamed.into());
+        }
+        let counts = Counts { changed: removed.len(), missing: n_missing, suppressed: 0 };
+        let step = Step { kind: StepKind::Removal, leaving: Some(self.leaving(removed)?), added: None, counts };
+        self.take(step, request_id.map(|id| (id, fingerprint)), start)
+    }
+
+    /// Removes the rows at these positions, which were removed before and came back.
+    pub(crate) fn remove_again(&mut self, positions: Vec<usize>) -> Result<ChangeReport, EngineError> {
+        let counts = Counts { changed: positions.len(), ..Counts::default() };
+        let step = Step { kind: StepKind::Removal, leaving: Some(self.leaving(positions)?), added: None, counts };
+        self.take(step, None, Instant::now())
+    }
+
+    /// Adds the rows of a file, read in the way the model's own rows were read. Rows that were removed before, by
+    /// themselves or with their subject, are left out.
+    pub fn add(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
+        let start = Instant::now();
+        let new = self.read_rows(source, RowPurpose::Add)?;
+        self.add_rows(new, start)
+    }
+
+    /// Adds the rows of a table in memory, with labels. Without ids, numbering continues; without weights each counts once.
+    /// Rows that were removed before, by themselves or with their subject, are left out.
+    pub fn add_table(&mut self, table: TableParts, row_weights: Option<Vec<f64>>) -> Result<ChangeReport, EngineError> {
+        let start = Instant::now();
+        let new = self.encode_rows(table, row_weights, RowPurpose::Add)?;
+        self.add_rows(new, start)
+    }
+
+    fn add_rows(&mut self, new: NewRows, start: Instant) -> Result<ChangeReport, EngineError> {
+        let NewRows { mut rows, mut keys, .. } = new;
+        let mut kept = Vec::with_capacity(keys.len());
+        for (keys, id) in keys.iter().zip(rows.ids()) {
+            let mut removed = self.keeper.is_removed(keys.id)?;
+            if let Some(subject) = keys.subject {
+                removed |= self.keeper.is_removed(subject)?;
+            }
+            if !removed && matches!(self.keeper.find(IdKind::Row, id, keys.id)?, Found::At(_)) {
+                return Err(AppendError::AlreadyPresent { id: id.clone() }.into());
+            }
+            kept.push(!removed);
+        }
+        let suppressed = rows.retain(&kept);
+        let mut kept = kept.into_iter();
+        keys.retain(|_| kept.next().unwrap_or(false));
+        let counts = Counts { changed: rows.n_rows(), missing: 0, suppressed };
+        let added = (rows.n_rows() > 0).then_some((rows, keys));
+        self.take(Step { kind: StepKind::Addition, leaving: None, added, counts }, None, start)
+    }
+
+    /// Replaces rows by the rows of the same ids in a file: one removal and one addition in one step.
+    pub fn correct(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
+        let start = Instant::now();
+        let new = self.read_rows(source, RowPurpose::Correct)?;
+        self.correct_rows(new, start)
+    }
+
+    /// Replaces rows by the rows of the same ids in a table in memory, with labels. Without subjects and weights they keep
+    /// those they had.
+    pub fn correct_table(
+        &mut self,
+        table: TableParts,
+        row_weights: Option<Vec<f64>>,
+    ) -> Result<ChangeReport, EngineError> {
+        let start = Instant::now();
+        if table.ids.is_none() {
+            return Err(ChangeError::NoIdNamed { path: table.origin.file().into() }.into());
+        }
+        let new = self.encode_rows(table, row_weights, RowPurpose::Correct)?;
+        self.correct_rows(new, start)
+    }
+
+    fn correct_rows(&mut self, new: NewRows, start: Instant) -> Result<ChangeReport, EngineError> {
+        let NewRows { rows, keys, replaced } = new;
+        for (keys, subject) in keys.iter().zip(rows.subjects().unwrap_or_default()) {
+            if keys.subject.map_or(Ok(false), |subject| self.keeper.is_removed(subject))? {
+                return Err(LookupError::AlreadyRemoved { kind: IdKind::Subject, id: subject.clone() }.into());
+            }
+        }
+        let counts = Counts { changed: rows.n_rows(), ..Counts::default() };
+        self.take(
+            Step { kind: StepKind::Correction, leaving: replaced, added: Some((rows, keys)), counts },
+            None,
+            start,
+        )
+    }
+
+    /// A copy of rows that are about to leave.
+    pub(super) fn leaving(&self, positions: Vec<usize>) -> Result<Leaving, EngineError> {
+        let rows = self.rows.batch(&positions)?;
+        Ok(Leaving { keys: self.keeper.keys_at(&positions)?, positions, rows })
+    }
+
+    /// Takes one step and commits it.
+    ///
+    /// New rows are where they will stay before the commit, and do not count without it; old rows are where they were
+    /// until they are purged. So a step can be taken again until a state that includes it has been kept.
+    fn take(
+        &mut self,
+        step: Step,
+        request: Option<(&str, String)>,
+        start: Instant,
+    ) -> Result<ChangeReport, EngineError> {
+        let Step { kind, leaving, added, counts } = step;
+        self.keeper.check_usable()?;
+        self.check(leaving.as_ref(), added.as_ref().map(|(rows, _)| rows))?;
+        let (removed, removed_keys, leaving) = match leaving {
+            None => (Vec::new(), Vec::new(), None),
+            Some(Leaving { positions, keys, rows }) => (positions, keys, Some(rows)),
+        };
+        let stepping = Instant::now();
+        let (arrived, added_keys, arriving) = match added {
+            None => (self.rows.n_positions()..self.rows.n_positions(), Vec::new(), None),
+            Some((rows, keys)) => {
+                let selectors = rows.selectors(&self.settings.salt);
+                let arrived = self.rows.arrive(&rows, &selectors)?;
+                (arrived, keys, Some(MemoryRows::of_encoded(rows, &self.settings.salt)))
+            }
+        };
+        let stepped = self.rows.leave(&removed).map_err(EngineError::from).and_then(|()| {
+            let change = Change {
+                removed: leaving.as_ref().filter(|rows| rows.n_rows() > 0).map(|rows| rows as &dyn RowStore),
+                added: arriving.as_ref().map(|rows| rows as &dyn RowStore),
+            };
+            self.step(&change)
+        });
+        if let Err(error) = stepped {
+            self.rows.undo(&removed, arrived)?;
+            return Err(error);
+        }
+        let mut history = self.keeper.history().clone();
+        count_classes(&mut history.class_counts, leaving.as_ref(), arriving.as_ref());
+        let classes_gone = self.settings.drop_classes(self.model, &history.class_counts);
+        let step_seconds = stepping.elapsed().as_secs_f64();
+        let report = ChangeReport { classes_gone, ..ChangeReport::of(self.model, counts, step_seconds) };
+        let report = ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report };
+
+        history.n_changes += 1;
+        history.n_suppressed += counts.suppressed;
+        history.is_stale |= counts.changed > 0;
+        if kind == StepKind::Removal {
+            history.n_removed += removed.len();
+        }
+        let request_id = request.as_ref().map(|(id, _)| *id);
+        let logged = self.settings.logged_change(history.n_changes, counts.changed, &removed_keys, request_id);
+        let entry = Entry::new(clock::timestamp(clock::now()), kind.event(logged));
+        let request = request.map(|(id, fingerprint)| (id, PastRequest { fingerprint, report: report.clone() }));
+        let change =
+            CommittedChange { kind, removed, removed_keys, added: arrived, added_keys, history, entry, request };
+        self.keeper.commit_change(change, Kept { settings: self.settings, model: self.model })?;
+        Ok(ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report })
+    }
+
+    /// Moves the weights. The bound of the default rung reads no row.
+    fn step(&mut self, change: &Change<'_>) -> Result<(), EngineError> {
+        if self.model.plan().rung() == Rung::Stale {
+            self.pass(|model, rows| model.change(change, rows))??;
+        } else {
+            self.over_rows(|model, rows| model.change(change, rows))??;
+        }
+        Ok(())
+    }
+
+    /// Refuses a change that would leave no row, and rows of a class that went with its last row.
+    fn check(&self, leaving: Option<&Leaving>, coming: Option<&EncodedRows>) -> Result<(), EngineError> {
+        let classes = self.settings.codec.classes();
+        let coming = coming.map(|rows| RowTally::of_encoded(rows, classes.len()));
+        let class_counts = &self.keeper.history().class_counts;
+        match leaving {
+            None => coming.map_or(Ok(()), |coming| check_classes(classes, class_counts, &coming.class_counts)),
+            Some(leaving) => {
+                let count = self.model.state().count;
+                let (n_rows, weight_sum) = (count.n_rows, count.weight_sum);
+                let before = RowTally { n_rows, weight_sum, class_counts: class_counts.clone() };
+                let leaving = RowTally::of_rows(&leaving.rows, classes.len());
+                check_enough_remain(classes, &before, &leaving, coming.as_ref())
+            }
+        }
+    }
+}
+
+/// Rows that leave and rows that arrive, in one step.
+struct Step {
+    kind: StepKind,
+    leaving: Option<Leaving>,
+    added: Option<(EncodedRows, Vec<RowKeys>)>,
+    counts: Counts,
+}
+
+/// Rows that are about to leave.
+pub(super) struct Leaving {
+    pub(super) positions: Vec<usize>,
+    pub(super) keys: Vec<RowKeys>,
+    pub(super) rows: MemoryRows,
+}
+
+/// What kind of change a step is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StepKind {
+    /// Rows are removed on request: their ids are remembered as such.
+    Removal,
+    /// Rows are added.
+    Addition,
+    /// Rows are replaced by rows with the same ids.
+    Correction,
+}
+
+impl StepKind {
+    /// What the log says of it.
+    fn event(self, change: LoggedChange) -> Event {
+        match self {
+            Self::Removal => Event::Removal(change),
+            Self::Addition => Event::Addition(change),
+            Self::Correction => Event::Correction(change),
+        }
+    }
+}
+
+impl PastRequest {
+    /// The same answer again, if the same is asked for.
+    fn repeated(self, request_id: &str, fingerprint: &str) -> Result<ChangeReport, EngineError> {
+        if self.fingerprint != fingerprint {
+            return Err(ChangeError::RequestReused { request_id: request_id.into() }.into());
+        }
+        Ok(ChangeReport { repeated: true, ..self.report })
+    }
+}
+
+/// The number in `change-N`, as requests without an id of their own are called.
+pub(crate) fn numbered_change(request_id: &str) -> Option<u64> {
+    request_id.strip_prefix("change-")?.parse().ok()
+}
+
+/// Rows present of each class, after some left and some arrived.
+fn count_classes(counts: &mut [usize], leaving: Option<&MemoryRows>, arriving: Option<&MemoryRows>) {
+    let of =
+        |rows: Option<&MemoryRows>| rows.map_or_else(|| vec![0; counts.len()], |rows| rows.class_counts(counts.len()));
+    let (leaving, arriving) = (of(leaving), of(arriving));
+    for ((count, leaving), arriving) in counts.iter_mut().zip(leaving).zip(arriving) {
+        *count = (*count + arriving).saturating_sub(leaving);
+    }
+}

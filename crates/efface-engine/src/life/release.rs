@@ -1,0 +1,231 @@
+//! Releasing: the model is settled where the promise asks for it, noise is added, and what is claimed of the result is
+//! certified. The keeper counts a release before anybody can see it.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use efface_core::model::{Release, ReleaseOutcome};
+use efface_core::noise::NoiseSource;
+use efface_ledger::certificate::tags::Exposure;
+use efface_ledger::certificate::{CoveredRequest, SincePrevious};
+use efface_ledger::entry::{Change, Event};
+use efface_ledger::verify::exposure;
+use serde::Serialize;
+
+use super::Life;
+use super::keeper::{Keeper, Kept, LoggedEntry, NewRelease, ReleaseEntry};
+use crate::certify::{Draft, HeldBack};
+use crate::clock;
+use crate::error::EngineError;
+use crate::published::PublishedModel;
+use crate::settings::Settings;
+
+/// Whether a release was published.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum ReleaseAnswer {
+    /// It was.
+    Published(ReleaseReport),
+    /// The policy asks to wait.
+    HeldBack(HeldBack),
+    /// The promise does not allow it.
+    Refused {
+        /// `retrain-required`, `budget-exhausted`, `out-of-reach`, `one-class`, `singular`, `off-lattice` or
+        /// `extractor-exhausted`.
+        outcome: &'static str,
+        /// What is spent: a residual (mechanism `objective`), a distance (`out-of-reach`), classes (`one-class`), l2
+        /// (`singular`), a weight that is too large (`off-lattice`), δ (`extractor-exhausted`; `null`: beyond all numbers),
+        /// or μ.
+        spent: f64,
+        /// What the promise allows.
+        budget: f64,
+    },
+}
+
+impl ReleaseAnswer {
+    fn refused(outcome: &ReleaseOutcome) -> Self {
+        let (outcome, spent, budget) = match outcome {
+            ReleaseOutcome::RetrainRequired { spent, budget } => ("retrain-required", spent.get(), budget.get()),
+            ReleaseOutcome::OutOfReach { distance, limit } => ("out-of-reach", distance.get(), limit.get()),
+            ReleaseOutcome::OneClass => ("one-class", 1.0, 2.0),
+            ReleaseOutcome::Singular { l2_per_row } => ("singular", *l2_per_row, 0.0),
+            ReleaseOutcome::BudgetExhausted { mu_total, mu_limit } => {
+                ("budget-exhausted", mu_total.get(), mu_limit.get())
+            }
+            ReleaseOutcome::ExtractorExhausted { delta, .. } => ("extractor-exhausted", delta.get(), 1.0),
+            ReleaseOutcome::OffLattice { value, limit } => ("off-lattice", value.abs(), *limit),
+            ReleaseOutcome::Published(_) => ("published", 0.0, 0.0),
+        };
+        Self::Refused { outcome, spent, budget }
+    }
+}
+
+/// What a release led to.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReleaseReport {
+    /// k.
+    pub release: usize,
+    /// Scale of the noise.
+    pub noise_std: f64,
+    /// μ of this release.
+    pub mu: f64,
+    /// μ of all releases.
+    pub mu_total: f64,
+    /// Promised for the model's life.
+    pub epsilon: f64,
+    /// Likewise.
+    pub delta: f64,
+    /// The least ε that the releases so far prove.
+    pub epsilon_spent: f64,
+    /// r, as claimed.
+    pub distance_bound: f64,
+    /// r, as verified. It is a function of the rows: keep it inside.
+    pub verified_distance_bound: f64,
+    /// Whether the randomness was unpredictable.
+    pub certified: bool,
+    /// Requests that this release is the first to cover.
+    pub n_requests: usize,
+    /// What whoever has this release and the one before could learn.
+    pub exposure: Exposure,
+    /// Passes over the rows made to settle first.
+    pub settle_passes: usize,
+    /// The published model; empty where nothing is a file.
+    pub model: PathBuf,
+    /// Its certificate, likewise.
+    pub certificate: PathBuf,
+    /// Time of the certificate: putting it together, signing, its place in the log, and checking it as a stranger would.
+    pub certificate_seconds: f64,
+    /// Time of the whole call.
+    pub seconds: f64,
+}
+
+/// A release as it was published.
+#[derive(Clone, Debug)]
+pub struct LatestRelease {
+    /// The model.
+    pub model: PublishedModel,
+    /// Its certificate, as it was issued. Nothing of it is verified here.
+    pub certificate: String,
+}
+
+impl Life<'_> {
+    /// Publishes the model: settles first where the promise asks for it, adds noise, and certifies what it claims.
+    pub fn release(&mut self, noise: &mut NoiseSource) -> Result<ReleaseAnswer, EngineError> {
+        let start = Instant::now();
+        self.keeper.check_usable()?;
+        if let Some(held_back) = self.keeper.before_release()? {
+            return Ok(ReleaseAnswer::HeldBack(held_back));
+        }
+        let settle_passes = if self.model.should_settle_before_release() {
+            self.over_rows(|model, rows| model.settle_before_release(rows))??
+        } else {
+            0
+        };
+        let (requests, since_previous, exposure) = since_previous(self.keeper, self.settings)?;
+        let before = self.model.state().account;
+        let release = match self.model.release(noise) {
+            ReleaseOutcome::Published(release) => release,
+            refused => {
+                if settle_passes > 0 {
+                    // The weights have moved: what the status says must be what the state holds.
+                    self.commit_weights(false)?;
+                }
+                return Ok(ReleaseAnswer::refused(&refused));
+            }
+        };
+        let certifying = Instant::now();
+        let time = clock::now();
+        let certificate = Draft {
+            of: Kept { settings: self.settings, model: self.model },
+            claim: &release.claim,
+            issued: clock::timestamp(time),
+            requests,
+            since_previous,
+            exposure,
+            before,
+        };
+        let mut report = ReleaseReport::of(&release, &certificate);
+        let model = PublishedModel::new(self.settings, self.model.plan(), &release);
+        let new = NewRelease { release: &release, model, certificate, time };
+        self.keeper.publish(new, Kept { settings: self.settings, model: self.model })?;
+        report.settle_passes = settle_passes;
+        report.certificate_seconds = certifying.elapsed().as_secs_f64();
+        report.seconds = start.elapsed().as_secs_f64();
+        Ok(ReleaseAnswer::Published(report))
+    }
+}
+
+impl ReleaseReport {
+    fn of(release: &Release, certificate: &Draft<'_>) -> Self {
+        let claim = &release.claim;
+        Self {
+            release: claim.release,
+            noise_std: claim.noise_std,
+            mu: claim.mu.get(),
+            mu_total: claim.mu_total.get(),
+            epsilon: claim.guarantee.epsilon,
+            delta: claim.guarantee.delta,
+            epsilon_spent: claim.epsilon_spent,
+            distance_bound: claim.distance_bound.get(),
+            verified_distance_bound: claim.verified_distance.get(),
+            certified: claim.certified,
+            n_requests: certificate.requests.len(),
+            exposure: certificate.exposure,
+            settle_passes: 0,
+            model: PathBuf::new(),
+            certificate: PathBuf::new(),
+            certificate_seconds: 0.0,
+            seconds: 0.0,
+        }
+    }
+}
+
+/// Requests since the release before, and what an observer of both releases could learn.
+fn since_previous(
+    keeper: &dyn Keeper,
+    settings: &Settings,
+) -> Result<(Vec<CoveredRequest>, SincePrevious, Exposure), EngineError> {
+    let previous = keeper.latest_release()?;
+    let covered = previous.as_ref().and_then(|previous| previous.n_changes).unwrap_or(0);
+    let n_people = keeper.history().n_people;
+    let release = previous.as_ref().map(|previous| previous.release);
+    let certificate = previous.and_then(|ReleaseEntry { certificate, .. }| certificate);
+    let exposure = exposure(release.is_some(), n_people);
+    let mut since = SincePrevious {
+        release,
+        certificate,
+        n_people,
+        n_removed: 0,
+        n_corrected: 0,
+        n_added: 0,
+        exposure: exposure.tag().into(),
+    };
+    let mut requests = Vec::new();
+    for LoggedEntry { position, entry } in keeper.changes_after(covered)? {
+        match entry.event {
+            Event::Removal(change) => {
+                since.n_removed += change.n_rows;
+                requests.push(covered_request(keeper, settings, position, entry.time, change)?);
+            }
+            Event::Correction(change) => since.n_corrected += change.n_rows,
+            Event::Addition(change) => since.n_added += change.n_rows,
+            _ => {}
+        }
+    }
+    Ok((requests, since, exposure))
+}
+
+/// A request as certificates name it.
+pub(crate) fn covered_request(
+    keeper: &dyn Keeper,
+    settings: &Settings,
+    position: u64,
+    time: String,
+    change: Change,
+) -> Result<CoveredRequest, EngineError> {
+    let Change { change, n_rows, rows, .. } = change;
+    let named = keeper.request_of_change(change)?;
+    let salt = named.is_some().then(|| settings.request_salt(change));
+    let id = named.unwrap_or_else(|| format!("change-{change}"));
+    Ok(CoveredRequest { id, time, change, n_rows, rows, salt, position })
+}

@@ -1,0 +1,93 @@
+//! Which rows a request means: from ids and subjects as people write them to positions.
+
+use std::collections::HashSet;
+
+use efface_data::{IdKind, LookupError, RowId};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::Life;
+use super::keeper::Found;
+use crate::error::{ChangeError, EngineError};
+use crate::settings::Settings;
+
+/// Which rows to remove.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Selection {
+    /// Rows by their ids.
+    Ids(Vec<RowId>),
+    /// All rows of these subjects.
+    Subjects(Vec<RowId>),
+}
+
+/// What happens to rows of a request that are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The request is refused, and nothing is removed.
+    Refuse,
+    /// They are left out and counted.
+    Skip,
+}
+
+impl Life<'_> {
+    /// The positions that a selection means, and how many of its ids or subjects are not there.
+    pub(super) fn select(&self, selection: &Selection, missing: Missing) -> Result<(Vec<usize>, usize), EngineError> {
+        let (kind, ids) = match selection {
+            Selection::Ids(ids) => (IdKind::Row, ids),
+            Selection::Subjects(subjects) => (IdKind::Subject, subjects),
+        };
+        if kind == IdKind::Row {
+            self.settings.check_has_ids()?;
+        }
+        let mut seen = HashSet::with_capacity(ids.len());
+        let (distinct, repeated): (Vec<&RowId>, Vec<&RowId>) = ids.iter().partition(|id| seen.insert(*id));
+        if let (Some(id), Missing::Refuse) = (repeated.first(), missing) {
+            return Err(LookupError::Repeated { kind, id: (*id).clone() }.into());
+        }
+        let (mut positions, mut n_missing) = (Vec::with_capacity(distinct.len()), 0);
+        for id in distinct {
+            match (self.find(kind, id)?, missing) {
+                (Found::At(found), _) => positions.extend(found),
+                (_, Missing::Skip) => n_missing += 1,
+                (absent, Missing::Refuse) => return Err(self.absent(kind, id, &absent)?),
+            }
+        }
+        if kind == IdKind::Subject {
+            positions.sort_unstable();
+        }
+        Ok((positions, n_missing))
+    }
+
+    /// The position of each row, in the order of `ids`.
+    pub(crate) fn positions_of(&self, ids: &[RowId]) -> Result<Vec<usize>, EngineError> {
+        Ok(self.select(&Selection::Ids(ids.to_vec()), Missing::Refuse)?.0)
+    }
+
+    pub(super) fn find(&self, kind: IdKind, id: &RowId) -> Result<Found, EngineError> {
+        self.keeper.find(kind, id, self.settings.id_key.digest(kind, id))
+    }
+
+    fn absent(&self, kind: IdKind, id: &RowId, found: &Found) -> Result<EngineError, EngineError> {
+        let id = id.clone();
+        Ok(match found {
+            Found::Removed => LookupError::AlreadyRemoved { kind, id }.into(),
+            _ if kind == IdKind::Subject && !self.keeper.has_subjects()? => {
+                EngineError::Change(ChangeError::NoSubjects)
+            }
+            _ => LookupError::Unknown { kind, id }.into(),
+        })
+    }
+}
+
+impl Settings {
+    /// A keyed hash of what a request asks for: the same for the same ids in any order, and no id in clear.
+    pub(crate) fn fingerprint(&self, selection: &Selection) -> String {
+        let mut selection = selection.clone();
+        match &mut selection {
+            Selection::Ids(ids) | Selection::Subjects(ids) => ids.sort_unstable(),
+        }
+        let text = serde_json::to_vec(&selection).expect("ids are numbers or strings");
+        hex::encode(Sha256::new().chain_update(self.salt).chain_update(text).finalize())
+    }
+}

@@ -1,0 +1,116 @@
+//! Settling and retraining.
+
+use std::time::Instant;
+
+use efface_core::model::{Model, Phase};
+use efface_core::noise::NoiseSource;
+use efface_core::rows::RowStore;
+use serde::Serialize;
+
+use super::Life;
+use super::guard::check_is_bounded;
+use super::keeper::Kept;
+use super::report::OutcomeTag;
+use crate::error::{ChangeError, EngineError, StorageError};
+
+/// What settling led to.
+#[derive(Clone, Debug, Serialize)]
+pub struct SettleReport {
+    /// Passes over the rows.
+    pub passes: usize,
+    /// Hessians that had to be formed anew.
+    pub hessians: usize,
+    /// Measured, upper bound.
+    pub gradient_residual: f64,
+    /// Distance to the retrained weights, upper bound.
+    pub distance_bound: f64,
+    /// Whether the model stands now.
+    pub outcome: OutcomeTag,
+    /// Time of the whole call.
+    pub seconds: f64,
+}
+
+/// What retraining led to.
+#[derive(Clone, Debug, Serialize)]
+pub struct RetrainReport {
+    /// Rows trained on.
+    pub n_rows: usize,
+    /// Measured, upper bound.
+    pub gradient_residual: f64,
+    /// Distance to the exact minimiser, upper bound.
+    pub distance_bound: f64,
+    /// Passes over the rows.
+    pub iterations: usize,
+    /// Time of the whole call.
+    pub seconds: f64,
+}
+
+impl Life<'_> {
+    /// Measures the residual and polishes the weights until it is at most `tolerance`; `None`: the plan's.
+    pub fn settle(&mut self, tolerance: Option<f64>) -> Result<SettleReport, EngineError> {
+        if let Some(value) = tolerance.filter(|value| !(*value > 0.0 && value.is_finite())) {
+            return Err(ChangeError::Tolerance { value }.into());
+        }
+        let start = Instant::now();
+        self.keeper.check_usable()?;
+        let settled = self.over_rows(|model, rows| model.settle(rows, tolerance))??;
+        self.commit_weights(false)?;
+        Ok(SettleReport {
+            passes: settled.passes,
+            hessians: settled.hessians,
+            gradient_residual: settled.claim.gradient_residual.get(),
+            distance_bound: settled.claim.distance_bound.get(),
+            outcome: self.model.outcome().into(),
+            seconds: start.elapsed().as_secs_f64(),
+        })
+    }
+
+    /// Trains again from zero on the rows that are left, with a fresh perturbation under mechanism `objective`. What
+    /// earlier releases spent stays spent.
+    pub fn retrain(
+        &mut self,
+        noise: &mut NoiseSource,
+        report: &mut dyn FnMut(Phase),
+    ) -> Result<RetrainReport, EngineError> {
+        let start = Instant::now();
+        self.keeper.check_usable()?;
+        let trained = self.rows.sum(|rows| self.model.plan().train_again(rows, noise, report))??;
+        check_is_bounded(&trained.model)?;
+        *self.model = trained.model.with_account(self.model.state().account);
+        self.commit_weights(true)?;
+        let claim = self.model.claim();
+        Ok(RetrainReport {
+            n_rows: self.model.state().count.n_rows,
+            gradient_residual: claim.gradient_residual.get(),
+            distance_bound: claim.distance_bound.get(),
+            iterations: trained.iterations,
+            seconds: start.elapsed().as_secs_f64(),
+        })
+    }
+
+    pub(super) fn commit_weights(&mut self, is_stale: bool) -> Result<(), EngineError> {
+        self.keeper.commit_weights(is_stale, Kept { settings: self.settings, model: self.model })
+    }
+
+    /// Changes the model by sums over rows that are the same before and after. If they are not, what is known of the
+    /// weights is known of other rows: the model is not to be used again.
+    pub(super) fn over_rows<T>(
+        &mut self,
+        operation: impl FnOnce(&mut Model, &dyn RowStore) -> T,
+    ) -> Result<T, EngineError> {
+        self.rows.check()?;
+        let done = self.pass(operation);
+        if let Err(changed) = self.rows.check() {
+            self.keeper.give_up();
+            return Err(changed.into());
+        }
+        done
+    }
+
+    /// The same without a look at whether the rows are what they were.
+    pub(super) fn pass<T>(&mut self, operation: impl FnOnce(&mut Model, &dyn RowStore) -> T) -> Result<T, EngineError> {
+        let (mut operation, mut done) = (Some(operation), None);
+        self.rows.pass(&mut |rows| done = operation.take().map(|operation| operation(self.model, rows)));
+        done.ok_or(EngineError::Storage(StorageError::Damaged))
+    }
+}

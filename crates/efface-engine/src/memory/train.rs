@@ -1,0 +1,126 @@
+//! Training on rows that somebody else owns, or that are elsewhere.
+
+use efface_core::model::{Phase, TrainingConfig, TrainingPlan};
+use efface_core::noise::NoiseSource;
+use efface_data::{
+    Columns, IdKey, LabelCodec, LentRows, LentTable, LentVault, Precision, RowId, RowTransform, RowsError, RowsToLend,
+    Vault,
+};
+use rayon::prelude::*;
+
+use super::MemoryModel;
+use super::index::RowIndex;
+use super::keeper::MemoryKeeper;
+use crate::error::EngineError;
+use crate::life::{check_is_bounded, count_classes};
+use crate::settings::{RowNames, Settings};
+
+/// What to train, on what.
+pub struct MemoryRequest<'a> {
+    /// The rows, which the same caller lends again later.
+    pub rows: LentRows<'a>,
+    /// One per row: the index of a class, or a number.
+    pub labels: &'a [f64],
+    /// One per row: as how many rows it counts; `None`: each counts once.
+    pub row_weights: Option<&'a [f64]>,
+    /// The most that a row may weigh, also of new rows; without, every row counts once.
+    pub max_row_weight: Option<f64>,
+    /// One per row, all distinct; `None`: rows are numbered from 0.
+    pub ids: Option<&'a [RowId]>,
+    /// One per row: whose it is.
+    pub subjects: Option<&'a [RowId]>,
+    /// Names of the features.
+    pub features: Vec<String>,
+    /// The roles of the columns that all this came from, where it had names: `features` are those of the user's own.
+    pub columns: Columns,
+    /// What rows can be called by.
+    pub row_names: RowNames,
+    /// Names of the classes, or numbers.
+    pub codec: LabelCodec,
+    /// How rows are scaled.
+    pub transform: RowTransform,
+    /// Whether the radius of `transform` was chosen by looking at the rows: certificates say so.
+    pub row_norm_from_rows: bool,
+    /// What to train and promise. `n_classes` is filled in from the codec.
+    pub config: TrainingConfig,
+}
+
+impl MemoryModel {
+    /// Trains a model on lent rows, and takes note of them. The rows are read and not kept.
+    pub fn train(
+        request: &MemoryRequest<'_>,
+        noise: &mut NoiseSource,
+        report: &mut dyn FnMut(Phase),
+    ) -> Result<(Self, LentTable), EngineError> {
+        let MemoryRequest { rows, labels, row_weights, ids, subjects, .. } = *request;
+        let settings = request.settings()?;
+        let id = |row: usize| ids.and_then(|ids| ids.get(row)).cloned().unwrap_or_else(|| RowId::numbered(row));
+        let selector = |row: usize| id(row).selector(&settings.salt);
+        let selectors = (0..labels.len()).into_par_iter().with_min_len(256).map(selector).collect();
+        let shape = settings.row_spec();
+        let mut table = LentTable::new(RowsToLend { rows, labels, selectors, row_weights, shape })?;
+        let vault = LentVault::new(&mut table, rows)?;
+        let model = Self::train_on(&vault, settings, labels, ids, subjects, noise, report)?;
+        Ok((model, table))
+    }
+
+    /// Trains a model on the rows of a vault: `labels`, `ids` and `subjects` are theirs, one per row; without ids, rows are
+    /// numbered from 0.
+    pub fn train_on(
+        rows: &dyn Vault,
+        settings: Settings,
+        labels: &[f64],
+        ids: Option<&[RowId]>,
+        subjects: Option<&[RowId]>,
+        noise: &mut NoiseSource,
+        report: &mut dyn FnMut(Phase),
+    ) -> Result<Self, EngineError> {
+        let plan = TrainingPlan::new(settings.config.clone())?;
+        for (what, given) in [("ids", ids), ("subjects", subjects)] {
+            if let Some(given) = given.filter(|given| given.len() != labels.len()) {
+                return Err(RowsError::Count { what, found: given.len(), expected: labels.len() }.into());
+            }
+        }
+        let index = RowIndex::new(settings.id_key.clone(), labels.len(), ids, subjects)?;
+        let mut name = [0; 16];
+        NoiseSource::from_system()?.fill(&mut name);
+        let trained = rows.sum(|rows| plan.train(rows, noise, report))??;
+        check_is_bounded(&trained.model)?;
+        let keeper = MemoryKeeper::new(index, hex::encode(name), count_classes(labels, settings.n_classes()));
+        Ok(Self { settings, model: trained.model, keeper, iterations: trained.iterations })
+    }
+}
+
+impl MemoryRequest<'_> {
+    /// What is decided by it, with fresh secrets.
+    fn settings(&self) -> Result<Settings, EngineError> {
+        let (mut salt, mut key) = ([0; 32], [0; 32]);
+        let mut randomness = NoiseSource::from_system()?;
+        randomness.fill(&mut salt);
+        randomness.fill(&mut key);
+        let n_classes = self.codec.classes().len();
+        // Rows with ids or subjects need them later too, whatever their columns were called.
+        let named = |given: bool, column: &Option<String>, usual: &str| {
+            given.then(|| column.clone().unwrap_or_else(|| usual.into()))
+        };
+        let columns = Columns {
+            id: named(self.ids.is_some(), &self.columns.id, "id"),
+            subject: named(self.subjects.is_some(), &self.columns.subject, "subject"),
+            ..self.columns.clone()
+        };
+        Ok(Settings {
+            config: TrainingConfig { n_classes: (n_classes > 0).then_some(n_classes as u32), ..self.config.clone() },
+            features: self.features.clone(),
+            columns,
+            schema: None,
+            transform: self.transform,
+            codec: self.codec.clone(),
+            precision: Precision::of(self.rows.features),
+            salt,
+            max_row_weight: self.max_row_weight,
+            row_norm_from_rows: self.row_norm_from_rows,
+            id_key: IdKey::new(key),
+            row_names: self.row_names,
+        })
+    }
+}

@@ -1,3 +1,0 @@
-#![no_main]
-
-efface_fuzz_targets::target!("rows_file_v1");
