@@ -37,7 +37,8 @@ pub(crate) struct TrainArgs {
     pub(crate) rows: RowArgs,
     #[command(flatten)]
     pub(crate) promise: PromiseArgs,
-    /// How the model is protected when it leaves.
+    /// How the model is protected when it leaves: by fresh noise at every release, with no limit on removals, or by the paper's
+    /// Algorithms 1 and 2, one perturbation of the objective and a removal budget.
     #[arg(long, value_parser = Mechanism::TAGS, default_value = "release")]
     pub(crate) mechanism: String,
     /// What certifies a removal [default: stale (release), data-dependent (objective)].

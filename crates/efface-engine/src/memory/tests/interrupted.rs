@@ -152,7 +152,7 @@ impl Operation {
 
 const TIGHT: f64 = 1e-9;
 
-/// Stops one operation after every number of blocks that it reads, and looks at what is left each time: of a model that was
+/// Stops one operation after every number of passes that it makes, and looks at what is left each time: of a model that was
 /// stepped, or that was `loosely` trained and knows of a gradient that is left. Returns at how many places it could be stopped.
 fn stop_everywhere(sample: &Sample, config: TrainingConfig, loosely: bool, operation: Operation) -> usize {
     let is_objective = matches!(config.mechanism, Mechanism::Objective { .. });
@@ -168,20 +168,20 @@ fn stop_everywhere(sample: &Sample, config: TrainingConfig, loosely: bool, opera
     let (never_there, _) = sample.train_kept(&left, false);
     // Retraining touches nothing before it is done: a few places, of every kind, will do.
     let stride = if operation == Operation::Retrain { 7 } else { 1 };
-    for n_blocks in (0..).step_by(stride) {
+    for n_passes in (0..).step_by(stride) {
         let mut held = Held::from_bytes(&bytes).expect("whole");
         let stop = AtomicBool::new(false);
         let (model, vault) = held.lend(&stop);
-        let mut meddled = Meddled::stopped(vault, &stop, n_blocks);
+        let mut meddled = Meddled::stopped(vault, &stop, n_passes);
         let done = model.live(&mut meddled, |life| operation.run(life, sample));
-        let Err(error) = done else { return n_blocks };
+        let Err(error) = done else { return n_passes };
         assert!(is_interrupted(&error), "{error}");
         if operation != Operation::Settle && operation != Operation::Release {
-            assert_eq!(weights(&held.model.model), before, "{operation:?} stopped after {n_blocks} blocks");
+            assert_eq!(weights(&held.model.model), before, "{operation:?} stopped after {n_passes} passes");
         }
         let assert_true = |held: &mut Held| {
             let (found, claimed) = (held.measure().residual_at_least.get(), held.model.model.claim());
-            assert!(found <= claimed.gradient_residual.get(), "{operation:?} after {n_blocks}: {found:e}, {claimed:?}");
+            assert!(found <= claimed.gradient_residual.get(), "{operation:?} after {n_passes}: {found:e}, {claimed:?}");
         };
         let status = held.model.view().status().expect("known");
         assert_eq!((status.n_rows, status.n_removed, status.n_releases), (N_ROWS - 2, 2, 0));
@@ -199,7 +199,7 @@ fn stop_everywhere(sample: &Sample, config: TrainingConfig, loosely: bool, opera
             assert_near(&held.model.model, &never_there);
         }
     }
-    unreachable!("some number of blocks is enough")
+    unreachable!("some number of passes is enough")
 }
 
 /// Stops every operation everywhere. `reads_all`: the bound reads all rows to remove one; `settles`: before a release.
