@@ -56,11 +56,8 @@ pub(crate) struct StepContext<'a> {
     pub(crate) rows: &'a dyn RowStore,
 }
 
-/// A solver that needs more iterations than this gets a fresh factor for the next step.
-const REFACTOR_ABOVE: usize = 5;
-
 /// The solver may leave this fraction of what the curvature error is going to cost.
-const SOLVER_SHARE: f64 = 0.02;
+const SOLVER_SHARE: f64 = 0.05;
 
 const MAX_ITERATIONS: usize = 40;
 
@@ -197,7 +194,7 @@ pub(crate) fn step(fit: &mut Fit, change: FitChange, context: &StepContext<'_>) 
             residual::per_row(&context.change, design, &context.rows.step_powers(&[point])?.swap_remove(0))
         }
     };
-    if solution.iterations > REFACTOR_ABOVE {
+    if curvature.is_worn(solution.iterations) {
         curvature.refresh(ridge);
     }
 
@@ -283,10 +280,10 @@ fn newton_step(
         let cost = scale * (anchor_distance.get() + 0.5 * square.sqrt()) * image_square.sqrt();
         leftover <= (SOLVER_SHARE * cost).max(floor * square.sqrt())
     };
-    let solution = linalg::solve(&*curvature, ridge, right_hand_side, MAX_ITERATIONS, done);
+    let solution = linalg::solve(curvature, ridge, right_hand_side, MAX_ITERATIONS, done);
     if solution.converged {
         return solution;
     }
     curvature.refresh(ridge);
-    linalg::solve(&*curvature, ridge, right_hand_side, MAX_ITERATIONS, done)
+    linalg::solve(curvature, ridge, right_hand_side, MAX_ITERATIONS, done)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Curvature;
-use crate::linalg::{Cholesky, Operator, TrackedMatrix};
+use crate::linalg::{Cholesky, Inverse, Operator, TrackedMatrix};
 use crate::rounding::{UpperBound, norm};
 use crate::rows::Sign;
 use crate::secret::SecretVector;
@@ -16,8 +16,8 @@ pub struct Dense {
     pub anchor: SecretVector,
     /// `Σ s_i ℓ″(w₀ᵀx_i, y_i) x_i x_iᵀ`.
     pub hessian: TrackedMatrix,
-    /// Factor of `hessian + λn I`, possibly of a slightly larger set of rows: a preconditioner only.
-    factor: Arc<Cholesky>,
+    /// About `(hessian + λn I)⁻¹`: a preconditioner only.
+    inverse: Inverse,
 }
 
 impl Dense {
@@ -27,12 +27,12 @@ impl Dense {
         let size = hessian.trace().get() + ridge;
         let ridges = std::iter::once(ridge).chain((0..12).map(|k| ridge + size * 10f64.powi(k - 15)));
         let factor = ridges.into_iter().find_map(|ridge| Cholesky::of(&hessian, ridge))?;
-        Some(Self { anchor, hessian, factor: Arc::new(factor) })
+        Some(Self { anchor, hessian, inverse: Inverse::new(Arc::new(factor)) })
     }
 
     /// The factor at hand.
     pub(crate) fn factor(&self) -> Arc<Cholesky> {
-        Arc::clone(&self.factor)
+        Arc::clone(self.inverse.factor())
     }
 
     /// A factor for the rows now present, or the one at hand where that cannot be made.
@@ -42,9 +42,12 @@ impl Dense {
 
     /// Takes another factor.
     pub(crate) fn set_factor(&mut self, factor: Arc<Cholesky>) {
-        self.factor = factor;
+        self.inverse = Inverse::new(factor);
     }
 }
+
+/// A solver that needs more iterations than this gets a fresh factor for the next step.
+const REFACTOR_ABOVE: usize = 5;
 
 /// A Hessian of one problem, and the Gram matrix that all problems share.
 pub(crate) struct WithGram<'a> {
@@ -65,8 +68,8 @@ impl Operator for WithGram<'_> {
         self.dense.hessian.error()
     }
 
-    fn precondition(&self, v: &mut [f64]) {
-        self.dense.factor.solve(v);
+    fn precondition(&mut self, v: &mut [f64]) {
+        self.dense.inverse.apply(v);
     }
 }
 
@@ -86,9 +89,16 @@ impl Curvature for WithGram<'_> {
 
     fn update(&mut self, sum: &GramSum, sign: Sign) {
         self.dense.hessian.update(sum, sign).expect("sums are asked for at the anchor");
+        if let Some(rows) = sum.listed() {
+            self.dense.inverse.update(rows, sign);
+        }
+    }
+
+    fn is_worn(&self, iterations: usize) -> bool {
+        iterations > REFACTOR_ABOVE || self.dense.inverse.is_long()
     }
 
     fn refresh(&mut self, ridge: f64) {
-        self.dense.factor = self.dense.factor_for(ridge);
+        self.dense.set_factor(self.dense.factor_for(ridge));
     }
 }

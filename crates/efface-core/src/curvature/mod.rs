@@ -33,6 +33,9 @@ pub trait Curvature: Operator {
     /// Rows leave or arrive: their `Σ s_i ℓ″ x_i x_iᵀ` at w₀.
     fn update(&mut self, sum: &GramSum, sign: Sign);
 
+    /// Whether the preconditioner is due, after a solution that took so many iterations.
+    fn is_worn(&self, iterations: usize) -> bool;
+
     /// Makes the preconditioner anew for the rows now present.
     fn refresh(&mut self, ridge: f64);
 }

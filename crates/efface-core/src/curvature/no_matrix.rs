@@ -23,7 +23,7 @@ impl Operator for NoMatrix {
         UpperBound::INFINITE
     }
 
-    fn precondition(&self, _: &mut [f64]) {}
+    fn precondition(&mut self, _: &mut [f64]) {}
 }
 
 impl Curvature for NoMatrix {
@@ -40,6 +40,10 @@ impl Curvature for NoMatrix {
     }
 
     fn update(&mut self, _: &GramSum, _: Sign) {}
+
+    fn is_worn(&self, _: usize) -> bool {
+        false
+    }
 
     fn refresh(&mut self, _: f64) {}
 }

@@ -31,8 +31,8 @@ impl ExactSums {
         let solve = |(k, target): (usize, &i32)| {
             let entry = |j: usize| self.entry(self.dim + k, j) * power(below(j));
             let right_hand_side: SecretVector = (0..self.dim).map(entry).collect();
-            let operator = linalg::Factored { matrix: &matrix, factor: &factor };
-            let mut weights = linalg::solve(&operator, 0.0, &right_hand_side, REFINEMENTS, done).step;
+            let mut operator = linalg::Factored { matrix: &matrix, factor: &factor };
+            let mut weights = linalg::solve(&mut operator, 0.0, &right_hand_side, REFINEMENTS, done).step;
             weights.iter_mut().zip(&units).for_each(|(weight, e)| *weight *= power(target - e));
             weights.iter().all(|weight| weight.is_finite()).then_some(weights)
         };

@@ -53,9 +53,14 @@ impl Cholesky {
         (done.is_ok() && factor.diagonal().all(|l| l > 0.0 && l.is_finite())).then_some(factor)
     }
 
-    /// Replaces b by the solution of `L Lᵀ x = b`.
+    /// Number of rows and of columns.
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Replaces b by the solution of `L Lᵀ x = b`; or several, one after the other, in one pass over the factor.
     pub fn solve(&self, b: &mut [f64]) {
-        kernel::cholesky_solve(&self.lower, b);
+        kernel::cholesky_solve(&self.lower, self.dim, b);
     }
 
     /// Replaces each column of `columns` by its solution; `dim` numbers each, one after the other. Reads the factor once

@@ -19,7 +19,7 @@ pub trait Operator {
     fn error(&self) -> UpperBound;
 
     /// Replaces v by an approximate solution of `(A + ridge·I) x = v`: any will do.
-    fn precondition(&self, v: &mut [f64]);
+    fn precondition(&mut self, v: &mut [f64]);
 }
 
 /// A matrix and the factor of a nearby one.
@@ -41,7 +41,7 @@ impl Operator for Factored<'_> {
         self.matrix.error()
     }
 
-    fn precondition(&self, v: &mut [f64]) {
+    fn precondition(&mut self, v: &mut [f64]) {
         self.factor.solve(v);
     }
 }
@@ -62,7 +62,7 @@ pub(crate) struct Solution {
 
 /// Solves until `done(step, norm of the leftover)` or `limit` iterations.
 pub(crate) fn solve(
-    matrix: &dyn Operator,
+    matrix: &mut dyn Operator,
     ridge: f64,
     right_hand_side: &[f64],
     limit: usize,
@@ -162,9 +162,10 @@ mod tests {
                 let nearby = integer_matrix(dim, 20 - 3 * missing, 1.0);
                 let factor = Cholesky::of(&nearby, ridge).expect("positive definite");
                 let b: Vec<f64> = (0..dim).map(|i| ((i * 29 + 7) % 13) as f64 / 7.0 - 0.8).collect();
-                let solution = solve(&Factored { matrix: &matrix, factor: &factor }, ridge, &b, 60, |_, leftover| {
-                    leftover < 1e-11
-                });
+                let solution =
+                    solve(&mut Factored { matrix: &matrix, factor: &factor }, ridge, &b, 60, |_, leftover| {
+                        leftover < 1e-11
+                    });
                 assert!(solution.converged, "d = {dim}, {missing} missing: {} iterations", solution.iterations);
                 let (error, bound) = (leftover_error(&matrix, ridge, &b, &solution), solution.leftover_error.get());
                 assert!(error <= bound, "d = {dim}, {missing} missing: off by {error:e}, bound {bound:e}");
@@ -179,7 +180,7 @@ mod tests {
         let matrix = integer_matrix(4, 3, 1.0);
         let factor = Cholesky::of(&integer_matrix(4, 1, 1.0), 0.0).expect("positive definite");
         let solution =
-            solve(&Factored { matrix: &matrix, factor: &factor }, 0.0, &[1.0, 2.0, 3.0, 4.0], 3, |_, _| false);
+            solve(&mut Factored { matrix: &matrix, factor: &factor }, 0.0, &[1.0, 2.0, 3.0, 4.0], 3, |_, _| false);
         assert!(!solution.converged && solution.iterations <= 3);
     }
 }

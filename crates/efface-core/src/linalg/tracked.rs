@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 use super::kernel;
+use super::listed::Listed;
 use crate::rounding::{UpperBound, operations};
 use crate::rows::Sign;
 use crate::sums::{GramSum, PointTag, SLACK, SumError, add_rows};
@@ -21,8 +22,11 @@ pub struct TrackedMatrix {
     dim: usize,
     /// Lower triangle, column-major in a full square; the upper triangle is never read.
     lower: Vec<f64>,
+    /// Rows times √a_i that are not in the matrix yet, each with its sign.
     listed: Listed,
-    /// Of matrix and list as they are; folding adds [`Listed::folding_error`].
+    /// Bound on their `Σ a_i ‖x_i‖²`.
+    listed_size: UpperBound,
+    /// Of matrix and list as they are; folding adds [`Self::folding_error`].
     error: UpperBound,
     /// Bound on the trace of the exact matrix, and so on its Frobenius norm.
     trace: UpperBound,
@@ -56,15 +60,6 @@ impl Drop for Entries<'_> {
     }
 }
 
-/// Rows times √a_i that are not in the matrix yet, each with its sign. Wiped when dropped.
-#[derive(Clone, Default)]
-struct Listed {
-    rows: Zeroizing<Vec<f64>>,
-    signs: Vec<f64>,
-    /// Bound on `Σ a_i ‖x_i‖²`.
-    size: UpperBound,
-}
-
 /// Rows of so many numbers that are listed at most: products with them stay cheap beside those with the matrix.
 fn most_listed(dim: usize) -> usize {
     (dim / 16).min(48)
@@ -76,21 +71,25 @@ impl From<GramSum> for TrackedMatrix {
         let (dim, tag) = (sum.dim(), Some(sum.tag()));
         let sum = sum.added_up();
         let (error, trace) = (sum.error(), sum.size());
-        Self { dim, error, trace, tag, lower: sum.into_lower(), listed: Listed::default() }
+        let mut matrix = Self::of_lower(dim, sum.into_lower(), error, trace);
+        matrix.tag = tag;
+        matrix
     }
 }
 
 impl TrackedMatrix {
     /// The empty sum.
     pub fn zeros(dim: usize) -> Self {
-        let (error, trace) = (UpperBound::ZERO, UpperBound::ZERO);
-        Self { dim, lower: vec![0.0; dim * dim], listed: Listed::default(), error, trace, tag: None }
+        Self::of_lower(dim, vec![0.0; dim * dim], UpperBound::ZERO, UpperBound::ZERO)
+    }
+
+    fn of_lower(dim: usize, lower: Vec<f64>, error: UpperBound, trace: UpperBound) -> Self {
+        Self { dim, lower, listed: Listed::default(), listed_size: UpperBound::ZERO, error, trace, tag: None }
     }
 
     /// A matrix read back from a file, as taken apart by [`Self::parts`].
     pub fn from_parts(dim: usize, lower: Vec<f64>, error: UpperBound, trace: UpperBound) -> Option<Self> {
-        let listed = Listed::default();
-        (Some(lower.len()) == dim.checked_mul(dim)).then_some(Self { dim, lower, listed, error, trace, tag: None })
+        (Some(lower.len()) == dim.checked_mul(dim)).then(|| Self::of_lower(dim, lower, error, trace))
     }
 
     /// Entries (lower triangle, column-major in a full square), error bound and trace bound. How many rows are listed does
@@ -112,11 +111,11 @@ impl TrackedMatrix {
 
     /// Lower triangle, column-major, with all rows.
     pub(crate) fn lower(&self) -> Entries<'_> {
-        if self.listed.signs.is_empty() {
+        if self.listed.len() == 0 {
             return Entries(Cow::Borrowed(&self.lower));
         }
         let mut lower = self.lower.clone();
-        self.listed.fold_into(&mut lower, self.dim);
+        self.add_listed(&mut lower);
         Entries(Cow::Owned(lower))
     }
 
@@ -133,7 +132,7 @@ impl TrackedMatrix {
     /// What folding the list rounds: each entry passes through as many operations as there are rows, on terms that add up,
     /// in absolute value, to at most the old entry and the new terms.
     fn folding_error(&self) -> UpperBound {
-        match self.listed.signs.len() {
+        match self.listed.len() {
             0 => UpperBound::ZERO,
             n => operations(n + SLACK) * self.touched(),
         }
@@ -142,7 +141,7 @@ impl TrackedMatrix {
     /// Bound on the absolute values that a product, or folding, goes over: the matrix without the list is A less what is
     /// listed.
     fn touched(&self) -> UpperBound {
-        self.trace + self.error + self.listed.size + self.listed.size
+        self.trace + self.error + self.listed_size + self.listed_size
     }
 
     /// Adds a sum over other rows, taken at the same point.
@@ -166,7 +165,8 @@ impl TrackedMatrix {
         if let Some(rows) = sum.listed() {
             // The rows are listed as they are: only their factors are rounded.
             self.error += sum.weight_error();
-            self.listed.push(rows, self.dim, sign, sum.size());
+            self.listed.push(rows, self.dim, sign.factor(), most_listed(self.dim) + 1);
+            self.listed_size += sum.size();
         } else {
             self.fold();
             let touched = self.trace + self.error + sum.size();
@@ -176,7 +176,7 @@ impl TrackedMatrix {
         if sign == Sign::Add {
             self.trace += sum.size();
         }
-        if self.listed.signs.len() > most_listed(self.dim) {
+        if self.listed.len() > most_listed(self.dim) {
             self.fold();
         }
         Ok(())
@@ -185,19 +185,22 @@ impl TrackedMatrix {
     /// Takes the list into the matrix.
     fn fold(&mut self) {
         self.error = self.error();
-        let listed = std::mem::take(&mut self.listed);
-        listed.fold_into(&mut self.lower, self.dim);
+        let mut lower = std::mem::take(&mut self.lower);
+        self.add_listed(&mut lower);
+        self.lower = lower;
+        (self.listed, self.listed_size) = (Listed::default(), UpperBound::ZERO);
+    }
+
+    fn add_listed(&self, lower: &mut [f64]) {
+        for (rows, sign) in self.listed.runs(self.dim) {
+            add_rows(lower, self.dim, rows, rows.len() / self.dim, sign);
+        }
     }
 
     /// `out = A v + ridge · v`, and a bound on its distance from the product with the exact matrix.
     pub fn multiply(&self, ridge: f64, v: &[f64], v_norm: UpperBound, out: &mut [f64]) -> UpperBound {
         kernel::symmetric_product(&self.lower, v, out);
-        let n = self.listed.signs.len();
-        if n > 0 {
-            let images = self.listed.images(v);
-            let scales: Vec<f64> = images.iter().zip(&self.listed.signs).map(|(t, sign)| sign * t).collect();
-            kernel::add_scaled_rows(&self.listed.rows, self.dim, &scales, out);
-        }
+        self.listed.add_product(v, out);
         kernel::axpy(ridge, v, out);
         // A chain of d operations, and for listed rows their dot product, and one for each.
         (self.error() + operations(self.dim + 4 + self.list_depth()) * self.size(ridge)) * v_norm
@@ -205,7 +208,7 @@ impl TrackedMatrix {
 
     /// Operations that the list adds to the chain behind a number.
     fn list_depth(&self) -> usize {
-        match self.listed.signs.len() {
+        match self.listed.len() {
             0 => 0,
             n => kernel::dot_depth(self.dim) + kernel::scaled_rows_depth(n) + 3,
         }
@@ -218,48 +221,12 @@ impl TrackedMatrix {
 
     /// Upper bound of `vᵀ A v` for the exact matrix, which is `‖X v‖²` for a Gram matrix.
     pub fn quadratic_form(&self, v: &[f64], v_norm: UpperBound) -> UpperBound {
-        let images = self.listed.images(v);
-        let listed: f64 = images.iter().zip(&self.listed.signs).map(|(t, sign)| sign * t * t).sum();
-        let computed = (kernel::quadratic_form(&self.lower, v) + listed).max(0.0);
+        let computed = (kernel::quadratic_form(&self.lower, v) + self.listed.quadratic_form(v)).max(0.0);
         // A chain of at most d operations per column and d columns; products add three. A listed row adds twice its dot
         // product, and one.
-        let depth = 2 * self.dim + 6 + 2 * self.list_depth() + self.listed.signs.len();
+        let depth = 2 * self.dim + 6 + 2 * self.list_depth() + self.listed.len();
         let slack = self.error() + operations(depth) * self.touched();
         UpperBound::new(computed) + slack * v_norm.squared()
-    }
-}
-
-impl Listed {
-    fn push(&mut self, rows: &[f64], dim: usize, sign: Sign, size: UpperBound) {
-        if self.rows.capacity() < self.rows.len() + rows.len() {
-            // Room for a full list: what grows leaves copies behind.
-            let capacity = (self.rows.len() + rows.len()).max((most_listed(dim) + 1) * dim);
-            let mut roomy = Zeroizing::new(Vec::with_capacity(capacity));
-            roomy.extend_from_slice(&self.rows);
-            self.rows = roomy;
-        }
-        self.rows.extend_from_slice(rows);
-        self.signs.resize(self.rows.len() / dim.max(1), sign.factor());
-        self.size += size;
-    }
-
-    /// `x_iᵀ v` of each row.
-    fn images(&self, v: &[f64]) -> Vec<f64> {
-        let mut images = vec![0.0; self.signs.len()];
-        if !images.is_empty() {
-            kernel::margins(&self.rows, v, &mut images);
-        }
-        images
-    }
-
-    /// Adds the rows to a matrix, those of one sign together.
-    fn fold_into(&self, lower: &mut [f64], dim: usize) {
-        let mut start = 0;
-        for run in self.signs.chunk_by(|a, b| a == b) {
-            let rows = &self.rows[start * dim..(start + run.len()) * dim];
-            add_rows(lower, dim, rows, run.len(), run[0]);
-            start += run.len();
-        }
     }
 }
 

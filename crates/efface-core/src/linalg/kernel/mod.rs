@@ -20,6 +20,9 @@ pub(crate) use triangle::{cholesky_solve, quadratic_form, rank_update, symmetric
 /// Partial sums of a dot product.
 const LANES: usize = 32;
 
+/// Numbers of a row, or of a column, that are worked on together.
+const STRIP: usize = 8;
+
 /// Longest chain of rounded operations behind one dot product of length `dim`.
 pub(crate) fn dot_depth(dim: usize) -> usize {
     dim.div_ceil(LANES) + LANES.ilog2() as usize + 1
@@ -37,11 +40,11 @@ pub(crate) fn axpy(scale: f64, x: &[f64], y: &mut [f64]) {
     }
 }
 
-/// A loop that can be compiled with and without fused multiply-add.
+/// A loop that is compiled once for each set of instructions.
 trait Loop {
     type Output;
 
-    fn run<const FUSED: bool>(self) -> Self::Output;
+    fn run<S: Simd>(self, simd: S) -> Self::Output;
 }
 
 fn run<L: Loop>(body: L) -> L::Output {
@@ -51,8 +54,8 @@ fn run<L: Loop>(body: L) -> L::Output {
         type Output = L::Output;
 
         #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) -> L::Output {
-            if S::IS_SCALAR { self.0.run::<false>() } else { self.0.run::<true>() }
+        fn with_simd<S: Simd>(self, simd: S) -> L::Output {
+            self.0.run(simd)
         }
     }
 
@@ -60,22 +63,43 @@ fn run<L: Loop>(body: L) -> L::Output {
 }
 
 #[inline(always)]
-fn multiply_add<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
-    if FUSED { a.mul_add(b, c) } else { a * b + c }
+fn multiply_add<S: Simd>(a: f64, b: f64, c: f64) -> f64 {
+    if S::IS_SCALAR { a * b + c } else { a.mul_add(b, c) }
 }
 
+/// `sums[i] += a[i] · b[i]`; N is a multiple of every width. Left to itself, the compiler goes number by number.
 #[inline(always)]
-fn dot_in<T: Value, const FUSED: bool>(a: &[T], b: &[f64]) -> f64 {
+fn add_products<S: Simd, const N: usize>(simd: S, a: &[f64; N], b: &[f64; N], sums: &mut [f64; N]) {
+    let (a, b, sums) = (S::as_simd_f64s(a).0, S::as_simd_f64s(b).0, S::as_mut_simd_f64s(sums).0);
+    for ((a, b), sum) in a.iter().zip(b).zip(sums) {
+        *sum = simd.mul_add_e_f64s(*a, *b, *sum);
+    }
+}
+
+/// The numbers in double precision, and zeros after them.
+#[inline(always)]
+fn padded<T: Value, const N: usize>(values: &[T]) -> [f64; N] {
+    let mut padded = [0.0; N];
+    padded.iter_mut().zip(values).for_each(|(to, value)| *to = value.wide());
+    padded
+}
+
+/// `a · b`, by partial sums whose number does not depend on the machine.
+#[inline(always)]
+fn dot_in<T: Value, S: Simd>(simd: S, a: &[T], b: &[f64]) -> f64 {
     let mut sums = [0.0; LANES];
     let (a_chunks, a_rest) = a.as_chunks::<LANES>();
     let (b_chunks, b_rest) = b.as_chunks::<LANES>();
     for (a, b) in a_chunks.iter().zip(b_chunks) {
-        for lane in 0..LANES {
-            sums[lane] = multiply_add::<FUSED>(a[lane].wide(), b[lane], sums[lane]);
-        }
+        add_products(simd, &padded(a), b, &mut sums);
     }
-    for (sum, (a, b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
-        *sum = multiply_add::<FUSED>(a.wide(), *b, *sum);
+    let ((a_strips, a_last), (b_strips, b_last)) = (a_rest.as_chunks::<STRIP>(), b_rest.as_chunks::<STRIP>());
+    for (k, sums) in sums.as_chunks_mut::<STRIP>().0.iter_mut().enumerate() {
+        if k < a_strips.len() {
+            add_products(simd, &padded(&a_strips[k]), &b_strips[k], sums);
+        } else if k == a_strips.len() && !a_last.is_empty() {
+            add_products(simd, &padded(a_last), &padded(b_last), sums);
+        }
     }
     let mut width = LANES;
     while width > 1 {
@@ -96,8 +120,8 @@ impl Loop for Dot<'_> {
     type Output = f64;
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) -> f64 {
-        dot_in::<f64, FUSED>(self.a, self.b)
+    fn run<S: Simd>(self, simd: S) -> f64 {
+        dot_in(simd, self.a, self.b)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Loops over row-major rows, in either precision.
 
+use pulp::Simd;
+
 use super::{Loop, dot_in, multiply_add, run};
 pub(crate) use crate::rows::RowValue as Value;
 
@@ -28,9 +30,9 @@ impl<T: Value> Loop for Margins<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
+    fn run<S: Simd>(self, simd: S) {
         for (row, out) in self.rows.chunks_exact(self.w.len()).zip(self.out) {
-            *out = dot_in::<T, FUSED>(row, self.w);
+            *out = dot_in(simd, row, self.w);
         }
     }
 }
@@ -48,7 +50,7 @@ impl<T: Value> Loop for AddScaledRows<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
+    fn run<S: Simd>(self, _: S) {
         let Self { rows, dim, scales, out } = self;
         let out = &mut out[..dim];
         let mut groups = rows.chunks_exact(ROWS_AT_ONCE * dim);
@@ -59,14 +61,14 @@ impl<T: Value> Loop for AddScaledRows<'_, T> {
             let (x2, x3) = rest.split_at(dim);
             let (x1, x2, x3) = (&x1[..dim], &x2[..dim], &x3[..dim]);
             for j in 0..dim {
-                let near = multiply_add::<FUSED>(s[1], x1[j].wide(), s[0] * x0[j].wide());
-                let far = multiply_add::<FUSED>(s[3], x3[j].wide(), s[2] * x2[j].wide());
+                let near = multiply_add::<S>(s[1], x1[j].wide(), s[0] * x0[j].wide());
+                let far = multiply_add::<S>(s[3], x3[j].wide(), s[2] * x2[j].wide());
                 out[j] += near + far;
             }
         }
         for (row, s) in groups.remainder().chunks_exact(dim).zip(scale_groups.remainder()) {
             for j in 0..dim {
-                out[j] = multiply_add::<FUSED>(*s, row[j].wide(), out[j]);
+                out[j] = multiply_add::<S>(*s, row[j].wide(), out[j]);
             }
         }
     }

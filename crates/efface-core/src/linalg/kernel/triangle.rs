@@ -1,6 +1,8 @@
 //! Loops over the lower triangle of a square matrix, column-major.
 
-use super::{Loop, dot_in, multiply_add, run};
+use pulp::Simd;
+
+use super::{Loop, STRIP, add_products, dot_in, multiply_add, padded, run};
 
 /// `lower += Σ scales[i] · rows[i] rows[i]ᵀ`, lower triangle, column-major.
 pub(crate) fn rank_update(lower: &mut [f64], dim: usize, rows: &[f64], scales: &[f64]) {
@@ -17,9 +19,9 @@ pub(crate) fn quadratic_form(lower: &[f64], v: &[f64]) -> f64 {
     run(QuadraticForm { lower, v })
 }
 
-/// Solves `L Lᵀ x = b` in place; L lower triangular, column-major.
-pub(crate) fn cholesky_solve(lower: &[f64], b: &mut [f64]) {
-    run(CholeskySolve { lower, b });
+/// Solves `L Lᵀ x = b` in place, for each of the vectors in `b`; L lower triangular, column-major.
+pub(crate) fn cholesky_solve(lower: &[f64], dim: usize, b: &mut [f64]) {
+    run(CholeskySolve { lower, dim, b });
 }
 
 struct RankUpdate<'a> {
@@ -33,13 +35,13 @@ impl Loop for RankUpdate<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
+    fn run<S: Simd>(self, _: S) {
         for j in 0..self.dim {
             let column = &mut self.lower[j * self.dim + j..(j + 1) * self.dim];
             for (row, scale) in self.rows.chunks_exact(self.dim).zip(self.scales) {
                 let factor = scale * row[j];
                 for (entry, x) in column.iter_mut().zip(&row[j..]) {
-                    *entry = multiply_add::<FUSED>(factor, *x, *entry);
+                    *entry = multiply_add::<S>(factor, *x, *entry);
                 }
             }
         }
@@ -49,58 +51,48 @@ impl Loop for RankUpdate<'_> {
 /// Columns of a triangle that are worked on together, so that the vectors beside them are read a quarter as often.
 const COLUMNS_AT_ONCE: usize = 4;
 
-/// Numbers of a column that are worked on together.
-const STRIP: usize = 8;
-
 /// The four columns that start at `j`, below their common triangle.
 #[inline(always)]
 fn columns_below(lower: &[f64], dim: usize, j: usize) -> [&[f64]; COLUMNS_AT_ONCE] {
     std::array::from_fn(|k| &lower[(j + k) * dim + j + COLUMNS_AT_ONCE..(j + k + 1) * dim])
 }
 
-/// `out += Σ_k factors[k] · columns[k]`, and the dot product of each column with `x`.
+/// `out += Σ_k factors[k] · columns[k]`.
 #[inline(always)]
-fn add_and_dot<const FUSED: bool, const ADD: bool, const DOT: bool>(
-    columns: [&[f64]; COLUMNS_AT_ONCE],
-    factors: [f64; COLUMNS_AT_ONCE],
-    x: &[f64],
-    out: &mut [f64],
-) -> [f64; COLUMNS_AT_ONCE] {
-    let mut sums = [[0.0; STRIP]; COLUMNS_AT_ONCE];
-    let strips = columns.map(|column| column.as_chunks::<STRIP>());
-    let n = strips[0].0.len();
-    let strips_of = strips.map(|(strips, _)| &strips[..n]);
-    let (x_strips, x_rest) = if DOT { x.as_chunks::<STRIP>() } else { (&[][..], &[][..]) };
-    let (out_strips, out_rest) = if ADD { out.as_chunks_mut::<STRIP>() } else { (&mut [][..], &mut [][..]) };
-    for s in 0..n {
-        if ADD {
-            let out = &mut out_strips[s];
-            for lane in 0..STRIP {
-                let mut sum = out[lane];
-                for k in 0..COLUMNS_AT_ONCE {
-                    sum = multiply_add::<FUSED>(strips_of[k][s][lane], factors[k], sum);
-                }
-                out[lane] = sum;
-            }
+fn add_columns<S: Simd>(simd: S, columns: [&[f64]; COLUMNS_AT_ONCE], factors: [f64; COLUMNS_AT_ONCE], out: &mut [f64]) {
+    let splats = factors.map(|factor| simd.splat_f64s(factor));
+    let split = columns.map(|column| S::as_simd_f64s(column));
+    let (out, out_rest) = S::as_mut_simd_f64s(out);
+    let vectors = split.map(|(vectors, _)| &vectors[..out.len()]);
+    for (i, out) in out.iter_mut().enumerate() {
+        let mut sum = *out;
+        for k in 0..COLUMNS_AT_ONCE {
+            sum = simd.mul_add_e_f64s(vectors[k][i], splats[k], sum);
         }
-        if DOT {
-            let x = &x_strips[s];
-            for k in 0..COLUMNS_AT_ONCE {
-                for lane in 0..STRIP {
-                    sums[k][lane] = multiply_add::<FUSED>(strips_of[k][s][lane], x[lane], sums[k][lane]);
-                }
-            }
+        *out = sum;
+    }
+    for (i, out) in out_rest.iter_mut().enumerate() {
+        for k in 0..COLUMNS_AT_ONCE {
+            *out = multiply_add::<S>(split[k].1[i], factors[k], *out);
         }
     }
-    let rest = strips.map(|(_, rest)| rest);
-    for i in 0..rest[0].len() {
+}
+
+/// The dot product of each column with `x`.
+#[inline(always)]
+fn dot_columns<S: Simd>(simd: S, columns: [&[f64]; COLUMNS_AT_ONCE], x: &[f64]) -> [f64; COLUMNS_AT_ONCE] {
+    let mut sums = [[0.0; STRIP]; COLUMNS_AT_ONCE];
+    let (x, x_rest) = x.as_chunks::<STRIP>();
+    let split = columns.map(|column| column.as_chunks::<STRIP>());
+    let strips = split.map(|(strips, _)| &strips[..x.len()]);
+    for (i, x) in x.iter().enumerate() {
         for k in 0..COLUMNS_AT_ONCE {
-            if ADD {
-                out_rest[i] = multiply_add::<FUSED>(rest[k][i], factors[k], out_rest[i]);
-            }
-            if DOT {
-                sums[k][i] = multiply_add::<FUSED>(rest[k][i], x_rest[i], sums[k][i]);
-            }
+            add_products(simd, &strips[k][i], x, &mut sums[k]);
+        }
+    }
+    if !x_rest.is_empty() {
+        for k in 0..COLUMNS_AT_ONCE {
+            add_products(simd, &padded(split[k].1), &padded(x_rest), &mut sums[k]);
         }
     }
     sums.map(|lanes| lanes.iter().sum())
@@ -116,7 +108,7 @@ impl Loop for SymmetricProduct<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
+    fn run<S: Simd>(self, simd: S) {
         let Self { lower, v, out } = self;
         let dim = v.len();
         out.fill(0.0);
@@ -126,28 +118,28 @@ impl Loop for SymmetricProduct<'_> {
             let factors = std::array::from_fn(|k| v[j + k]);
             let columns = columns_below(lower, dim, j);
             // Two loops are faster than one: the columns stay in the cache, and all sums in registers.
-            add_and_dot::<FUSED, true, false>(columns, factors, &[], &mut out[end..]);
-            let dots = add_and_dot::<FUSED, false, true>(columns, factors, &v[end..], &mut []);
+            add_columns(simd, columns, factors, &mut out[end..]);
+            let dots = dot_columns(simd, columns, &v[end..]);
             for k in 0..COLUMNS_AT_ONCE {
                 out[j + k] += dots[k];
-                corner::<FUSED>(lower, dim, j + k, end, v, out);
+                corner::<S>(lower, dim, j + k, end, v, out);
             }
             j = end;
         }
         for j in j..dim {
-            corner::<FUSED>(lower, dim, j, dim, v, out);
+            corner::<S>(lower, dim, j, dim, v, out);
         }
     }
 }
 
 /// The share of column `j`, down to row `end`, in a symmetric product.
 #[inline(always)]
-fn corner<const FUSED: bool>(lower: &[f64], dim: usize, j: usize, end: usize, v: &[f64], out: &mut [f64]) {
-    out[j] = multiply_add::<FUSED>(lower[j * dim + j], v[j], out[j]);
+fn corner<S: Simd>(lower: &[f64], dim: usize, j: usize, end: usize, v: &[f64], out: &mut [f64]) {
+    out[j] = multiply_add::<S>(lower[j * dim + j], v[j], out[j]);
     for i in j + 1..end {
         let entry = lower[j * dim + i];
-        out[i] = multiply_add::<FUSED>(entry, v[j], out[i]);
-        out[j] = multiply_add::<FUSED>(entry, v[i], out[j]);
+        out[i] = multiply_add::<S>(entry, v[j], out[i]);
+        out[j] = multiply_add::<S>(entry, v[i], out[j]);
     }
 }
 
@@ -160,7 +152,7 @@ impl Loop for QuadraticForm<'_> {
     type Output = f64;
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) -> f64 {
+    fn run<S: Simd>(self, simd: S) -> f64 {
         let Self { lower, v } = self;
         let dim = v.len();
         let (mut diagonal, mut below) = (0.0, 0.0);
@@ -168,19 +160,19 @@ impl Loop for QuadraticForm<'_> {
         while j + COLUMNS_AT_ONCE <= dim {
             let end = j + COLUMNS_AT_ONCE;
             let columns = columns_below(lower, dim, j);
-            let dots = add_and_dot::<FUSED, false, true>(columns, [0.0; COLUMNS_AT_ONCE], &v[end..], &mut []);
+            let dots = dot_columns(simd, columns, &v[end..]);
             for k in 0..COLUMNS_AT_ONCE {
                 let column = &lower[(j + k) * dim..];
-                diagonal = multiply_add::<FUSED>(column[j + k] * v[j + k], v[j + k], diagonal);
+                diagonal = multiply_add::<S>(column[j + k] * v[j + k], v[j + k], diagonal);
                 let corner: f64 = (j + k + 1..end).map(|i| column[i] * v[i]).sum();
-                below = multiply_add::<FUSED>(v[j + k], corner + dots[k], below);
+                below = multiply_add::<S>(v[j + k], corner + dots[k], below);
             }
             j = end;
         }
         for j in j..dim {
             let column = &lower[j * dim..(j + 1) * dim];
-            diagonal = multiply_add::<FUSED>(column[j] * v[j], v[j], diagonal);
-            below = multiply_add::<FUSED>(v[j], dot_in::<f64, FUSED>(&column[j + 1..], &v[j + 1..]), below);
+            diagonal = multiply_add::<S>(column[j] * v[j], v[j], diagonal);
+            below = multiply_add::<S>(v[j], dot_in(simd, &column[j + 1..], &v[j + 1..]), below);
         }
         diagonal + 2.0 * below
     }
@@ -188,6 +180,7 @@ impl Loop for QuadraticForm<'_> {
 
 struct CholeskySolve<'a> {
     lower: &'a [f64],
+    dim: usize,
     b: &'a mut [f64],
 }
 
@@ -195,27 +188,27 @@ impl Loop for CholeskySolve<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let Self { lower, b } = self;
-        let dim = b.len();
+    fn run<S: Simd>(self, simd: S) {
+        let Self { lower, dim, b } = self;
         let whole = dim - dim % COLUMNS_AT_ONCE;
         for j in (0..whole).step_by(COLUMNS_AT_ONCE) {
-            let end = j + COLUMNS_AT_ONCE;
-            let factors = std::array::from_fn(|k| -forward(lower, dim, j + k, end, b));
-            add_and_dot::<FUSED, true, false>(columns_below(lower, dim, j), factors, &[], &mut b[end..]);
+            let (end, columns) = (j + COLUMNS_AT_ONCE, columns_below(lower, dim, j));
+            for b in b.chunks_exact_mut(dim) {
+                let factors = std::array::from_fn(|k| -forward(lower, dim, j + k, end, b));
+                add_columns(simd, columns, factors, &mut b[end..]);
+            }
         }
-        for j in whole..dim {
-            forward(lower, dim, j, dim, b);
-        }
-        for j in (whole..dim).rev() {
-            backward(lower, dim, j, dim, 0.0, b);
+        for b in b.chunks_exact_mut(dim) {
+            (whole..dim).for_each(|j| _ = forward(lower, dim, j, dim, b));
+            (whole..dim).rev().for_each(|j| backward(lower, dim, j, dim, 0.0, b));
         }
         for j in (0..whole).step_by(COLUMNS_AT_ONCE).rev() {
-            let end = j + COLUMNS_AT_ONCE;
-            let columns = columns_below(lower, dim, j);
-            let dots = add_and_dot::<FUSED, false, true>(columns, [0.0; COLUMNS_AT_ONCE], &b[end..], &mut []);
-            for k in (0..COLUMNS_AT_ONCE).rev() {
-                backward(lower, dim, j + k, end, dots[k], b);
+            let (end, columns) = (j + COLUMNS_AT_ONCE, columns_below(lower, dim, j));
+            for b in b.chunks_exact_mut(dim) {
+                let dots = dot_columns(simd, columns, &b[end..]);
+                for k in (0..COLUMNS_AT_ONCE).rev() {
+                    backward(lower, dim, j + k, end, dots[k], b);
+                }
             }
         }
     }

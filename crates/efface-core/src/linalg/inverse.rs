@@ -1,0 +1,133 @@
+//! The inverse of a matrix that rows leave and arrive in: a preconditioner, which enters no claim.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::listed::Listed;
+use super::{Cholesky, kernel};
+use crate::rows::Sign;
+use crate::secret::SecretVector;
+
+/// `(L Lᵀ + Σ ±x_i x_iᵀ)⁻¹` for the rows that left or arrived since L was made.
+///
+/// Each row is a correction of rank one (Sherman and Morrison): with `u = P⁻¹ x`,
+///
+/// ```text
+/// (P ± x xᵀ)⁻¹ = P⁻¹ ∓ u uᵀ / (1 ± xᵀu)
+/// ```
+#[derive(Clone)]
+pub(crate) struct Inverse {
+    factor: Arc<Cholesky>,
+    /// The u_i, each with its ∓ 1 / (1 ± xᵀu).
+    corrections: Listed,
+    /// Rows that are not corrected for yet: they are solved for beside the next vector, in one pass over the factor.
+    waiting: Listed,
+}
+
+/// Changes of more rows than this are left to the iterations: solving for each row would take longer.
+const MOST_AT_ONCE: usize = 8;
+
+/// A correction that divides by less than this would say nothing.
+const LEAST_DIVISOR: f64 = 1e-6;
+
+impl Inverse {
+    pub(crate) fn new(factor: Arc<Cholesky>) -> Self {
+        Self { factor, corrections: Listed::default(), waiting: Listed::default() }
+    }
+
+    /// The factor that it started from.
+    pub(crate) fn factor(&self) -> &Arc<Cholesky> {
+        &self.factor
+    }
+
+    /// Follows a few rows that leave or arrive.
+    pub(crate) fn update(&mut self, rows: &[f64], sign: Sign) {
+        let dim = self.factor.dim();
+        if rows.len() <= MOST_AT_ONCE * dim && !self.is_long() {
+            self.waiting.push(rows, dim, sign.factor(), MOST_AT_ONCE);
+        }
+    }
+
+    /// Whether a new factor is worth more than another correction.
+    pub(crate) fn is_long(&self) -> bool {
+        self.corrections.len() + self.waiting.len() >= self.most()
+    }
+
+    /// Corrections that cost less than reading a factor does.
+    fn most(&self) -> usize {
+        self.factor.dim() / 8
+    }
+
+    /// Replaces v by about `A⁻¹ v`.
+    pub(crate) fn apply(&mut self, v: &mut [f64]) {
+        let (dim, waiting) = (v.len(), std::mem::take(&mut self.waiting));
+        let mut solutions: SecretVector = v.iter().chain(waiting.rows()).copied().collect();
+        self.factor.solve(&mut solutions);
+        let (solution, others) = solutions.split_at_mut(dim);
+        let mut others = others.chunks_exact_mut(dim);
+        for (rows, sign) in waiting.runs(dim) {
+            for (row, u) in rows.chunks_exact(dim).zip(&mut others) {
+                self.corrections.add_product(row, u);
+                let divisor = 1.0 + sign * kernel::dot(row, u);
+                if divisor > LEAST_DIVISOR {
+                    self.corrections.push(u, dim, -sign / divisor, self.most());
+                }
+            }
+        }
+        self.corrections.add_product(v, solution);
+        v.copy_from_slice(solution);
+    }
+}
+
+/// Shape only.
+impl fmt::Debug for Inverse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inverse").field("factor", &self.factor).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(dim: usize, seed: usize) -> Vec<f64> {
+        (0..dim).map(|i| ((i * 37 + seed * 59 + 11) % 101) as f64 / 50.0 - 1.0).collect()
+    }
+
+    /// `3 I + Σ x xᵀ` over rows with these seeds, lower triangle.
+    fn factor(dim: usize, seeds: impl Iterator<Item = usize>) -> Cholesky {
+        let mut lower: Vec<f64> = (0..dim * dim).map(|at| if at % (dim + 1) == 0 { 3.0 } else { 0.0 }).collect();
+        seeds.for_each(|seed| kernel::rank_update(&mut lower, dim, &row(dim, seed), &[1.0]));
+        Cholesky::of_lower(dim, lower).expect("positive definite")
+    }
+
+    #[test]
+    fn rows_that_leave_and_arrive_are_followed() {
+        let dim = 100;
+        let mut inverse = Inverse::new(Arc::new(factor(dim, 0..20)));
+        inverse.update(&[row(dim, 0), row(dim, 1)].concat(), Sign::Retract);
+        inverse.update(&row(dim, 20), Sign::Add);
+        for left in 2..8 {
+            let mut found = row(dim, 99);
+            inverse.apply(&mut found);
+            let mut expected = row(dim, 99);
+            factor(dim, left..21).solve(&mut expected);
+            let off = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < 1e-12, "{left} rows left: off by {off:e}");
+            inverse.update(&row(dim, left), Sign::Retract);
+        }
+    }
+
+    #[test]
+    fn a_row_that_cannot_leave_and_a_change_of_many_rows_are_left_to_the_solver() {
+        let dim = 16;
+        let mut inverse = Inverse::new(Arc::new(factor(dim, 0..1)));
+        let huge: Vec<f64> = row(dim, 0).iter().map(|x| 10.0 * x).collect();
+        inverse.update(&huge, Sign::Retract);
+        inverse.update(&vec![1.0; (MOST_AT_ONCE + 1) * dim], Sign::Add);
+        let (mut found, mut expected) = (row(dim, 5), row(dim, 5));
+        inverse.apply(&mut found);
+        factor(dim, 0..1).solve(&mut expected);
+        assert_eq!(found, expected);
+    }
+}
