@@ -74,7 +74,7 @@ pub(crate) struct FitChange {
 enum FreshHessian {
     #[default]
     NotAsked,
-    Formed(Dense),
+    Formed(Box<Dense>),
     /// It cannot be factorized: there is nothing to step on.
     Failed,
 }
@@ -111,7 +111,7 @@ pub(crate) fn read(
             for ((fit, _, change), sum) in group.iter_mut().zip(rows.curvature(objective.loss, &points)?) {
                 let ridge = objective.ridge(change.count_after(fit.count).weight_sum);
                 let formed = Dense::new(fit.weights.clone(), sum.into(), ridge);
-                change.fresh = formed.map_or(FreshHessian::Failed, FreshHessian::Formed);
+                change.fresh = formed.map_or(FreshHessian::Failed, |dense| FreshHessian::Formed(Box::new(dense)));
             }
         }
         return Ok(changes);
@@ -142,7 +142,7 @@ pub(crate) fn step(fit: &mut Fit, change: FitChange, context: &StepContext<'_>) 
 
     match change.fresh {
         FreshHessian::NotAsked => {}
-        FreshHessian::Formed(dense) => fit.curvature = Some(dense),
+        FreshHessian::Formed(dense) => fit.curvature = Some(*dense),
         FreshHessian::Failed => fit.curvature = None,
     }
     let (mut with_gram, mut no_matrix);
