@@ -1,17 +1,16 @@
 //! Outer products of rows, weighted by curvature at a point or not.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::{Accum, MatMut, MatRef, Par};
-use rayon::prelude::*;
 use zeroize::{Zeroize, Zeroizing};
 
+use super::entries::Entries;
 use super::{DecodeError, Origin, PointTag, Reader, SumDepth, SumError, Writer, least_size};
 use crate::linalg::kernel::{self, Value};
 use crate::loss::{EVALUATION_ROUNDING, Loss};
 use crate::rounding::{UpperBound, operations};
-use crate::rows::{BLOCK_ROWS, Features, Point, RowBlock, RowCount, Sign};
+use crate::rows::{Features, Point, RowBlock, RowCount, Sign};
 
 /// `Σ s_i a_i x_i x_iᵀ`, a_i being 1 or ℓ″ at a point.
 ///
@@ -28,6 +27,7 @@ pub struct GramSum {
     weight_size: f64,
     origin: Origin,
     depth: SumDepth,
+    /// Of rows times √(s_i a_i).
     entries: Entries,
 }
 
@@ -66,26 +66,6 @@ pub struct GramParts {
     /// Lower triangle, column-major in a full square.
     pub lower: Zeroizing<Vec<f64>>,
 }
-
-/// Wiped when dropped.
-#[derive(Clone, PartialEq)]
-enum Entries {
-    /// Rows times √(s_i a_i), one after the other.
-    Rows(Zeroizing<Vec<f64>>),
-    /// Lower triangle, column-major in a full square; the upper triangle is never read.
-    Lower(Zeroizing<Vec<f64>>),
-}
-
-/// Rows of so many numbers that a sum keeps as they are: they take less room than a matrix.
-fn listed_rows(dim: usize) -> usize {
-    (dim / 2).clamp(FEW_ROWS, BLOCK_ROWS)
-}
-
-/// Up to this many rows, a rank-one update each is faster than a blocked product.
-const FEW_ROWS: usize = 12;
-
-/// Above this many columns, sums are merged by several threads.
-const WIDE: usize = 256;
 
 const KIND: u8 = b'x';
 
@@ -136,7 +116,7 @@ impl GramSum {
             Features::F32(values) => self.collect(weights, block, values, scratch),
             Features::F64(values) => self.collect(weights, block, values, scratch),
         };
-        self.add_scaled(&scratch.scaled, n);
+        self.depth.accumulation += self.entries.add(self.origin.dim, &scratch.scaled, n);
     }
 
     /// Adds the sum over other rows at the same point.
@@ -144,19 +124,17 @@ impl GramSum {
         self.charge(other)?;
         self.count.merge(&other.count);
         let dim = self.origin.dim;
-        match &other.entries {
-            Entries::Rows(rows) if self.has_room(other.n_listed()) => self.add_scaled(rows, other.n_listed()),
-            Entries::Lower(lower) => {
-                add_lower(self.lower_mut(), dim, 1.0, lower);
-                self.depth.merge(other.depth);
-            }
-            // As a matrix of its own: one more addition for each entry, however many rows there are.
-            Entries::Rows(_) => {
-                let other = other.clone().added_up();
-                other.update_lower(self.lower_mut(), dim, 1.0);
-                self.depth.merge(other.depth);
-            }
+        if let Some(rows) = other.listed().filter(|_| self.entries.has_room(dim, other.n_listed())) {
+            self.depth.accumulation += self.entries.add(dim, rows, other.n_listed());
+            return Ok(());
         }
+        // As a matrix of its own: one more addition for each entry, however many rows there are.
+        let sum = match other.listed() {
+            Some(_) => Cow::Owned(other.clone().added_up()),
+            None => Cow::Borrowed(other),
+        };
+        sum.update_lower(self.lower_mut(), dim, 1.0);
+        self.depth.merge(sum.depth);
         Ok(())
     }
 
@@ -239,15 +217,11 @@ impl GramSum {
 
     /// Rows times √(s_i a_i), where they are kept.
     pub(crate) fn listed(&self) -> Option<&[f64]> {
-        match &self.entries {
-            Entries::Rows(rows) => Some(rows),
-            Entries::Lower(_) => None,
-        }
+        self.entries.rows()
     }
 
-    /// How many those are.
-    pub(crate) fn n_listed(&self) -> usize {
-        self.listed().map_or(0, <[f64]>::len) / self.origin.dim.max(1)
+    fn n_listed(&self) -> usize {
+        self.entries.n_rows(self.origin.dim)
     }
 
     /// The same as a matrix.
@@ -261,47 +235,15 @@ impl GramSum {
         std::mem::take(self.lower_mut())
     }
 
-    /// `lower += sign · self`; longest chain of operations behind an entry then, beyond that of the sum itself.
+    /// `lower += sign · self`.
     pub(crate) fn update_lower(&self, lower: &mut [f64], dim: usize, sign: f64) {
-        match &self.entries {
-            Entries::Rows(rows) => add_rows(lower, dim, rows, self.n_listed(), sign),
-            Entries::Lower(theirs) => add_lower(lower, dim, sign, theirs),
-        }
+        self.entries.add_to(lower, dim, sign);
     }
 
     fn lower_mut(&mut self) -> &mut Vec<f64> {
-        let (dim, n) = (self.origin.dim, self.n_listed());
-        if let Entries::Rows(rows) = &self.entries {
-            let mut lower = Zeroizing::new(vec![0.0; dim * dim]);
-            add_rows(&mut lower, dim, rows, n, 1.0);
-            self.depth.accumulation += n;
-            self.entries = Entries::Lower(lower);
-        }
-        match &mut self.entries {
-            Entries::Lower(lower) | Entries::Rows(lower) => lower,
-        }
-    }
-
-    fn add_scaled(&mut self, scaled: &[f64], n: usize) {
-        let (dim, has_room) = (self.origin.dim, self.has_room(n));
-        match &mut self.entries {
-            Entries::Rows(rows) if has_room => {
-                // Room for all of it: what grows leaves copies behind.
-                let mut longer = Zeroizing::new(Vec::with_capacity(rows.len() + n * dim));
-                longer.extend_from_slice(rows);
-                longer.extend_from_slice(&scaled[..n * dim]);
-                *rows = longer;
-            }
-            _ => {
-                add_rows(self.lower_mut(), dim, scaled, n, 1.0);
-                self.depth.accumulation += n;
-            }
-        }
-    }
-
-    /// Whether so many more rows are kept as they are.
-    fn has_room(&self, n: usize) -> bool {
-        self.listed().is_some() && self.n_listed() + n <= listed_rows(self.origin.dim)
+        let (lower, operations) = self.entries.lower_mut(self.origin.dim);
+        self.depth.accumulation += operations;
+        lower
     }
 
     /// Puts the rows of a block that count, times the roots of their factors, into the scratch; how many there are.
@@ -353,25 +295,14 @@ impl GramSum {
 
     /// The sum as bytes.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let dim = self.origin.dim;
-        let (form, lower) = match &self.entries {
-            Entries::Rows(rows) => (0, rows),
-            Entries::Lower(lower) => (1, lower),
-        };
-        let mut bytes = Writer::of_kind(KIND, 160 + 8 * lower.len());
+        let mut bytes = Writer::of_kind(KIND, 160 + self.entries.n_bytes());
         bytes.origin(&self.origin);
         bytes.depth(self.depth);
         bytes.rows(&self.count);
         bytes.rows(&self.charged);
         bytes.byte(u8::from(self.weighted));
         bytes.number(self.weight_size);
-        bytes.byte(form);
-        if form == 0 {
-            bytes.count(self.n_listed());
-            bytes.numbers(lower);
-        } else {
-            (0..dim).for_each(|j| bytes.numbers(&lower[j * dim + j..(j + 1) * dim]));
-        }
+        self.entries.write(self.origin.dim, &mut bytes);
         bytes.finish()
     }
 
@@ -386,14 +317,7 @@ impl GramSum {
             _ => return Err(DecodeError::Number),
         };
         let weight_size = reader.size()?;
-        let entries = match reader.byte()? {
-            0 => {
-                let n = Some(reader.count()?).filter(|n| *n <= listed_rows(origin.dim)).ok_or(DecodeError::Length)?;
-                Entries::Rows(reader.numbers(n.checked_mul(origin.dim).ok_or(DecodeError::Length)?)?.into())
-            }
-            1 => Entries::Lower(unpacked(&mut reader, origin.dim)?),
-            _ => return Err(DecodeError::Number),
-        };
+        let entries = Entries::read(origin.dim, &mut reader)?;
         reader.end()?;
         Ok(Self { count, charged, weighted, weight_size, origin, depth, entries })
     }
@@ -401,55 +325,6 @@ impl GramSum {
 
 /// Roundings behind an entry besides its chain of additions: the products, and the sums of the bound itself.
 pub(crate) const SLACK: usize = 8;
-
-/// A square from its lower triangle, column by column. The triangle's length is checked before room is made.
-fn unpacked(reader: &mut Reader<'_>, dim: usize) -> Result<Zeroizing<Vec<f64>>, DecodeError> {
-    let twice = dim.checked_add(1).and_then(|next| dim.checked_mul(next)).ok_or(DecodeError::Length)?;
-    let packed = Zeroizing::new(reader.numbers(twice / 2)?);
-    let mut lower = Zeroizing::new(vec![0.0; dim * dim]);
-    let mut rest = &packed[..];
-    for j in 0..dim {
-        let (column, later) = rest.split_at(dim - j);
-        lower[j * dim + j..(j + 1) * dim].copy_from_slice(column);
-        rest = later;
-    }
-    Ok(lower)
-}
-
-/// `lower += sign · Σ row rowᵀ`.
-pub(crate) fn add_rows(lower: &mut [f64], dim: usize, rows: &[f64], n: usize, sign: f64) {
-    if n == 0 || dim == 0 {
-        return;
-    }
-    if n <= FEW_ROWS {
-        kernel::rank_update(lower, dim, &rows[..n * dim], &vec![sign; n]);
-        return;
-    }
-    let columns = MatRef::from_column_major_slice(&rows[..n * dim], dim, n);
-    triangular::matmul(
-        MatMut::from_column_major_slice_mut(lower, dim, dim),
-        BlockStructure::TriangularLower,
-        Accum::Add,
-        columns,
-        BlockStructure::Rectangular,
-        columns.transpose(),
-        BlockStructure::Rectangular,
-        sign,
-        Par::Seq,
-    );
-}
-
-/// `lower += sign · other`, lower triangles.
-fn add_lower(lower: &mut [f64], dim: usize, sign: f64, other: &[f64]) {
-    let add = |(j, column): (usize, &mut [f64])| {
-        kernel::axpy(sign, &other[j * dim + j..(j + 1) * dim], &mut column[j..]);
-    };
-    if dim < WIDE {
-        lower.chunks_exact_mut(dim.max(1)).enumerate().for_each(add);
-    } else {
-        lower.par_chunks_exact_mut(dim).enumerate().for_each(add);
-    }
-}
 
 /// Rows of one block scaled by the square roots of their factors, used again for the next.
 #[derive(Default)]

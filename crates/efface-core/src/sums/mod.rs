@@ -5,16 +5,18 @@
 //! ([`SumDepth`]), and from that, whoever made it, follows a bound on its rounding error.
 
 mod bytes;
+mod entries;
 mod gradient;
 mod gram;
 mod powers;
 mod request;
 
 pub use bytes::DecodeError;
+pub(crate) use entries::add_rows;
 pub use gradient::{GradientParts, GradientSum};
 pub(crate) use gradient::{GradientScratch, add_to_all};
 pub use gram::{GramParts, GramSum, GramWeights};
-pub(crate) use gram::{GramScratch, SLACK, add_rows};
+pub(crate) use gram::{GramScratch, SLACK};
 pub use powers::StepPowers;
 pub use request::{SumRequest, Sums};
 

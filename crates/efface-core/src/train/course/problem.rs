@@ -1,75 +1,15 @@
-//! One problem's way to its minimiser, a question about the rows at a time; and all problems in lock-step, so that one
-//! pass over the rows answers the questions of all of them.
+//! One problem's way to its minimiser, a question about the rows at a time.
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
-use super::{Lbfgs, Polish};
+use super::{CourseError, Means, Route};
 use crate::curvature::Dense;
 use crate::linalg::{Cholesky, TrackedMatrix};
-use crate::model::{Fit, Phase};
-use crate::objective::{Measurement, Objective};
-use crate::rows::{Point, RowStore, StoreError, WeightSum, fold};
+use crate::model::Fit;
+use crate::objective::Measurement;
+use crate::rows::{Point, WeightSum};
 use crate::secret::SecretVector;
-
-/// Where courses head, and by which means.
-pub(crate) struct Route<'a> {
-    pub(crate) objective: Objective<'a>,
-    /// Stop when the residual is at most this, or as small as rounding lets it be measured.
-    pub(crate) tolerance: f64,
-    pub(crate) means: Means<'a>,
-}
-
-/// How matrices are used on the way.
-#[derive(Clone, Copy)]
-pub(crate) enum Means<'a> {
-    /// Training without a matrix: L-BFGS alone.
-    Descent,
-    /// Training: L-BFGS on the factor of a majorizer of every Hessian, down to a rough gradient; then Newton steps on the
-    /// factor of the true Hessian, formed again while a step gains too little.
-    Majorizer {
-        /// K. (largest ℓ″)·K + ridge·I is above every Hessian.
-        gram: &'a TrackedMatrix,
-    },
-    /// Settling: Newton steps on the factor at hand; where they gain too little on a new Hessian, L-BFGS for a while, and
-    /// another one. L-BFGS alone for a fit that has no factor.
-    Nearby,
-}
-
-/// What the courses took.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Effort {
-    /// Passes over the rows, each for all problems.
-    pub(crate) passes: usize,
-    /// Hessians formed, over all problems.
-    pub(crate) hessians: usize,
-}
-
-/// Courses that could not be run to their end.
-pub(crate) enum CourseError {
-    Store(StoreError),
-    /// A problem has no rows that count.
-    NoRows,
-    /// A matrix is not positive definite in floating point.
-    Singular,
-}
-
-impl CourseError {
-    /// Settling asks nothing of the rows but to be read.
-    pub(crate) fn of_settling(self) -> StoreError {
-        match self {
-            Self::Store(error) => error,
-            Self::NoRows | Self::Singular => StoreError("the model could not be settled".into()),
-        }
-    }
-}
-
-impl From<StoreError> for CourseError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
+use crate::train::{Lbfgs, Polish};
 
 /// L-BFGS hands over to Newton when the gradient has shrunk to this fraction of its start: the Hessian is then close
 /// to the one at the end, and Newton's steps on it gain two to three digits each …
@@ -96,96 +36,20 @@ const TRAINING_HESSIANS: usize = 30;
 /// … and in settling.
 const SETTLING_HESSIANS: usize = 10;
 
-/// Brings all fits to their minimisers. They are changed when all of them have arrived: after an error each is as it was.
-pub(crate) fn run(
-    route: &Route<'_>,
-    fits: &mut [Fit],
-    rows: &dyn RowStore,
-    report: &mut dyn FnMut(Phase),
-) -> Result<Effort, CourseError> {
-    let mut courses: Vec<Course<'_>> = fits.iter().map(|fit| Course::new(route, fit)).collect();
-    let mut effort = Effort::default();
-    while courses.iter().any(|course| !matches!(course.stage, Stage::Done)) {
-        // Hessians wait until no course has a question, so that they, too, are formed together.
-        if courses.iter().all(|course| course.question().is_none()) {
-            majorize(&mut courses)?;
-            form_hessians(&mut courses, rows, &mut effort)?;
-            continue;
-        }
-        let asked: Vec<_> = courses.iter().filter_map(Course::asked).collect();
-        let mut answers = route.objective.measure(rows, &asked)?.into_iter();
-        effort.passes += 1;
-        let asking: Vec<(&mut Course<'_>, Measurement)> =
-            courses.iter_mut().filter(|course| course.question().is_some()).zip(&mut answers).collect();
-        asking.into_par_iter().try_for_each(|(course, answer)| course.tell(answer))?;
-        let gradient_norm = courses.iter().map(Course::gradient_norm).fold(0.0, f64::max);
-        let n_done = courses.iter().filter(|course| matches!(course.stage, Stage::Done)).count();
-        report(Phase { n_done, n_problems: courses.len(), passes: effort.passes, gradient_norm });
-    }
-    let arrivals: Vec<Arrival> = courses.into_iter().map(Course::arrival).collect();
-    fits.iter_mut().zip(arrivals).for_each(|(fit, arrival)| arrival.enter(fit));
-    Ok(effort)
-}
-
-/// Factors of the majorizer, one for all courses of equal ridge.
-fn majorize(courses: &mut [Course<'_>]) -> Result<(), CourseError> {
-    let mut made: Vec<(f64, Arc<Cholesky>)> = Vec::new();
-    for course in courses.iter_mut().filter(|course| matches!(course.stage, Stage::Majorize)) {
-        let (Means::Majorizer { gram }, Some((_, at))) = (course.route.means, &course.at) else { continue };
-        // c·K + ridge·I and K + (ridge/c)·I have the same direction; the factor c is put back when solving.
-        let divisor = course.route.objective.loss.curvature_bound();
-        let ridge = course.route.objective.ridge(at.count.weight_sum);
-        let known = made.iter().find(|(of, _)| *of == ridge).map(|(_, factor)| Arc::clone(factor));
-        let factor = match known {
-            Some(factor) => factor,
-            None => Arc::new(Cholesky::of(gram, ridge / divisor).ok_or(CourseError::Singular)?),
-        };
-        made.push((ridge, Arc::clone(&factor)));
-        course.preconditioner = Some(Preconditioner { factor, divisor });
-        course.descend(HANDOVER, ROUGH_PASSES);
-    }
-    Ok(())
-}
-
-/// The Hessians of all courses that wait for one, in as few passes as memory allows. For a loss of constant curvature 1 it
-/// is the Gram matrix, already at hand.
-fn form_hessians(courses: &mut [Course<'_>], rows: &dyn RowStore, effort: &mut Effort) -> Result<(), CourseError> {
-    let mut waiting: Vec<&mut Course<'_>> =
-        courses.iter_mut().filter(|course| matches!(course.stage, Stage::Form)).collect();
-    effort.hessians += waiting.len();
-    for group in waiting.chunk_by_mut(|a, b| a.gram().is_some() == b.gram().is_some()) {
-        if let Some(gram) = group[0].gram() {
-            for course in group {
-                course.take_hessian(gram.clone().at_any_point())?;
-            }
-            continue;
-        }
-        for group in group.chunks_mut(fold::matrices_at_once(rows.dim())) {
-            let points: Vec<Point<'_>> = group.iter().filter_map(|course| course.standing()).collect();
-            let sums = rows.curvature(group[0].route.objective.loss, &points)?;
-            effort.passes += 1;
-            for (course, sum) in group.iter_mut().zip(sums) {
-                course.take_hessian(sum.into())?;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Where one problem is on its way.
-struct Course<'a> {
-    route: &'a Route<'a>,
+pub(super) struct Course<'a> {
+    pub(super) route: &'a Route<'a>,
     fit: &'a Fit,
-    stage: Stage,
+    pub(super) stage: Stage,
     /// Where it stands between two stages.
-    at: Option<(SecretVector, Measurement)>,
+    pub(super) at: Option<(SecretVector, Measurement)>,
     preconditioner: Option<Preconditioner>,
     /// Formed on the way.
     curvature: Option<Dense>,
     hessians: usize,
 }
 
-enum Stage {
+pub(super) enum Stage {
     /// Nothing is known yet.
     Begin,
     /// A majorizer is to be formed.
@@ -221,7 +85,7 @@ fn apply(preconditioner: Option<&Preconditioner>, v: &mut [f64]) -> bool {
 }
 
 impl<'a> Course<'a> {
-    fn new(route: &'a Route<'a>, fit: &'a Fit) -> Self {
+    pub(super) fn new(route: &'a Route<'a>, fit: &'a Fit) -> Self {
         let preconditioner = match (route.means, &fit.curvature) {
             // Rows may have left since the factor at hand was made.
             (Means::Nearby, Some(curvature)) => {
@@ -233,7 +97,7 @@ impl<'a> Course<'a> {
         Self { route, fit, stage: Stage::Begin, at: None, preconditioner, curvature: None, hessians: 0 }
     }
 
-    fn question(&self) -> Option<&[f64]> {
+    pub(super) fn question(&self) -> Option<&[f64]> {
         match &self.stage {
             Stage::Begin => Some(&self.fit.weights),
             Stage::Descend(descent) => descent.question(),
@@ -243,17 +107,17 @@ impl<'a> Course<'a> {
     }
 
     /// The point that is asked about, with the fit's perturbation.
-    fn asked(&self) -> Option<(Point<'_>, Option<&[f64]>)> {
+    pub(super) fn asked(&self) -> Option<(Point<'_>, Option<&[f64]>)> {
         let point = Point { problem: &self.fit.problem, weights: self.question()? };
         Some((point, self.fit.perturbation.as_deref()))
     }
 
     /// The point that the course stands at between two stages.
-    fn standing(&self) -> Option<Point<'_>> {
+    pub(super) fn standing(&self) -> Option<Point<'_>> {
         self.at.as_ref().map(|(weights, _)| Point { problem: &self.fit.problem, weights })
     }
 
-    fn gradient_norm(&self) -> f64 {
+    pub(super) fn gradient_norm(&self) -> f64 {
         match &self.stage {
             Stage::Descend(descent) => descent.gradient_norm(),
             Stage::Polish(polish) => polish.gradient_norm(),
@@ -262,14 +126,12 @@ impl<'a> Course<'a> {
     }
 
     /// Goes on from what was measured at the question.
-    fn tell(&mut self, answer: Measurement) -> Result<(), CourseError> {
+    pub(super) fn tell(&mut self, answer: Measurement) -> Result<(), CourseError> {
         let preconditioner = self.preconditioner.as_ref();
         match &mut self.stage {
             Stage::Begin => self.begin(answer)?,
             Stage::Descend(descent) => descent.tell(answer, |v| apply(preconditioner, v)),
-            Stage::Polish(polish) => polish.tell(answer, |v| {
-                apply(preconditioner, v);
-            }),
+            Stage::Polish(polish) => polish.tell(answer, |v| _ = apply(preconditioner, v)),
             Stage::Majorize | Stage::Form | Stage::Done => {}
         }
         self.leave();
@@ -291,6 +153,12 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
+    /// L-BFGS on the factor of a majorizer, times `divisor`.
+    pub(super) fn majorize(&mut self, factor: Arc<Cholesky>, divisor: f64) {
+        self.preconditioner = Some(Preconditioner { factor, divisor });
+        self.descend(HANDOVER, ROUGH_PASSES);
+    }
+
     /// L-BFGS from here until the gradient is a fraction of what it is now, or within the tolerance.
     fn descend(&mut self, fraction: f64, max_passes: usize) {
         let Some((weights, at)) = self.at.take() else { return };
@@ -306,9 +174,7 @@ impl<'a> Course<'a> {
         let Some((weights, at)) = self.at.take() else { return };
         let max_passes = if matches!(self.route.means, Means::Nearby) { SETTLING_PASSES } else { MAX_PASSES };
         let (tolerance, preconditioner) = (self.route.tolerance, self.preconditioner.as_ref());
-        let solve = |v: &mut [f64]| {
-            apply(preconditioner, v);
-        };
+        let solve = |v: &mut [f64]| _ = apply(preconditioner, v);
         self.stage = Stage::Polish(Polish::start(weights, at, tolerance, max_passes, solve));
         self.leave();
     }
@@ -345,7 +211,7 @@ impl<'a> Course<'a> {
     }
 
     /// The Gram matrix, where it is the Hessian everywhere.
-    fn gram(&self) -> Option<&'a TrackedMatrix> {
+    pub(super) fn gram(&self) -> Option<&'a TrackedMatrix> {
         let loss = self.route.objective.loss;
         let constant = loss.curvature_lipschitz() == 0.0 && loss.curvature_bound() == 1.0;
         match self.route.means {
@@ -355,7 +221,7 @@ impl<'a> Course<'a> {
     }
 
     /// Goes on with the Hessian where the course stands.
-    fn take_hessian(&mut self, hessian: TrackedMatrix) -> Result<(), CourseError> {
+    pub(super) fn take_hessian(&mut self, hessian: TrackedMatrix) -> Result<(), CourseError> {
         let Some((weights, at)) = &self.at else { return Ok(()) };
         let ridge = self.route.objective.ridge(at.count.weight_sum);
         self.hessians += 1;
@@ -370,21 +236,21 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    fn arrival(self) -> Arrival {
+    pub(super) fn arrival(self) -> Arrival {
         let factor = self.preconditioner.map(|preconditioner| preconditioner.factor);
         Arrival { at: self.at, curvature: self.curvature, factor }
     }
 }
 
 /// Where a course ended.
-struct Arrival {
+pub(super) struct Arrival {
     at: Option<(SecretVector, Measurement)>,
     curvature: Option<Dense>,
     factor: Option<Arc<Cholesky>>,
 }
 
 impl Arrival {
-    fn enter(self, fit: &mut Fit) {
+    pub(super) fn enter(self, fit: &mut Fit) {
         if let Some((weights, measurement)) = self.at {
             fit.weights = weights;
             fit.accept(measurement);
