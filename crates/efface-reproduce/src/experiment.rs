@@ -184,7 +184,29 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    /// The records under `docs/` are read and kept as they are, and `docs/results.md` with its figures is their report.
+    #[test]
+    fn the_documented_results_are_the_report_of_their_records() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let text = |file: &str| std::fs::read_to_string(docs.join(file)).expect(file);
+        let records = Experiment::ALL.map(|experiment| {
+            let kept: serde_json::Value =
+                serde_json::from_str(&text(&format!("results/{}.json", experiment.tag()))).expect("JSON");
+            let record: Record = serde_json::from_value(kept.clone()).expect("a record");
+            assert_eq!(record.results.experiment(), experiment);
+            assert_eq!(serde_json::to_value(&record).expect("numbers"), kept, "{}", experiment.tag());
+            record
+        });
+        let page = page(&records);
+        assert_eq!(page.markdown("results/figures/"), text("results.md"));
+        for figure in page.figures().expect("every name once") {
+            assert_eq!(figure.svg, text(&format!("results/figures/{}.svg", figure.name)).trim_end(), "{}", figure.name);
+        }
+    }
 
     #[test]
     fn a_section_says_how_its_numbers_came_about() {
