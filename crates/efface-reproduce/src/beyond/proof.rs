@@ -11,13 +11,13 @@ use crate::life::Life;
 
 /// What the checks of single steps came to.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct ProvedSteps {
+pub(crate) struct ProvedSteps {
     /// Every such step was checked: 1 is every single one.
-    pub every: usize,
+    pub(crate) every: usize,
     /// Steps that were checked.
-    pub n_steps: usize,
+    pub(crate) n_steps: usize,
     /// Largest proved distance, as a share of what is claimed. A share above 1 would have ended the experiment.
-    pub largest_share: f64,
+    pub(crate) largest_share: f64,
 }
 
 impl ProvedSteps {

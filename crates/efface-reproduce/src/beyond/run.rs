@@ -1,9 +1,7 @@
 //! One life under mechanism `release`: rows leave until half of them are gone.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::Instant;
 
 use efface_core::model::{Model, ReleaseClaim, ReleaseOutcome};
 use efface_core::noise::NoiseSource;
@@ -14,7 +12,7 @@ use super::proof::ProvedSteps;
 use super::schedule::{Density, schedule};
 use crate::data::DataSet;
 use crate::life::{Life, distance, weights};
-use crate::measure::median;
+use crate::measure::{median, try_timed};
 use crate::{ExperimentError, Progress, Setting};
 
 /// Releases whose accuracies are averaged.
@@ -53,20 +51,14 @@ fn run(
     let several = model.state().fits.len() > 1;
     let stops = schedule(set.n_rows(), batch_rows, density(several, setting.quick));
     let first_percentage = stops.iter().find(|stop| stop.percent.is_some()).map_or(0, |stop| stop.n_removed);
-    let steps = if batch_rows == 1 { "one at a time".to_owned() } else { format!("{batch_rows} at a time") };
-    let what = format!("{}: {}, {steps}", set.name, order.name());
-    progress.begin(what.clone(), stops.len());
     // A pass over the rows of several problems after every single row would take a quarter of an hour.
     let every = if several && batch_rows == 1 { 25 } else { 1 };
-    let life = Life { model: model.clone(), rows: set.train_rows()?, training_seconds: 0.0 };
+    let proved_steps = ProvedSteps::new(every);
+    let mut results = RunResults { order, batch_rows, proved_steps, checks: Vec::new(), checkpoints: Vec::new() };
+    let what = format!("{}: {}", set.name, results.name());
+    progress.begin(what.clone(), stops.len());
+    let life = Life::new(model.clone(), set.train_rows()?);
     let mut run = Run { set, what, life, seed: setting.seed };
-    let mut results = RunResults {
-        order,
-        batch_rows,
-        proved_steps: ProvedSteps::new(every),
-        checks: Vec::new(),
-        checkpoints: Vec::new(),
-    };
     let (mut n_removed, mut step_seconds, mut row_seconds) = (0, Vec::new(), Vec::new());
     for (step, stop) in stops.into_iter().enumerate() {
         let n_leaving = stop.n_removed - n_removed;
@@ -78,11 +70,10 @@ fn run(
         n_removed = stop.n_removed;
         if let Some(percent) = stop.percent {
             let seconds = [&mut step_seconds, &mut row_seconds].map(|times| median(std::mem::take(times)));
-            let other = match retrained.entry(n_removed) {
-                Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => entry.insert(run.retrained()?),
-            };
-            let (check, checkpoint) = run.checkpoint(percent, n_removed, seconds, other)?;
+            if !retrained.contains_key(&n_removed) {
+                retrained.insert(n_removed, run.retrained()?);
+            }
+            let (check, checkpoint) = run.checkpoint(percent, n_removed, seconds, &retrained[&n_removed])?;
             results.checks.push(check);
             results.checkpoints.push(checkpoint);
         } else if stop.compare {
@@ -131,10 +122,9 @@ impl Run<'_> {
 
     /// A copy of the model as it is, settled.
     fn settled_copy(&self) -> Result<Other, ExperimentError> {
-        let start = Instant::now();
         let mut copy = self.life.model.clone();
-        copy.settle(&self.life.rows, None)?;
-        self.other(Reference::SettledCopy, &copy, start.elapsed().as_secs_f64())
+        let (_, seconds) = try_timed(|| copy.settle(&self.life.rows, None))?;
+        self.other(Reference::SettledCopy, &copy, seconds)
     }
 
     fn other(&self, reference: Reference, model: &Model, seconds: f64) -> Result<Other, ExperimentError> {
@@ -167,9 +157,7 @@ impl Run<'_> {
         retrained: &Other,
     ) -> Result<(Check, Checkpoint), ExperimentError> {
         let instant = self.compare(n_removed, retrained)?;
-        let start = Instant::now();
-        let settle_passes = self.life.model.settle_before_release(&self.life.rows)?;
-        let settle_seconds = start.elapsed().as_secs_f64();
+        let (settle_passes, settle_seconds) = try_timed(|| self.life.model.settle_before_release(&self.life.rows))?;
         let settled = self.compare(n_removed, retrained)?;
         let (accuracies, claim) = self.release(n_removed)?;
         let gaps = accuracies.iter().map(|accuracy| (accuracy - settled.reference_accuracy).abs());

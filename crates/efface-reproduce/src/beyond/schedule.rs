@@ -15,7 +15,6 @@ pub(super) struct Density {
 /// The state after one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stop {
-    /// Rows removed so far.
     pub(super) n_removed: usize,
     /// Whether the weights are compared.
     pub(super) compare: bool,

@@ -3,13 +3,11 @@
 use efface_report::numbers::{count, number, percent, seconds, setting};
 use efface_report::{Axis, Chart, Mark, Part, Section, Series, Table};
 
-use super::{
-    BeyondResults, Check, Checkpoint, DataSetResults, GAP_ALLOWED, ObjectiveResults, Order, Reference, RunResults,
-};
+use super::numbers::{Check, Checkpoint, Reference, RunResults};
+use super::{BeyondResults, DataSetResults, GAP_ALLOWED, ObjectiveResults, Order};
 
 impl BeyondResults {
-    /// The experiment on the page.
-    pub fn section(&self) -> Section {
+    pub(crate) fn section(&self) -> Section {
         let mut parts = vec![Part::text(INTRODUCTION)];
         parts.extend(self.missing.iter().map(|missing| Part::text(format!("Left out: {missing}."))));
         parts.extend(self.data_sets.iter().flat_map(DataSetResults::parts));
@@ -43,7 +41,7 @@ impl DataSetResults {
         let allowed = 100.0 * GAP_ALLOWED;
         let verdict = if gap <= allowed { "within" } else { "not within" };
         let checks = self.runs.iter().map(|run| run.checks.len() + run.checkpoints.len()).sum::<usize>();
-        let spent = self.runs.iter().flat_map(|run| &run.checkpoints).map(|c| c.epsilon_spent).fold(0.0, f64::max);
+        let spent = self.largest(|point| point.epsilon_spent);
         let all = self.runs.iter().flat_map(|run| &run.checks);
         let copies = all.filter(|check| check.reference == Reference::SettledCopy).count();
         let negatives = self.negatives.map_or(String::new(), |fraction| {
@@ -155,28 +153,22 @@ impl DataSetResults {
 
     /// Points of all runs where the model was settled.
     fn settled(&self, name: &str, value: fn(&Checkpoint) -> f64) -> Series {
-        let points =
-            self.runs.iter().flat_map(|run| &run.checkpoints).map(|point| (point.n_removed as f64, value(point)));
+        let points = self.checkpoints().map(|(_, point)| (point.n_removed as f64, value(point)));
         Series { joined: false, ..Series::line(name, points) }
     }
 
     fn checkpoints_table(&self) -> Table {
-        let rows = self.runs.iter().flat_map(|run| {
-            run.checkpoints.iter().map(|point| {
-                vec![
-                    run.name(),
-                    format!("{} % ({})", point.percent, count(point.n_removed)),
-                    format!("{} ≤ {}", number(point.instant_distance), number(point.instant_bound)),
-                    format!(
-                        "{} ≤ {}",
-                        number(point.settled_distance),
-                        number(point.settled_bound + point.retrained_bound)
-                    ),
-                    percent(point.retrained_accuracy),
-                    percent(point.secret_accuracy),
-                    percent(point.released_accuracy),
-                ]
-            })
+        let within = |distance, bound| format!("{} ≤ {}", number(distance), number(bound));
+        let rows = self.checkpoints().map(|(run, point)| {
+            vec![
+                run.name(),
+                format!("{} % ({})", point.percent, count(point.n_removed)),
+                within(point.instant_distance, point.instant_bound),
+                within(point.settled_distance, point.settled_bound + point.retrained_bound),
+                percent(point.retrained_accuracy),
+                percent(point.secret_accuracy),
+                percent(point.released_accuracy),
+            ]
         });
         let caption = format!(
             "{}: distance to the model trained from zero and its claimed bound, before and after settling (then with \
@@ -191,17 +183,15 @@ impl DataSetResults {
     }
 
     fn times_table(&self) -> Table {
-        let rows = self.runs.iter().flat_map(|run| {
-            run.checkpoints.iter().map(|point| {
-                vec![
-                    run.name(),
-                    format!("{} %", point.percent),
-                    seconds(point.step_seconds),
-                    seconds(point.row_seconds),
-                    format!("{} ({} passes)", seconds(point.settle_seconds), point.settle_passes),
-                    seconds(point.retrain_seconds),
-                ]
-            })
+        let rows = self.checkpoints().map(|(run, point)| {
+            vec![
+                run.name(),
+                format!("{} %", point.percent),
+                seconds(point.step_seconds),
+                seconds(point.row_seconds),
+                format!("{} ({} passes)", seconds(point.settle_seconds), point.settle_passes),
+                seconds(point.retrain_seconds),
+            ]
         });
         let caption = format!(
             "{}: median time of a step and of a row in it, of settling, and of training anew (once per order). A pass \
@@ -276,7 +266,7 @@ impl ObjectiveResults {
 }
 
 impl RunResults {
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         let steps = if self.batch_rows == 1 { "one".to_owned() } else { self.batch_rows.to_string() };
         format!("{}, {steps} at a time", self.order.name())
     }

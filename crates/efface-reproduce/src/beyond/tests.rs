@@ -1,5 +1,6 @@
 use efface_report::Part;
 
+use super::numbers::{Check, Reference};
 use super::schedule::{Density, PERCENTS, schedule};
 use super::*;
 

@@ -29,8 +29,6 @@ pub fn adult(data: &Path) -> Result<DataSet, ExperimentError> {
     };
     let (train, test) = (read("train.csv.gz")?, read("test.csv.gz")?);
     let codec = LabelCodec::for_labels(train.labels(), true)?;
-    let test_labels = test.labels().map(|labels| codec.encode(labels)).transpose()?.unwrap_or_default();
-    let train = MemoryRows::of_table(train, &transform, Some(&codec), FeatureOrder::AsRead)?;
-    let test = MemoryRows::of_table(test, &transform, Some(&codec), FeatureOrder::AsRead)?;
-    Ok(DataSet { name: "Adult", n_classes: 2, train, test, test_labels })
+    let rows = |table| MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead);
+    Ok(DataSet { name: "Adult", n_classes: 2, train: rows(train)?, test: rows(test)? })
 }

@@ -33,7 +33,7 @@ pub fn scenes(data: &Path, quick: bool) -> Result<DataSet, ExperimentError> {
     let split = |name: &str| {
         let features = find(data, &SCENES, &format!("{name}-x.npy.gz"))?;
         let rows = read(&features, &find(data, &SCENES, &format!("{name}-y.npy.gz"))?)?;
-        Ok::<_, ExperimentError>(if quick { rows.take(Some(400)).every(8) } else { rows })
+        Ok::<_, ExperimentError>(if quick { rows.every(8) } else { rows })
     };
-    unit_rows("Scenes", 6, None, (split("train")?, split("test")?))
+    unit_rows("Scenes", 6, quick.then_some(400), (split("train")?, split("test")?))
 }

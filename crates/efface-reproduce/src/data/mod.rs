@@ -42,8 +42,6 @@ pub struct DataSet {
     pub train: MemoryRows,
     /// Rows to test on.
     pub test: MemoryRows,
-    /// Labels of the rows to test on.
-    pub test_labels: Vec<f64>,
 }
 
 impl DataSet {
@@ -59,14 +57,44 @@ impl DataSet {
 
     /// A copy of the rows to train on, from which rows may leave.
     pub fn train_rows(&self) -> Result<MemoryRows, ExperimentError> {
-        let present: Vec<usize> = (0..self.train.len()).filter(|i| self.train.is_present(*i)).collect();
-        Ok(self.train.batch(&present)?)
+        first(&self.train, usize::MAX)
     }
 
     /// Fraction of the test rows whose class these weights find.
     pub fn accuracy(&self, weights: &[Vec<f64>]) -> Result<f64, ExperimentError> {
-        Ok(predict::accuracy(&predict::margins(&self.test, weights)?, &self.test_labels))
+        accuracy(&self.test, weights)
     }
+}
+
+/// Fraction of the rows whose class these weights find.
+pub(crate) fn accuracy(rows: &MemoryRows, weights: &[Vec<f64>]) -> Result<f64, ExperimentError> {
+    let labels: Vec<f64> = (0..rows.len()).filter_map(|position| rows.label(position)).collect();
+    Ok(predict::accuracy(&predict::margins(rows, weights)?, &labels))
+}
+
+/// A copy of the first `n` rows, or of all of them.
+pub fn first(rows: &MemoryRows, n: usize) -> Result<MemoryRows, ExperimentError> {
+    Ok(rows.batch(&(0..rows.len().min(n)).collect::<Vec<usize>>())?)
+}
+
+/// Rows of these features with classes 0, 1, …, each scaled by itself.
+pub fn rows_of(
+    features: FeatureValues,
+    dim: usize,
+    (classes, n_classes): (Vec<f64>, u32),
+    transform: &RowTransform,
+) -> Result<MemoryRows, ExperimentError> {
+    let origin = Origin::new("rows of an experiment");
+    let table = Table::new(TableParts {
+        feature_names: (0..dim).map(|j| format!("x{j}")).collect(),
+        features,
+        labels: Some(Labels::new(RawLabels::Numbers(classes), origin.clone(), None)),
+        ids: None,
+        subjects: None,
+        origin,
+    })?;
+    let codec = LabelCodec::Classes((0..n_classes).map(|class| class.to_string()).collect());
+    Ok(MemoryRows::of_table(table, transform, Some(&codec), FeatureOrder::AsRead)?)
 }
 
 /// Loads a data set; the flag asks for the few rows of a quick run.
@@ -106,40 +134,11 @@ struct RawRows {
 }
 
 impl RawRows {
-    /// The first `n` rows, or all of them.
-    fn take(mut self, n: Option<usize>) -> Self {
-        if let Some(n) = n {
-            self.classes.truncate(n);
-            let values = self.classes.len() * self.dim;
-            match &mut self.features {
-                FeatureValues::F32(features) => features.truncate(values),
-                FeatureValues::F64(features) => features.truncate(values),
-            }
-        }
-        self
-    }
-
     /// Each `step`-th feature.
     fn every(self, step: usize) -> Self {
         let thin =
             doubles(self.features).chunks_exact(self.dim).flat_map(|row| row.iter().step_by(step)).copied().collect();
         Self { features: FeatureValues::F64(thin), dim: self.dim.div_ceil(step), classes: self.classes }
-    }
-
-    /// Every row to norm 1, with or without an intercept.
-    fn into_unit_rows(self, n_classes: u32, intercept: bool) -> Result<MemoryRows, ExperimentError> {
-        let origin = Origin::new("rows of an experiment");
-        let table = Table::new(TableParts {
-            feature_names: (0..self.dim).map(|j| format!("x{j}")).collect(),
-            features: self.features,
-            labels: Some(Labels::new(RawLabels::Numbers(self.classes), origin.clone(), None)),
-            ids: None,
-            subjects: None,
-            origin,
-        })?;
-        let transform = RowTransform { scale: Scale::Unit, intercept };
-        let codec = LabelCodec::Classes((0..n_classes).map(|class| class.to_string()).collect());
-        Ok(MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead)?)
     }
 }
 
@@ -150,10 +149,12 @@ fn unit_rows(
     quick: Option<usize>,
     (train, test): (RawRows, RawRows),
 ) -> Result<DataSet, ExperimentError> {
-    let (train, test) = (train.take(quick), test.take(quick));
-    let test_labels = test.classes.clone();
-    let (train, test) = (train.into_unit_rows(n_classes, false)?, test.into_unit_rows(n_classes, false)?);
-    Ok(DataSet { name, n_classes, train, test, test_labels })
+    let unit = RowTransform { scale: Scale::Unit, intercept: false };
+    let split = |RawRows { features, dim, classes }: RawRows| -> Result<MemoryRows, ExperimentError> {
+        let rows = rows_of(features, dim, (classes, n_classes), &unit)?;
+        if let Some(n) = quick { first(&rows, n) } else { Ok(rows) }
+    };
+    Ok(DataSet { name, n_classes, train: split(train)?, test: split(test)? })
 }
 
 /// The path of a file of a data set, if it is there.

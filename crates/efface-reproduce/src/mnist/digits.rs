@@ -13,22 +13,21 @@ const SHOWN: usize = 10;
 
 /// Figure 3.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Digits {
+pub(crate) struct Digits {
     /// Largest ‖H⁻¹Δ‖ first.
-    pub hardest: Vec<Digit>,
+    pub(crate) hardest: Vec<Digit>,
     /// Smallest ‖H⁻¹Δ‖ first.
-    pub easiest: Vec<Digit>,
+    pub(crate) easiest: Vec<Digit>,
 }
 
 /// A digit of the training set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Digit {
-    /// 3 or 8.
-    pub digit: u8,
+pub(crate) struct Digit {
+    pub(crate) digit: u8,
     /// ‖H⁻¹Δ‖: norm of the step that removing it takes.
-    pub influence: f64,
+    pub(crate) influence: f64,
     /// 28 × 28 pixels, row by row: 0 is paper, 255 is ink.
-    pub pixels: Vec<u8>,
+    pub(crate) pixels: Vec<u8>,
 }
 
 pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<Digits, ExperimentError> {

@@ -10,31 +10,27 @@ mod trade_off;
 
 use serde::{Deserialize, Serialize};
 
-pub use digits::{Digit, Digits};
-pub use reference::Comparison;
-pub use residuals::{ResidualLine, Residuals};
-pub use trade_off::{Supporting, TradeOff, Unperturbed};
-
+use self::digits::Digits;
+use self::residuals::Residuals;
+use self::trade_off::TradeOff;
 use crate::data::mnist_3_vs_8;
 use crate::{ExperimentError, Progress, Setting};
 
 /// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct MnistResults {
-    /// n.
-    pub n_rows: usize,
-    /// d.
-    pub dim: usize,
+pub(crate) struct MnistResults {
+    pub(crate) n_rows: usize,
+    pub(crate) dim: usize,
     /// Figure 1.
-    pub trade_off: TradeOff,
+    pub(crate) trade_off: TradeOff,
     /// Figure 2.
-    pub residuals: Residuals,
+    pub(crate) residuals: Residuals,
     /// Figure 3.
-    pub digits: Digits,
+    pub(crate) digits: Digits,
 }
 
 /// Runs the experiment.
-pub fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<MnistResults, ExperimentError> {
+pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<MnistResults, ExperimentError> {
     let data = mnist_3_vs_8(&setting.data, setting.quick)?;
     Ok(MnistResults {
         n_rows: data.n_rows(),

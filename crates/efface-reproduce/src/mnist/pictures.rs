@@ -3,14 +3,16 @@
 use efface_report::numbers::{count, number, percent, setting};
 use efface_report::{Axis, Chart, ImageRow, Images, Part, Section, Series, Table};
 
-use super::reference::{ACCURACY_TOLERANCE, FACTOR, HEAVY_FACTOR};
-use super::{Comparison, Digit, Digits, MnistResults, Residuals, TradeOff};
+use super::MnistResults;
+use super::digits::{Digit, Digits};
+use super::reference::{ACCURACY_TOLERANCE, Comparison, FACTOR, HEAVY_FACTOR};
+use super::residuals::Residuals;
+use super::trade_off::TradeOff;
 use crate::data::SIDE;
 use crate::objective::{accuracy_against_removals, by_l2};
 
 impl MnistResults {
-    /// The experiment on the page.
-    pub fn section(&self) -> Section {
+    pub(crate) fn section(&self) -> Section {
         let text = format!(
             "Linear logistic regression that tells a 3 from an 8: n = {}, d = {}, every row of norm 1, no intercept, \
              δ = 10⁻⁴ (Section 4.1 of the paper). Mechanism objective runs as it was published: γ = 1/4, \
@@ -24,11 +26,9 @@ impl MnistResults {
         parts.push(Part::Images(self.digits.images()));
         Section::new("mnist", "MNIST, 3 against 8", parts)
     }
-}
 
-impl MnistResults {
     /// What was to hold and does not.
-    pub fn shortfalls(&self) -> Vec<String> {
+    pub(crate) fn shortfalls(&self) -> Vec<String> {
         let apart = self.trade_off.comparison.iter().filter(|row| !row.agrees);
         let told = apart.map(|row| {
             let (l2, std) = (setting(row.l2_per_row), setting(row.noise_std));
@@ -84,12 +84,11 @@ impl TradeOff {
 
     /// Middle panel.
     fn epsilon_chart(&self) -> Chart {
-        let mut series: Vec<Series> = Vec::new();
-        for model in &self.unperturbed {
+        let series = self.unperturbed.iter().map(|model| {
             let points = self.supporting.iter().filter(|point| point.l2_per_row == model.l2_per_row);
             let points = points.map(|point| (point.epsilon, point.accuracy));
-            series.push(Series::line(format!("λ = {}", setting(model.l2_per_row)), points));
-        }
+            Series::line(format!("λ = {}", setting(model.l2_per_row)), points)
+        });
         Chart {
             id: "mnist-epsilon".to_owned(),
             title: "Figure 1, middle: ε against accuracy for 100 supported removals".to_owned(),
@@ -100,7 +99,7 @@ impl TradeOff {
             ),
             x: Axis::log("ε at δ = 10⁻⁴"),
             y: Axis::percent("test accuracy"),
-            series,
+            series: series.collect(),
             ..Chart::default()
         }
     }

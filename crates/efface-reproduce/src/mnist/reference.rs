@@ -46,21 +46,19 @@ pub(super) const HEAVY_FACTOR: f64 = 4.0;
 
 /// One of our runs beside the published code's.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Comparison {
-    /// λ.
-    pub l2_per_row: f64,
-    /// σ.
-    pub noise_std: f64,
+pub(crate) struct Comparison {
+    pub(crate) l2_per_row: f64,
+    pub(crate) noise_std: f64,
     /// Accuracy: ours, theirs from and to.
-    pub accuracy: (f64, f64, f64),
+    pub(crate) accuracy: (f64, f64, f64),
     /// Accumulated bound after 100 removals: ours, theirs from and to.
-    pub accumulated_bound: (f64, f64, f64),
+    pub(crate) accumulated_bound: (f64, f64, f64),
     /// Supported removals: ours, theirs from and to.
-    pub supported_removals: (f64, f64, f64),
+    pub(crate) supported_removals: (f64, f64, f64),
     /// How many times smaller the measured residual is than the bound.
-    pub bound_over_measured: f64,
+    pub(crate) bound_over_measured: f64,
     /// Whether all three agree.
-    pub agrees: bool,
+    pub(crate) agrees: bool,
 }
 
 /// Our runs beside theirs, where both exist.
@@ -99,7 +97,7 @@ mod tests {
     use super::*;
     use crate::Progress;
     use crate::data::mnist_3_vs_8;
-    use crate::objective::{Effort, Strength, measure_all};
+    use crate::objective::{Effort, Strength, measure};
 
     #[test]
     fn the_published_method_lands_where_the_published_code_does() {
@@ -108,10 +106,11 @@ mod tests {
             return;
         };
         let data = mnist_3_vs_8(folder.as_ref(), false).expect("MNIST");
-        let strength = |l2_per_row, noise_std| Strength { l2_per_row, noise_std };
-        let strengths = [strength(1e-3, 1.0), strength(1e-2, 10.0)];
         let effort = Effort { n_removals: 30, n_draws: 2 };
-        let runs = measure_all(&data, &strengths, effort, 1, &mut Progress::new(&mut |_| {})).expect("runs");
+        let runs = [(1e-3, 1.0), (1e-2, 10.0)].map(|(l2_per_row, noise_std)| {
+            let strength = Strength { l2_per_row, noise_std };
+            measure(&data, strength, effort, 1, &mut Progress::new(&mut |_| {})).expect("a run")
+        });
         let compared = compare(&runs);
         assert_eq!(compared.len(), 2);
         for row in compared {

@@ -19,22 +19,20 @@ pub(super) const BATCH: usize = 10;
 
 /// Figure 2.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Residuals {
-    /// λ and σ.
-    pub strength: Strength,
+pub(crate) struct Residuals {
+    pub(crate) strength: Strength,
     /// One line per bound.
-    pub lines: Vec<ResidualLine>,
+    pub(crate) lines: Vec<ResidualLine>,
 }
 
 /// A residual, or a bound of it, after so many removals.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ResidualLine {
-    /// What it is.
-    pub name: String,
+pub(crate) struct ResidualLine {
+    pub(crate) name: String,
     /// Rows that leave in one step.
-    pub batch: usize,
+    pub(crate) batch: usize,
     /// `(removals, residual)`.
-    pub points: Vec<(usize, f64)>,
+    pub(crate) points: Vec<(usize, f64)>,
 }
 
 pub(super) fn run(

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::reference::{self, Comparison};
 use crate::data::DataSet;
 use crate::life::{Life, weights};
-use crate::objective::{Effort, ObjectiveRun, Strength, grid, measure_all, published_plan, release_plan};
+use crate::objective::{Effort, ObjectiveRun, Strength, Unperturbed, measure_grid, published_plan, unperturbed};
 use crate::{ExperimentError, Progress, Setting};
 
 /// λ of the figure.
@@ -23,51 +23,33 @@ pub(super) const SUPPORTED: f64 = 100.0;
 
 /// Figure 1.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct TradeOff {
+pub(crate) struct TradeOff {
     /// Accuracy without a perturbation, for each λ.
-    pub unperturbed: Vec<Unperturbed>,
+    pub(crate) unperturbed: Vec<Unperturbed>,
     /// Left and right panel: every λ and σ.
-    pub runs: Vec<ObjectiveRun>,
+    pub(crate) runs: Vec<ObjectiveRun>,
     /// Middle panel: every λ and ε for which some σ of the runs supports 100 removals.
-    pub supporting: Vec<Supporting>,
+    pub(crate) supporting: Vec<Supporting>,
     /// The runs beside what the published code gives.
-    pub comparison: Vec<Comparison>,
-}
-
-/// Accuracy of the model that is not perturbed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Unperturbed {
-    /// λ.
-    pub l2_per_row: f64,
-    /// Accuracy on the test rows.
-    pub accuracy: f64,
+    pub(crate) comparison: Vec<Comparison>,
 }
 
 /// A model with as much noise as 100 removals need.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Supporting {
-    /// λ.
-    pub l2_per_row: f64,
-    /// ε.
-    pub epsilon: f64,
+pub(crate) struct Supporting {
+    pub(crate) l2_per_row: f64,
+    pub(crate) epsilon: f64,
     /// σ that makes the budget the bound of 100 removals.
-    pub noise_std: f64,
+    pub(crate) noise_std: f64,
     /// Accuracy on the test rows, mean over the draws of b.
-    pub accuracy: f64,
+    pub(crate) accuracy: f64,
 }
 
 pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<TradeOff, ExperimentError> {
-    let effort =
-        if setting.quick { Effort { n_removals: 3, n_draws: 1 } } else { Effort { n_removals: 100, n_draws: 5 } };
+    let effort = Effort::of(setting);
     let l2_per_row = if setting.quick { &L2_PER_ROW[1..3] } else { &L2_PER_ROW[..] };
-    progress.begin("MNIST: unperturbed models", l2_per_row.len());
-    let mut unperturbed = Vec::new();
-    for &l2_per_row in l2_per_row {
-        let life = Life::begin(&release_plan(data, l2_per_row)?, data.train_rows()?, setting.seed)?;
-        unperturbed.push(Unperturbed { l2_per_row, accuracy: data.accuracy(&weights(&life.model))? });
-        progress.step();
-    }
-    let runs = measure_all(data, &grid(l2_per_row, &NOISE_STD), effort, setting.seed, progress)?;
+    let unperturbed = unperturbed(data, l2_per_row, setting.seed, progress)?;
+    let runs = measure_grid(data, l2_per_row, &NOISE_STD, effort, setting.seed, progress)?;
     let supporting = supporting(data, l2_per_row, &runs, effort.n_draws, setting.seed, progress)?;
     // The published figures are of all rows.
     let comparison = if setting.quick { Vec::new() } else { reference::compare(&runs) };

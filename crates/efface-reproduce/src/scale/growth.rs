@@ -1,7 +1,5 @@
 //! Growth curves: what training, one removal and settling cost as rows or features double, and with which exponent.
 
-use std::time::Instant;
-
 use efface_core::model::TrainingPlan;
 use efface_data::MemoryRows;
 use serde::{Deserialize, Serialize};
@@ -9,53 +7,44 @@ use serde::{Deserialize, Serialize};
 use super::Sizes;
 use super::synthetic::{ClassMoments, ClassRows};
 use crate::life::{Life, random_order};
-use crate::measure::median;
+use crate::measure::{median, try_timed};
 use crate::{ExperimentError, Progress};
 
 /// Both curves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Growth {
+pub(crate) struct Growth {
     /// Against n, at a fixed d.
-    pub by_rows: Curve,
+    pub(crate) by_rows: Curve,
     /// Against d, at a fixed n.
-    pub by_features: Curve,
+    pub(crate) by_features: Curve,
 }
 
 /// Costs at growing sizes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Curve {
+pub(crate) struct Curve {
     /// One per size, which doubles from one to the next.
-    pub costs: Vec<Cost>,
+    pub(crate) costs: Vec<Cost>,
     /// Exponents over the upper half of the sizes.
-    pub exponents: Exponents,
+    pub(crate) exponents: Exponents,
 }
 
-/// Costs at one size.
+/// Costs at one size. Training and settling are the least of a few times, one removal is the middle of many.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Cost {
-    /// n.
-    pub n_rows: usize,
-    /// d.
-    pub dim: usize,
-    /// Training, the least of a few times.
-    pub train_seconds: f64,
-    /// One removal, the middle of many.
-    pub removal_seconds: f64,
-    /// Settling after these removals, the least of a few times.
-    pub settle_seconds: f64,
-    /// Passes over the rows that settling took.
-    pub settle_passes: usize,
+pub(crate) struct Cost {
+    pub(crate) n_rows: usize,
+    pub(crate) dim: usize,
+    pub(crate) train_seconds: f64,
+    pub(crate) removal_seconds: f64,
+    pub(crate) settle_seconds: f64,
+    pub(crate) settle_passes: usize,
 }
 
 /// a of `seconds ∝ sizeᵃ`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Exponents {
-    /// Of training.
-    pub train: f64,
-    /// Of one removal.
-    pub removal: f64,
-    /// Of settling.
-    pub settle: f64,
+pub(crate) struct Exponents {
+    pub(crate) train: f64,
+    pub(crate) removal: f64,
+    pub(crate) settle: f64,
 }
 
 /// Runs both curves on rows that are drawn like the first features of `real`.
@@ -111,17 +100,15 @@ fn cost(
     let first = life.training_seconds;
     let train_seconds = repeated(first, || Ok(life.retrain(seed)?.1))?;
 
-    let mut removal_seconds = Vec::with_capacity(n_removals);
-    for position in random_order(n_rows, seed).into_iter().take(n_removals) {
-        removal_seconds.push(life.remove(&[position])?.1);
-    }
+    let leaving = random_order(n_rows, seed).into_iter().take(n_removals);
+    let removal_seconds = life.remove_each(leaving, &mut Progress::new(&mut |_| {}))?;
 
     let mut settle_passes = 0;
     let mut settle = || -> Result<f64, ExperimentError> {
         let mut model = life.model.clone();
-        let start = Instant::now();
-        settle_passes = model.settle(&life.rows, None)?.passes;
-        Ok(start.elapsed().as_secs_f64())
+        let (settled, seconds) = try_timed(|| model.settle(&life.rows, None))?;
+        settle_passes = settled.passes;
+        Ok(seconds)
     };
     let first = settle()?;
     let settle_seconds = repeated(first, settle)?;

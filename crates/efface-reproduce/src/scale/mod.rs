@@ -12,36 +12,30 @@ mod synthetic;
 
 use efface_core::loss::Logistic;
 use efface_core::model::{TrainingConfig, TrainingPlan};
-use efface_core::predict;
-use efface_data::MemoryRows;
 use serde::{Deserialize, Serialize};
 
-pub use growth::{Cost, Curve, Exponents, Growth};
-pub use large::{Checked, LargeRun};
-pub use likeness::{Likeness, Look};
-
+use self::growth::Growth;
+use self::large::LargeRun;
+use self::likeness::Likeness;
 use self::synthetic::{ClassMoments, ClassRows};
 use crate::{ExperimentError, Progress, Setting, data};
 
 /// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ScaleResults {
-    /// How much the rows are like real ones.
-    pub likeness: Likeness,
-    /// A million rows.
-    pub large: LargeRun,
-    /// Growth curves.
-    pub growth: Growth,
+pub(crate) struct ScaleResults {
+    pub(crate) likeness: Likeness,
+    pub(crate) large: LargeRun,
+    pub(crate) growth: Growth,
 }
 
 /// Runs the experiment.
-pub fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<ScaleResults, ExperimentError> {
+pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<ScaleResults, ExperimentError> {
     let sizes = Sizes::of(setting.quick);
     let plan = TrainingPlan::new(TrainingConfig::new(&Logistic, L2_PER_ROW, Some(2)))?;
     progress.begin("reading the scenes", 1);
     let scenes = data::scenes(&setting.data, setting.quick)?;
     progress.step();
-    let test = TestRows::of(ClassRows::first_features(&scenes.test, sizes.large_dim))?;
+    let test = ClassRows::first_features(&scenes.test, sizes.large_dim).into_rows()?;
     let real = ClassRows::first_features(&scenes.train, sizes.large_dim);
     let moments = ClassMoments::of(&real);
 
@@ -100,24 +94,6 @@ impl Sizes {
 
 /// λ of every model here.
 const L2_PER_ROW: f64 = 1e-3;
-
-/// Real rows to test on, built against nature.
-struct TestRows {
-    rows: MemoryRows,
-    labels: Vec<f64>,
-}
-
-impl TestRows {
-    fn of(rows: ClassRows) -> Result<Self, ExperimentError> {
-        let labels = rows.labels();
-        Ok(Self { rows: rows.into_rows()?, labels })
-    }
-
-    /// Fraction of the rows whose label these weights find.
-    fn accuracy(&self, weights: &[Vec<f64>]) -> Result<f64, ExperimentError> {
-        Ok(predict::accuracy(&predict::margins(&self.rows, weights)?, &self.labels))
-    }
-}
 
 #[cfg(test)]
 mod tests {

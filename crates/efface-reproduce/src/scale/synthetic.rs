@@ -11,20 +11,17 @@
 //! and shown beside the results.
 
 use efface_core::rows::RowStore;
-use efface_data::{
-    FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, RawLabels, RowTransform, Scale, Table,
-    TableParts,
-};
+use efface_data::{FeatureValues, MemoryRows, RowTransform, Scale};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use crate::ExperimentError;
+use crate::data::rows_of;
 
 /// Unit rows in single precision, each with its class.
 pub(crate) struct ClassRows {
-    /// d.
     pub(crate) dim: usize,
     /// Row-major.
     pub(crate) features: Vec<f32>,
@@ -57,7 +54,8 @@ impl ClassRows {
             for (row, class) in features.chunks_exact_mut(dim).zip(classes) {
                 let drawn_from = moments.random_class(&mut generator);
                 drawn_from.draw(&mut generator, row);
-                clip(row);
+                // Negative entries are set to zero.
+                row.iter_mut().for_each(|x| *x = x.max(0.0));
                 to_norm_one(row);
                 *class = drawn_from.class;
             }
@@ -77,18 +75,9 @@ impl ClassRows {
 
     /// The rows as a model takes them, without a copy of their features. That no norm exceeds 1 is checked on the way.
     pub(crate) fn into_rows(self) -> Result<MemoryRows, ExperimentError> {
-        let origin = Origin::new("rows of an experiment");
-        let table = Table::new(TableParts {
-            feature_names: (0..self.dim).map(|j| format!("x{j}")).collect(),
-            labels: Some(Labels::new(RawLabels::Numbers(self.labels()), origin.clone(), None)),
-            features: FeatureValues::F32(self.features),
-            ids: None,
-            subjects: None,
-            origin,
-        })?;
-        let transform = RowTransform { scale: Scale::None, intercept: false };
-        let codec = LabelCodec::Classes(vec!["0".to_owned(), "1".to_owned()]);
-        Ok(MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead)?)
+        let unscaled = RowTransform { scale: Scale::None, intercept: false };
+        let labels = self.labels();
+        rows_of(FeatureValues::F32(self.features), self.dim, (labels, 2), &unscaled)
     }
 }
 
@@ -166,13 +155,6 @@ pub(crate) fn mean<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Vec
     sum.into_iter().map(|sum| sum / f64::from(n_rows.max(1))).collect()
 }
 
-/// Sets negative entries to zero.
-fn clip(row: &mut [f32]) {
-    for x in row {
-        *x = x.max(0.0);
-    }
-}
-
 /// Divides a row by its norm; a row of zeros stays one.
 fn to_norm_one(row: &mut [f32]) {
     const LANES: usize = 8;
@@ -184,9 +166,7 @@ fn to_norm_one(row: &mut [f32]) {
     }
     let norm = (sums.iter().sum::<f64>() + rest.iter().map(square).sum::<f64>()).sqrt();
     if norm > 0.0 {
-        for x in row {
-            *x = (f64::from(*x) / norm) as f32;
-        }
+        row.iter_mut().for_each(|x| *x = (f64::from(*x) / norm) as f32);
     }
 }
 

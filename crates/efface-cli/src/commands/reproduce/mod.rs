@@ -46,7 +46,7 @@ struct ShownRecord {
 
 impl ShownRecord {
     fn new(record: &Record) -> Self {
-        Self { experiment: record.results.experiment().tag(), quick: record.quick, seed: record.seed }
+        Self { experiment: record.experiment().tag(), quick: record.quick, seed: record.seed }
     }
 }
 
@@ -76,8 +76,8 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
         stages.clear();
         record.map(|record| Found {
             seconds: record.seconds,
-            missing: record.results.missing().to_vec(),
-            shortfalls: if record.quick { Vec::new() } else { record.results.shortfalls() },
+            missing: record.missing().to_vec(),
+            shortfalls: if record.quick { Vec::new() } else { record.shortfalls() },
             record,
         })
     };
