@@ -5,7 +5,7 @@ use efface_digits::SIDE;
 use efface_report::numbers::{bound, count, counted, number, percent, seconds, setting};
 use efface_report::{Axis, Chart, ImageRow, Images, Part, Section, Series, Table, emphasis, text};
 
-use super::{DemoResults, Digit, RankedDigit, ResidualHistory};
+use super::{DemoResults, Digit, ResidualHistory};
 
 impl ResidualHistory {
     /// The residual that a rung must bound.
@@ -137,9 +137,10 @@ impl DemoResults {
 
     /// Section with the digits that move the model most and least.
     pub(super) fn hardest_and_easiest(&self) -> Section {
-        let row = |name: &str, digits: &[RankedDigit]| ImageRow {
+        let card = |digit: &Digit| card(digit, &format!(" step\u{a0}{}", number(digit.step_norm)));
+        let row = |name: &str, digits: &[Digit]| ImageRow {
             name: name.to_owned(),
-            images: digits.iter().map(|ranked| card(&ranked.digit, Some(ranked.step_norm))).collect(),
+            images: digits.iter().map(card).collect(),
         };
         let compared = match (self.hardest.first(), self.easiest.first()) {
             (Some(hardest), Some(easiest)) if easiest.step_norm > 0.0 => {
@@ -208,7 +209,7 @@ impl DemoResults {
             side: SIDE,
             rows: vec![ImageRow {
                 name: String::new(),
-                images: subject.rows.iter().map(|digit| card(digit, None)).collect(),
+                images: subject.rows.iter().map(|digit| card(digit, "")).collect(),
             }],
             ..Images::default()
         };
@@ -218,8 +219,7 @@ impl DemoResults {
 }
 
 /// A digit with what is known of it.
-fn card(digit: &Digit, step_norm: Option<f64>) -> (Vec<u8>, String) {
-    let step = step_norm.map_or_else(String::new, |norm| format!(" step\u{a0}{}", number(norm)));
+fn card(digit: &Digit, step: &str) -> (Vec<u8>, String) {
     (digit.image.clone(), format!("a\u{a0}{}{step} row\u{a0}{}", digit.label, digit.row_id))
 }
 

@@ -203,7 +203,7 @@ impl DemoResults {
                 strong("Preparation of the data."),
                 " Averages, vocabularies, encoders or settings that were fitted to the rows remember them, unless they are \
                  public, private by themselves, or were fixed before the data was seen. In this run: ",
-                self.model.preprocessing.as_str(),
+                self.model.preprocessing,
             ],
             text![
                 strong("A chosen seed."),
