@@ -9,6 +9,9 @@ use efface_data::{EncodeError, LabelError, LookupError, ParseScaleError, ReadErr
 
 use crate::data::Source;
 
+/// What an experiment gives, or why it could not be done.
+pub(crate) type Result<T, E = ExperimentError> = std::result::Result<T, E>;
+
 /// Why an experiment could not be done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -60,7 +63,7 @@ pub enum ExperimentError {
 
 impl ExperimentError {
     /// An error unless what was found is within what is claimed. What is not a number is within nothing.
-    pub(crate) fn unless_within(what: impl Into<String>, found: f64, claimed: f64) -> Result<(), Self> {
+    pub(crate) fn unless_within(what: impl Into<String>, found: f64, claimed: f64) -> Result<()> {
         if found <= claimed { Ok(()) } else { Err(Self::ClaimBroken { what: what.into(), found, claimed }) }
     }
 }

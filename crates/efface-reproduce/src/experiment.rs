@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::features::SupportedRemovals;
 use crate::measure::{peak_memory, reset_peak_memory, try_timed};
-use crate::{ExperimentError, Progress, Setting, beyond, mnist, scale, times};
+use crate::{ExperimentError, Progress, Result, Setting, beyond, mnist, scale, times};
 
 /// An experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,7 +74,7 @@ impl Experiment {
     }
 
     /// Runs it.
-    pub fn run(self, setting: &Setting, progress: &mut Progress<'_>) -> Result<Record, ExperimentError> {
+    pub fn run(self, setting: &Setting, progress: &mut Progress<'_>) -> Result<Record> {
         // Best effort: where the system does not allow it, what ran before counts too.
         let _ = reset_peak_memory();
         let (results, seconds) = try_timed(|| {

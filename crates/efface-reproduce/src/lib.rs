@@ -27,6 +27,7 @@ mod setting;
 mod times;
 
 pub use error::ExperimentError;
+use error::Result;
 pub use experiment::{Experiment, Record, page};
 pub use life::{Life, weights};
 pub use setting::{Progress, Setting, Stage};

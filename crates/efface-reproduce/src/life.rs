@@ -9,7 +9,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::measure::try_timed;
-use crate::{ExperimentError, Progress};
+use crate::{Progress, Result};
 
 /// A model and the rows that it knows.
 pub struct Life {
@@ -28,13 +28,13 @@ impl Life {
     }
 
     /// Trains on these rows. The seed is that of the noise.
-    pub(crate) fn begin(plan: &TrainingPlan, rows: MemoryRows, seed: u64) -> Result<Self, ExperimentError> {
+    pub(crate) fn begin(plan: &TrainingPlan, rows: MemoryRows, seed: u64) -> Result<Self> {
         let (model, training_seconds) = train(plan, &rows, seed)?;
         Ok(Self { model, rows, training_seconds })
     }
 
     /// Rows leave in one step. The seconds are those of the step and of taking the rows away.
-    pub fn remove(&mut self, positions: &[usize]) -> Result<(ChangeReport, f64), ExperimentError> {
+    pub fn remove(&mut self, positions: &[usize]) -> Result<(ChangeReport, f64)> {
         try_timed(|| {
             let batch = self.rows.batch(positions)?;
             self.rows.remove(positions)?;
@@ -47,7 +47,7 @@ impl Life {
         &mut self,
         positions: impl IntoIterator<Item = usize>,
         progress: &mut Progress<'_>,
-    ) -> Result<Vec<f64>, ExperimentError> {
+    ) -> Result<Vec<f64>> {
         let remove = |position| {
             let (_, seconds) = self.remove(&[position])?;
             progress.step();
@@ -57,17 +57,17 @@ impl Life {
     }
 
     /// Measures what removals left and polishes it away. The seconds that it took come second.
-    pub(crate) fn settle(&mut self) -> Result<(Settled, f64), ExperimentError> {
+    pub(crate) fn settle(&mut self) -> Result<(Settled, f64)> {
         try_timed(|| Ok(self.model.settle(&self.rows, None)?))
     }
 
     /// A model that is trained from zero on the rows that are left, and the seconds that it took.
-    pub(crate) fn retrain(&self, seed: u64) -> Result<(Model, f64), ExperimentError> {
+    pub(crate) fn retrain(&self, seed: u64) -> Result<(Model, f64)> {
         train(self.model.plan(), &self.rows, seed)
     }
 }
 
-fn train(plan: &TrainingPlan, rows: &MemoryRows, seed: u64) -> Result<(Model, f64), ExperimentError> {
+fn train(plan: &TrainingPlan, rows: &MemoryRows, seed: u64) -> Result<(Model, f64)> {
     try_timed(|| Ok(plan.train(rows, &mut NoiseSource::danger_fixed_seed(seed), &mut |_| {})?.model))
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::DataSet;
 use crate::life::{Life, random_order, weights};
 use crate::measure::median;
-use crate::{ExperimentError, Progress, Setting};
+use crate::{Progress, Result, Setting};
 
 /// ε of every experiment that does not vary it.
 pub(crate) const EPSILON: f64 = 1.0;
@@ -62,7 +62,7 @@ pub(crate) fn unperturbed(
     l2_per_row: &[f64],
     seed: u64,
     progress: &mut Progress<'_>,
-) -> Result<Vec<Unperturbed>, ExperimentError> {
+) -> Result<Vec<Unperturbed>> {
     progress.begin(format!("{}: unperturbed models", data.name), l2_per_row.len());
     let train = |&l2_per_row: &f64| {
         let life = Life::begin(&release_plan(data, l2_per_row)?, data.train_rows()?, seed)?;
@@ -121,7 +121,7 @@ pub(crate) fn measure(
     effort: Effort,
     seed: u64,
     progress: &mut Progress<'_>,
-) -> Result<ObjectiveRun, ExperimentError> {
+) -> Result<ObjectiveRun> {
     let plan = published_plan(data, strength, EPSILON)?;
     let mut life = Life::begin(&plan, data.train_rows()?, seed)?;
     let mut accuracies = vec![data.accuracy(&weights(&life.model))?];
@@ -157,7 +157,7 @@ pub(crate) fn measure_grid(
     effort: Effort,
     seed: u64,
     progress: &mut Progress<'_>,
-) -> Result<Vec<ObjectiveRun>, ExperimentError> {
+) -> Result<Vec<ObjectiveRun>> {
     let steps = effort.n_draws + effort.n_removals.min(data.n_rows() / 2);
     let pairs = l2_per_row.iter().flat_map(|l2| noise_std.iter().map(move |std| (*l2, *std)));
     progress.begin(format!("{}: mechanism objective, λ and σ", data.name), pairs.clone().count() * steps);

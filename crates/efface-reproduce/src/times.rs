@@ -8,7 +8,7 @@ use crate::data::{DataSet, Load, mnist_3_vs_8, on_each, scenes, sst};
 use crate::life::{Life, random_order};
 use crate::measure::median;
 use crate::objective::{EPSILON, Strength, published_plan, release_plan};
-use crate::{ExperimentError, Progress, Setting};
+use crate::{Progress, Result, Setting};
 
 /// λ of all models of the table.
 const L2_PER_ROW: f64 = 1e-3;
@@ -55,7 +55,7 @@ const PAPER: [(&str, f64, f64); 3] =
     [("MNIST", 15.6, 0.04), ("LSUN (n = 1,000,000)", 124.0, 0.48), ("SST", 61.5, 0.07)];
 
 /// Runs the experiment.
-pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<TimesResults, ExperimentError> {
+pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<TimesResults> {
     let (data_sets, missing) =
         on_each(&DATA_SETS, setting, |index, data| measure(data, PAPER[index], setting, progress))?;
     Ok(TimesResults { data_sets, missing })
@@ -66,7 +66,7 @@ fn measure(
     (paper_name, paper_training_seconds, paper_removal_seconds): (&str, f64, f64),
     setting: &Setting,
     progress: &mut Progress<'_>,
-) -> Result<Times, ExperimentError> {
+) -> Result<Times> {
     let (repeats, n_removals, n_published) = if setting.quick { (1, 5, 2) } else { (5, 100, 10) };
     progress.begin(format!("{}: times", data.name), repeats * (2 + n_removals) + n_published);
     let order = random_order(data.train.len(), setting.seed);

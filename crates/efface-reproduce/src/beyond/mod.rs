@@ -20,7 +20,7 @@ use crate::data::{self, DataSet, Load, on_each};
 use crate::life::{Life, hardest_first, random_order, weights};
 use crate::measure::try_timed;
 use crate::objective::release_plan;
-use crate::{ExperimentError, Progress, Setting};
+use crate::{Progress, Result, Setting};
 use numbers::{Checkpoint, RunResults};
 use objective::ObjectiveResults;
 
@@ -82,17 +82,13 @@ impl Order {
 const L2_PER_ROW: f64 = 1e-3;
 
 /// Runs the experiment on the data sets that are there.
-pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<BeyondResults, ExperimentError> {
+pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<BeyondResults> {
     let loads: [Load; 3] = [data::mnist_3_vs_8, data::sst, data::scenes];
     let (data_sets, missing) = on_each(&loads, setting, |_, set| on_data_set(set, setting, progress))?;
     Ok(BeyondResults { data_sets, missing })
 }
 
-fn on_data_set(
-    set: &DataSet,
-    setting: &Setting,
-    progress: &mut Progress<'_>,
-) -> Result<DataSetResults, ExperimentError> {
+fn on_data_set(set: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<DataSetResults> {
     let plan = release_plan(set, L2_PER_ROW)?;
     let config = plan.config();
     progress.begin(format!("{}: training and influences", set.name), 2);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Order;
 use super::proof::ProvedSteps;
-use crate::ExperimentError;
+use crate::{ExperimentError, Result};
 
 /// Rows leave in one order, in steps of one size.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -80,7 +80,7 @@ pub(crate) struct Checkpoint {
 
 impl Check {
     /// Both weights are within their own bound of the exact minimiser, so their distance is within the sum.
-    pub(super) fn hold(&self, what: &str) -> Result<(), ExperimentError> {
+    pub(super) fn hold(&self, what: &str) -> Result<()> {
         let what = format!("{what}, {} rows removed: the distance to the model without them", self.n_removed);
         ExperimentError::unless_within(what, self.distance, self.claimed())
     }

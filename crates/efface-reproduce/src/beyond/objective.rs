@@ -9,7 +9,7 @@ use crate::data::DataSet;
 use crate::life::{Life, weights};
 use crate::measure::median;
 use crate::objective::{EPSILON, Strength, published_plan};
-use crate::{ExperimentError, Progress, Setting};
+use crate::{Progress, Result, Setting};
 
 /// A life under mechanism `objective` with the paper's constants and budget, rows leaving one at a time until it would
 /// have to retrain.
@@ -41,7 +41,7 @@ pub(super) fn run(
     orders: &[(Order, Vec<usize>)],
     setting: &Setting,
     progress: &mut Progress<'_>,
-) -> Result<Vec<ObjectiveResults>, ExperimentError> {
+) -> Result<Vec<ObjectiveResults>> {
     let limit = n_simulated_at_most(set.n_classes > 2, setting.quick);
     let mut results = Vec::new();
     for noise_std in PERTURBATIONS {
@@ -91,7 +91,7 @@ fn n_simulated_at_most(several: bool, quick: bool) -> usize {
 }
 
 /// Removes these rows one at a time until the budget is exhausted; the seconds of each, and whether it is.
-fn spend(life: &mut Life, positions: &[usize]) -> Result<(Vec<f64>, bool), ExperimentError> {
+fn spend(life: &mut Life, positions: &[usize]) -> Result<(Vec<f64>, bool)> {
     let mut times = Vec::with_capacity(positions.len());
     for position in positions {
         let (report, seconds) = life.remove(&[*position])?;

@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ExperimentError;
 use crate::life::Life;
+use crate::{ExperimentError, Result};
 
 /// What the checks of single steps came to.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ impl ProvedSteps {
     }
 
     /// Checks the model after the step of this number, if it is to be checked.
-    pub(super) fn after(&mut self, step: usize, life: &Life, what: &str) -> Result<(), ExperimentError> {
+    pub(super) fn after(&mut self, step: usize, life: &Life, what: &str) -> Result<()> {
         if !step.is_multiple_of(self.every) {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use super::schedule::{Density, schedule};
 use crate::data::DataSet;
 use crate::life::{Life, distance, weights};
 use crate::measure::{median, try_timed};
-use crate::{ExperimentError, Progress, Setting};
+use crate::{ExperimentError, Progress, Result, Setting};
 
 /// Releases whose accuracies are averaged.
 const N_RELEASES: usize = 5;
@@ -28,7 +28,7 @@ pub(super) fn runs(
     positions: &[usize],
     setting: &Setting,
     progress: &mut Progress<'_>,
-) -> Result<Vec<RunResults>, ExperimentError> {
+) -> Result<Vec<RunResults>> {
     let mut retrained = BTreeMap::new();
     BATCHES
         .into_iter()
@@ -47,7 +47,7 @@ fn run(
     retrained: &mut BTreeMap<usize, Other>,
     setting: &Setting,
     progress: &mut Progress<'_>,
-) -> Result<RunResults, ExperimentError> {
+) -> Result<RunResults> {
     let several = model.state().fits.len() > 1;
     let stops = schedule(set.n_rows(), batch_rows, density(several, setting.quick));
     let first_percentage = stops.iter().find(|stop| stop.percent.is_some()).map_or(0, |stop| stop.n_removed);
@@ -115,25 +115,25 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// A model that is trained from zero on the rows that are left.
-    fn retrained(&self) -> Result<Other, ExperimentError> {
+    fn retrained(&self) -> Result<Other> {
         let (model, seconds) = self.life.retrain(self.seed)?;
         self.other(Reference::Retrained, &model, seconds)
     }
 
     /// A copy of the model as it is, settled.
-    fn settled_copy(&self) -> Result<Other, ExperimentError> {
+    fn settled_copy(&self) -> Result<Other> {
         let mut copy = self.life.model.clone();
         let (_, seconds) = try_timed(|| copy.settle(&self.life.rows, None))?;
         self.other(Reference::SettledCopy, &copy, seconds)
     }
 
-    fn other(&self, reference: Reference, model: &Model, seconds: f64) -> Result<Other, ExperimentError> {
+    fn other(&self, reference: Reference, model: &Model, seconds: f64) -> Result<Other> {
         let weights = weights(model);
         let accuracy = self.set.accuracy(&weights)?;
         Ok(Other { reference, weights, distance_bound: model.claim().distance_bound.get(), accuracy, seconds })
     }
 
-    fn compare(&self, n_removed: usize, other: &Other) -> Result<Check, ExperimentError> {
+    fn compare(&self, n_removed: usize, other: &Other) -> Result<Check> {
         let weights = weights(&self.life.model);
         let check = Check {
             n_removed,
@@ -155,7 +155,7 @@ impl Run<'_> {
         n_removed: usize,
         [step_seconds, row_seconds]: [f64; 2],
         retrained: &Other,
-    ) -> Result<(Check, Checkpoint), ExperimentError> {
+    ) -> Result<(Check, Checkpoint)> {
         let instant = self.compare(n_removed, retrained)?;
         let (settle_passes, settle_seconds) = try_timed(|| self.life.model.settle_before_release(&self.life.rows))?;
         let settled = self.compare(n_removed, retrained)?;
@@ -187,7 +187,7 @@ impl Run<'_> {
     }
 
     /// Releases once, and a copy a few times more: the accuracies, and the claim of the one release.
-    fn release(&mut self, n_removed: usize) -> Result<(Vec<f64>, ReleaseClaim), ExperimentError> {
+    fn release(&mut self, n_removed: usize) -> Result<(Vec<f64>, ReleaseClaim)> {
         let what = format!("{}, {n_removed} rows removed: the model", self.what);
         let mut noise = NoiseSource::danger_fixed_seed(self.noise_seed(n_removed));
         let mut copy = self.life.model.clone();
@@ -207,18 +207,13 @@ impl Run<'_> {
 }
 
 /// Mean accuracy of releases of a model from which nothing has left.
-pub(super) fn released_at_start(set: &DataSet, life: &Life, seed: u64) -> Result<f64, ExperimentError> {
+pub(super) fn released_at_start(set: &DataSet, life: &Life, seed: u64) -> Result<f64> {
     let mut noise = NoiseSource::danger_fixed_seed(seed);
     Ok(mean(&accuracies(set, &mut life.model.clone(), &mut noise, set.name)?))
 }
 
 /// Accuracies of a few releases.
-fn accuracies(
-    set: &DataSet,
-    model: &mut Model,
-    noise: &mut NoiseSource,
-    what: &str,
-) -> Result<Vec<f64>, ExperimentError> {
+fn accuracies(set: &DataSet, model: &mut Model, noise: &mut NoiseSource, what: &str) -> Result<Vec<f64>> {
     let release = |_| match model.release(noise) {
         ReleaseOutcome::Published(release) => set.accuracy(&release.weights),
         _ => Err(ExperimentError::NotReleased { what: what.to_owned() }),

@@ -1,6 +1,7 @@
 use efface_report::Part;
 
 use super::numbers::{Check, Reference};
+use crate::ExperimentError;
 use super::schedule::{Density, PERCENTS, schedule};
 use super::*;
 

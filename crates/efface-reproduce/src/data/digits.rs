@@ -4,10 +4,10 @@ use efface_data::{FeatureValues, MemoryRows, RowTransform, Scale};
 use efface_digits::{Digits, N_PIXELS};
 
 use super::rows_of;
-use crate::ExperimentError;
+use crate::Result;
 
 /// These images, as rows of norm 1 with an intercept.
-pub(crate) fn digits(indices: &[usize]) -> Result<MemoryRows, ExperimentError> {
+pub(crate) fn digits(indices: &[usize]) -> Result<MemoryRows> {
     let digits = Digits::embedded();
     let pixels = indices.iter().flat_map(|i| digits.image(*i)).map(|pixel| f32::from(*pixel)).collect();
     let classes = indices.iter().map(|i| f64::from(digits.label(*i))).collect();

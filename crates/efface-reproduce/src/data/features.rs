@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{DataSet, Source, find, read, unit_rows};
-use crate::ExperimentError;
+use crate::{ExperimentError, Result};
 
 const SST: Source = Source {
     name: "SST sentence features",
@@ -19,7 +19,7 @@ const SCENES: Source = Source {
 };
 
 /// Stanford Sentiment Treebank, binary, as sentence embeddings of norm 1. A quick run sees 600 rows of each split.
-pub fn sst(data: &Path, quick: bool) -> Result<DataSet, ExperimentError> {
+pub fn sst(data: &Path, quick: bool) -> Result<DataSet> {
     let split = |name: &str| {
         let features = find(data, &SST, &format!("{name}-x.npy"))?;
         read(&features, &find(data, &SST, &format!("{name}-y.npy"))?)
@@ -29,7 +29,7 @@ pub fn sst(data: &Path, quick: bool) -> Result<DataSet, ExperimentError> {
 
 /// Intel natural scenes, six classes, as image features of norm 1. A quick run sees 400 rows of each split, and each
 /// eighth feature.
-pub fn scenes(data: &Path, quick: bool) -> Result<DataSet, ExperimentError> {
+pub fn scenes(data: &Path, quick: bool) -> Result<DataSet> {
     let split = |name: &str| {
         let features = find(data, &SCENES, &format!("{name}-x.npy.gz"))?;
         let rows = read(&features, &find(data, &SCENES, &format!("{name}-y.npy.gz"))?)?;

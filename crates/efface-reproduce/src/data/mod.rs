@@ -19,7 +19,7 @@ pub(crate) use digits::digits;
 pub use features::{scenes, sst};
 pub use mnist::{SIDE, image, mnist_3_vs_8};
 
-use crate::{ExperimentError, Setting};
+use crate::{ExperimentError, Result, Setting};
 
 /// Where a data set comes from.
 #[derive(Debug)]
@@ -56,24 +56,24 @@ impl DataSet {
     }
 
     /// A copy of the rows to train on, from which rows may leave.
-    pub fn train_rows(&self) -> Result<MemoryRows, ExperimentError> {
+    pub fn train_rows(&self) -> Result<MemoryRows> {
         first(&self.train, usize::MAX)
     }
 
     /// Fraction of the test rows whose class these weights find.
-    pub fn accuracy(&self, weights: &[Vec<f64>]) -> Result<f64, ExperimentError> {
+    pub fn accuracy(&self, weights: &[Vec<f64>]) -> Result<f64> {
         accuracy(&self.test, weights)
     }
 }
 
 /// Fraction of the rows whose class these weights find.
-pub(crate) fn accuracy(rows: &MemoryRows, weights: &[Vec<f64>]) -> Result<f64, ExperimentError> {
+pub(crate) fn accuracy(rows: &MemoryRows, weights: &[Vec<f64>]) -> Result<f64> {
     let labels: Vec<f64> = (0..rows.len()).filter_map(|position| rows.label(position)).collect();
     Ok(predict::accuracy(&predict::margins(rows, weights)?, &labels))
 }
 
 /// A copy of the first `n` rows, or of all of them.
-pub fn first(rows: &MemoryRows, n: usize) -> Result<MemoryRows, ExperimentError> {
+pub fn first(rows: &MemoryRows, n: usize) -> Result<MemoryRows> {
     Ok(rows.batch(&(0..rows.len().min(n)).collect::<Vec<usize>>())?)
 }
 
@@ -83,7 +83,7 @@ pub fn rows_of(
     dim: usize,
     (classes, n_classes): (Vec<f64>, u32),
     transform: &RowTransform,
-) -> Result<MemoryRows, ExperimentError> {
+) -> Result<MemoryRows> {
     let origin = Origin::new("rows of an experiment");
     let table = Table::new(TableParts {
         feature_names: (0..dim).map(|j| format!("x{j}")).collect(),
@@ -98,15 +98,15 @@ pub fn rows_of(
 }
 
 /// Loads a data set; the flag asks for the few rows of a quick run.
-pub(crate) type Load = fn(&Path, bool) -> Result<DataSet, ExperimentError>;
+pub(crate) type Load = fn(&Path, bool) -> Result<DataSet>;
 
 /// Works on each data set that is there. The others are told, each in a line that says what is missing; when none is
 /// there, that is an error.
 pub(crate) fn on_each<T>(
     loads: &[Load],
     setting: &Setting,
-    mut work: impl FnMut(usize, &DataSet) -> Result<T, ExperimentError>,
-) -> Result<(Vec<T>, Vec<String>), ExperimentError> {
+    mut work: impl FnMut(usize, &DataSet) -> Result<T>,
+) -> Result<(Vec<T>, Vec<String>)> {
     // All are loaded first: a file that is damaged is told before the work, not in the middle of it.
     let (mut sets, mut missing, mut absent) = (Vec::new(), Vec::new(), None);
     for (index, load) in loads.iter().enumerate() {
@@ -122,7 +122,7 @@ pub(crate) fn on_each<T>(
     if let (Some(error), true) = (absent, sets.is_empty()) {
         return Err(error);
     }
-    let done: Result<Vec<T>, ExperimentError> = sets.iter().map(|(index, set)| work(*index, set)).collect();
+    let done: Result<Vec<T>> = sets.iter().map(|(index, set)| work(*index, set)).collect();
     Ok((done?, missing))
 }
 
@@ -148,9 +148,9 @@ fn unit_rows(
     n_classes: u32,
     quick: Option<usize>,
     (train, test): (RawRows, RawRows),
-) -> Result<DataSet, ExperimentError> {
+) -> Result<DataSet> {
     let unit = RowTransform { scale: Scale::Unit, intercept: false };
-    let split = |RawRows { features, dim, classes }: RawRows| -> Result<MemoryRows, ExperimentError> {
+    let split = |RawRows { features, dim, classes }: RawRows| -> Result<MemoryRows> {
         let rows = rows_of(features, dim, (classes, n_classes), &unit)?;
         if let Some(n) = quick { first(&rows, n) } else { Ok(rows) }
     };
@@ -158,13 +158,13 @@ fn unit_rows(
 }
 
 /// The path of a file of a data set, if it is there.
-fn find(data: &Path, source_of: &'static Source, file: &str) -> Result<PathBuf, ExperimentError> {
+fn find(data: &Path, source_of: &'static Source, file: &str) -> Result<PathBuf> {
     let path = data.join(source_of.folder).join(file);
     if path.exists() { Ok(path) } else { Err(ExperimentError::Missing { source_of, path }) }
 }
 
 /// Features and labels of two array files.
-fn read(features: &Path, labels: &Path) -> Result<RawRows, ExperimentError> {
+fn read(features: &Path, labels: &Path) -> Result<RawRows> {
     let columns = Columns { label: Some(labels.display().to_string()), ..Columns::default() };
     let TableParts { feature_names, features: values, labels: numbers, .. } =
         read_table(features, &columns)?.into_parts();

@@ -7,7 +7,7 @@ use efface_data::MemoryRows;
 
 use super::scenario::{ROWS_PER_SUBJECT, Scenario, true_residual};
 use super::{AccuracyHistory, ResidualHistory};
-use crate::ExperimentError;
+use crate::Result;
 use crate::life::{Life, weights};
 
 /// Subjects removed one after another.
@@ -21,7 +21,7 @@ pub(super) fn play(
     scenario: &Scenario,
     trained: &Model,
     noise: &mut NoiseSource,
-) -> Result<(ResidualHistory, AccuracyHistory), ExperimentError> {
+) -> Result<(ResidualHistory, AccuracyHistory)> {
     let mut residuals = ResidualHistory { rows_per_removal: ROWS_PER_SUBJECT, ..ResidualHistory::default() };
     let mut measured = Vec::with_capacity(REMOVALS);
     for rung in [Rung::WorstCase, Rung::StepNorm, Rung::DataDependent, Rung::PerRow] {
@@ -68,8 +68,8 @@ fn remove_all(
     scenario: &Scenario,
     trained: &Model,
     rung: Rung,
-    mut after_each: impl FnMut(usize, &Model, &MemoryRows) -> Result<(), ExperimentError>,
-) -> Result<(), ExperimentError> {
+    mut after_each: impl FnMut(usize, &Model, &MemoryRows) -> Result<()>,
+) -> Result<()> {
     let config = TrainingConfig { bound: Some(rung), ..scenario.plan.config().clone() };
     let model = Model::from_state(TrainingPlan::new(config)?, trained.state().clone())
         .expect("the plan differs from the one trained with in its bound only");

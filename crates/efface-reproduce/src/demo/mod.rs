@@ -16,11 +16,11 @@ use efface_core::residual::Rung;
 use efface_report::numbers::{count, number, percent, seconds};
 use efface_report::{Page, Part, text};
 
-use crate::ExperimentError;
+use crate::Result;
 use scenario::Scenario;
 
 /// Plays the demo. The noise comes from the system, as that of a real model.
-pub fn run() -> Result<DemoResults, ExperimentError> {
+pub fn run() -> Result<DemoResults> {
     Scenario::prepare()?.play()
 }
 

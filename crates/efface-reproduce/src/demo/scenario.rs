@@ -10,10 +10,10 @@ use efface_digits::Digits;
 
 use super::history;
 use super::{Accuracy, Check, DemoResults, Digit, ModelFacts, Pair, StageSeconds, Subject};
-use crate::ExperimentError;
 use crate::data::{DataSet, digits};
 use crate::life::{Life, distance, weights};
 use crate::measure::try_timed;
+use crate::{ExperimentError, Result};
 
 /// λ of the demo.
 const L2: f64 = 1e-3;
@@ -37,14 +37,14 @@ pub(super) struct Scenario {
 
 impl Scenario {
     /// Every fifth digit is held out; the others are dealt to numbered subjects, ten rows each.
-    pub(super) fn prepare() -> Result<Self, ExperimentError> {
+    pub(super) fn prepare() -> Result<Self> {
         let (held_out, kept): (Vec<usize>, Vec<usize>) = (0..Digits::embedded().n_images()).partition(|i| i % 5 == 4);
         let plan = TrainingPlan::new(TrainingConfig::new(&loss::Logistic, L2, Some(10)))?;
         let data = DataSet { name: "Digits", n_classes: 10, train: digits(&kept)?, test: digits(&held_out)? };
         Ok(Self { kept, plan, data })
     }
 
-    pub(super) fn play(self) -> Result<DemoResults, ExperimentError> {
+    pub(super) fn play(self) -> Result<DemoResults> {
         let Self { plan, data, .. } = &self;
         let mut noise = NoiseSource::from_system()?;
         let (trained, train) = try_timed(|| plan.train(&data.train, &mut noise, &mut |_| {}))?;
@@ -113,7 +113,7 @@ impl Scenario {
     }
 
     /// Promises of a claim beside what comparing with the retrained model gives.
-    fn check(&self, life: &Life, claim: &Claim, retrained: &Model) -> Result<Check, ExperimentError> {
+    fn check(&self, life: &Life, claim: &Claim, retrained: &Model) -> Result<Check> {
         let (std, delta) = (self.plan.noise_std(), self.plan.guarantee().delta);
         let measured = distance(&weights(&life.model), &weights(retrained));
         let distance = Pair { promised: claim.distance_bound.get(), measured };
@@ -132,7 +132,7 @@ impl Scenario {
     }
 
     /// All rows, each with the length of the step that removing it alone would take.
-    fn digits(&self, model: &Model) -> Result<Vec<Digit>, ExperimentError> {
+    fn digits(&self, model: &Model) -> Result<Vec<Digit>> {
         let embedded = Digits::embedded();
         let steps = model.influences(&self.data.train)?;
         let digit = |(&row_id, step_norm): (&usize, f64)| Digit {
@@ -146,7 +146,7 @@ impl Scenario {
 }
 
 /// Norm of the gradient as measured, without the allowance for rounding that a claim adds.
-pub(super) fn true_residual(model: &Model, rows: &MemoryRows) -> Result<f64, ExperimentError> {
+pub(super) fn true_residual(model: &Model, rows: &MemoryRows) -> Result<f64> {
     let mut measured = model.clone();
     measured.settle(rows, Some(f64::MAX))?;
     let squares = measured.state().fits.iter().flat_map(|fit| fit.gradient.iter()).map(|g| g * g);

@@ -6,7 +6,7 @@ use super::residuals::STRENGTH;
 use crate::data::{DataSet, image};
 use crate::life::{Life, hardest_first};
 use crate::objective::release_plan;
-use crate::{ExperimentError, Progress, Setting};
+use crate::{Progress, Result, Setting};
 
 /// Digits at each end.
 const SHOWN: usize = 10;
@@ -30,7 +30,7 @@ pub(crate) struct Digit {
     pub(crate) pixels: Vec<u8>,
 }
 
-pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<Digits, ExperimentError> {
+pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<Digits> {
     progress.begin("MNIST: hardest and easiest digits", 1);
     let plan = release_plan(data, STRENGTH.l2_per_row)?;
     let life = Life::begin(&plan, data.train_rows()?, setting.seed)?;

@@ -14,7 +14,7 @@ use self::digits::Digits;
 use self::residuals::Residuals;
 use self::trade_off::TradeOff;
 use crate::data::mnist_3_vs_8;
-use crate::{ExperimentError, Progress, Setting};
+use crate::{Progress, Result, Setting};
 
 /// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub(crate) struct MnistResults {
 }
 
 /// Runs the experiment.
-pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<MnistResults, ExperimentError> {
+pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<MnistResults> {
     let data = mnist_3_vs_8(&setting.data, setting.quick)?;
     Ok(MnistResults {
         n_rows: data.n_rows(),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::DataSet;
 use crate::life::{Life, random_order, weights};
 use crate::objective::{EPSILON, Strength, published_plan, release_plan};
-use crate::{ExperimentError, Progress, Setting};
+use crate::{Progress, Result, Setting};
 
 /// λ and σ of the figure.
 pub(super) const STRENGTH: Strength = Strength { l2_per_row: 1e-3, noise_std: 10.0 };
@@ -35,11 +35,7 @@ pub(crate) struct ResidualLine {
     pub(crate) points: Vec<(usize, f64)>,
 }
 
-pub(super) fn run(
-    data: &DataSet,
-    setting: &Setting,
-    progress: &mut Progress<'_>,
-) -> Result<Residuals, ExperimentError> {
+pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<Residuals> {
     let n_removals = if setting.quick { 20 } else { 1_000 };
     let (mut measured, mut bounds) = (Vec::new(), Vec::new());
     let published = published_plan(data, STRENGTH, EPSILON)?;
@@ -67,13 +63,7 @@ struct Followed {
 }
 
 /// Removes rows and notes, after each tenth, what is claimed, what the worst case would add up to, and what is true.
-fn follow(
-    mut life: Life,
-    batch: usize,
-    n_removals: usize,
-    seed: u64,
-    progress: &mut Progress<'_>,
-) -> Result<Followed, ExperimentError> {
+fn follow(mut life: Life, batch: usize, n_removals: usize, seed: u64, progress: &mut Progress<'_>) -> Result<Followed> {
     let order = random_order(life.rows.len(), seed);
     let mut followed = Followed::default();
     let mut worst = life.model.claim().gradient_residual;

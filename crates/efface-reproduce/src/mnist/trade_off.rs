@@ -7,7 +7,7 @@ use super::reference::{self, Comparison};
 use crate::data::DataSet;
 use crate::life::{Life, weights};
 use crate::objective::{Effort, ObjectiveRun, Strength, Unperturbed, measure_grid, published_plan, unperturbed};
-use crate::{ExperimentError, Progress, Setting};
+use crate::{Progress, Result, Setting};
 
 /// λ of the figure.
 const L2_PER_ROW: [f64; 4] = [1e-4, 1e-3, 1e-2, 1e-1];
@@ -45,7 +45,7 @@ pub(crate) struct Supporting {
     pub(crate) accuracy: f64,
 }
 
-pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<TradeOff, ExperimentError> {
+pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<TradeOff> {
     let effort = Effort::of(setting);
     let l2_per_row = if setting.quick { &L2_PER_ROW[1..3] } else { &L2_PER_ROW[..] };
     let unperturbed = unperturbed(data, l2_per_row, setting.seed, progress)?;
@@ -63,7 +63,7 @@ fn supporting(
     n_draws: usize,
     seed: u64,
     progress: &mut Progress<'_>,
-) -> Result<Vec<Supporting>, ExperimentError> {
+) -> Result<Vec<Supporting>> {
     progress.begin("MNIST: noise for 100 removals", l2_per_row.len() * EPSILONS.len() * n_draws);
     let mut all = Vec::new();
     for (&l2_per_row, epsilon) in l2_per_row.iter().flat_map(|l2| EPSILONS.map(|epsilon| (l2, epsilon))) {

@@ -8,7 +8,7 @@ use super::Sizes;
 use super::synthetic::{ClassMoments, ClassRows};
 use crate::life::{Life, random_order};
 use crate::measure::{median, try_timed};
-use crate::{ExperimentError, Progress};
+use crate::{Progress, Result};
 
 /// Both curves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ pub(super) fn run(
     plan: &TrainingPlan,
     seed: u64,
     progress: &mut Progress<'_>,
-) -> Result<Growth, ExperimentError> {
+) -> Result<Growth> {
     progress.begin("growth with the rows", sizes.growth_rows.len());
     let moments = ClassMoments::of(&ClassRows::first_features(real, sizes.growth_fixed_dim));
     let mut by_rows = Vec::new();
@@ -87,13 +87,7 @@ impl Curve {
     }
 }
 
-fn cost(
-    moments: &ClassMoments,
-    n_rows: usize,
-    n_removals: usize,
-    plan: &TrainingPlan,
-    seed: u64,
-) -> Result<Cost, ExperimentError> {
+fn cost(moments: &ClassMoments, n_rows: usize, n_removals: usize, plan: &TrainingPlan, seed: u64) -> Result<Cost> {
     let rows = ClassRows::draw(moments, n_rows, seed);
     let dim = rows.dim;
     let mut life = Life::begin(plan, rows.into_rows()?, seed)?;
@@ -104,7 +98,7 @@ fn cost(
     let removal_seconds = life.remove_each(leaving, &mut Progress::new(&mut |_| {}))?;
 
     let mut settle_passes = 0;
-    let mut settle = || -> Result<f64, ExperimentError> {
+    let mut settle = || -> Result<f64> {
         let mut model = life.model.clone();
         let (settled, seconds) = try_timed(|| model.settle(&life.rows, None))?;
         settle_passes = settled.passes;
@@ -117,7 +111,7 @@ fn cost(
 
 /// Least of up to five times of the same work, fewer when it is long: what else the machine does can only add to it. The
 /// first is given.
-fn repeated(first: f64, mut seconds: impl FnMut() -> Result<f64, ExperimentError>) -> Result<f64, ExperimentError> {
+fn repeated(first: f64, mut seconds: impl FnMut() -> Result<f64>) -> Result<f64> {
     let mut times = vec![first];
     while times.len() < MOST_REPEATS && times.iter().sum::<f64>() < ENOUGH_SECONDS {
         times.push(seconds()?);

@@ -11,7 +11,7 @@ use super::synthetic::{ClassMoments, ClassRows};
 use crate::data::accuracy;
 use crate::life::{Life, distance, random_order, weights};
 use crate::measure::{median, peak_memory, quantile, try_timed};
-use crate::{ExperimentError, Progress};
+use crate::{ExperimentError, Progress, Result};
 
 /// What the large run measured. There is none unless every claim held.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ pub(super) fn run(
     plan: &TrainingPlan,
     seed: u64,
     progress: &mut Progress<'_>,
-) -> Result<LargeRun, ExperimentError> {
+) -> Result<LargeRun> {
     let n_rows = sizes.large_rows;
     progress.begin(format!("drawing {n_rows} rows"), 1);
     let (rows, draw_seconds) = try_timed(|| ClassRows::draw(moments, n_rows, seed).into_rows())?;
@@ -134,13 +134,13 @@ pub(super) fn run(
 }
 
 /// The gradient of these weights over the rows now present is at least this.
-fn least_residual(model: &Model, life: &Life) -> Result<f64, ExperimentError> {
+fn least_residual(model: &Model, life: &Life) -> Result<f64> {
     Ok(model.measure(&life.rows)?.residual_at_least.get())
 }
 
 /// Holds a model's claim against what was measured. Both models are near the same exact weights, so their distance is
 /// at most the sum of what they claim.
-fn check(model: &Model, measured_residual: f64, retrained: &Model) -> Result<Checked, ExperimentError> {
+fn check(model: &Model, measured_residual: f64, retrained: &Model) -> Result<Checked> {
     let claim = model.claim();
     let (claimed_residual, claimed_distance) = (claim.gradient_residual.get(), claim.distance_bound.get());
     let measured_distance = distance(&weights(model), &weights(retrained));

@@ -5,7 +5,7 @@ use efface_data::MemoryRows;
 use serde::{Deserialize, Serialize};
 
 use super::synthetic::{ClassMoments, ClassRows, mean};
-use crate::ExperimentError;
+use crate::Result;
 use crate::data::accuracy;
 use crate::life::{Life, weights};
 
@@ -41,13 +41,13 @@ pub(super) fn compare(
     test: &MemoryRows,
     plan: &TrainingPlan,
     seed: u64,
-) -> Result<Likeness, ExperimentError> {
+) -> Result<Likeness> {
     let dim = real.dim;
     let drawn = ClassRows::draw(moments, n_drawn, seed);
     Ok(Likeness { dim, real: look(real, test, plan, seed)?, drawn: look(drawn, test, plan, seed)? })
 }
 
-fn look(rows: ClassRows, test: &MemoryRows, plan: &TrainingPlan, seed: u64) -> Result<Look, ExperimentError> {
+fn look(rows: ClassRows, test: &MemoryRows, plan: &TrainingPlan, seed: u64) -> Result<Look> {
     let n_rows = rows.classes.len();
     let centred = Centred::of(&rows);
     let zero_fraction = rows.features.iter().filter(|x| **x == 0.0).count() as f64 / rows.features.len() as f64;

@@ -18,7 +18,7 @@ use self::growth::Growth;
 use self::large::LargeRun;
 use self::likeness::Likeness;
 use self::synthetic::{ClassMoments, ClassRows};
-use crate::{ExperimentError, Progress, Setting, data};
+use crate::{ExperimentError, Progress, Result, Setting, data};
 
 /// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub(crate) struct ScaleResults {
 }
 
 /// Runs the experiment.
-pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<ScaleResults, ExperimentError> {
+pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<ScaleResults> {
     let sizes = Sizes::of(setting.quick);
     let plan = TrainingPlan::new(TrainingConfig::new(&Logistic, L2_PER_ROW, Some(2)))?;
     progress.begin("reading the scenes", 1);

@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-use crate::ExperimentError;
+use crate::Result;
 use crate::data::rows_of;
 
 /// Unit rows in single precision, each with its class.
@@ -74,7 +74,7 @@ impl ClassRows {
     }
 
     /// The rows as a model takes them, without a copy of their features. That no norm exceeds 1 is checked on the way.
-    pub(crate) fn into_rows(self) -> Result<MemoryRows, ExperimentError> {
+    pub(crate) fn into_rows(self) -> Result<MemoryRows> {
         let unscaled = RowTransform { scale: Scale::None, intercept: false };
         let labels = self.labels();
         rows_of(FeatureValues::F32(self.features), self.dim, (labels, 2), &unscaled)
