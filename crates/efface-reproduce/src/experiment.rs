@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::features::SupportedRemovals;
 use crate::measure::{peak_memory, reset_peak_memory, try_timed};
-use crate::{ExperimentError, Progress, Result, Setting, beyond, mnist, scale, times};
+use crate::{ExperimentError, Result, Setting, beyond, mnist, scale, times};
 
 /// An experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,17 +74,17 @@ impl Experiment {
     }
 
     /// Runs it.
-    pub fn run(self, setting: &Setting, progress: &mut Progress<'_>) -> Result<Record> {
+    pub fn run(self, setting: &Setting<'_>) -> Result<Record> {
         // Best effort: where the system does not allow it, what ran before counts too.
         let _ = reset_peak_memory();
         let (results, seconds) = try_timed(|| {
             Ok::<_, ExperimentError>(match self {
-                Self::Mnist => Results::Mnist(mnist::run(setting, progress)?),
-                Self::Sst => Results::Sst(SupportedRemovals::of_sentences(setting, progress)?),
-                Self::Scenes => Results::Scenes(SupportedRemovals::of_scenes(setting, progress)?),
-                Self::Times => Results::Times(times::run(setting, progress)?),
-                Self::Beyond => Results::Beyond(beyond::run(setting, progress)?),
-                Self::Scale => Results::Scale(Box::new(scale::run(setting, progress)?)),
+                Self::Mnist => Results::Mnist(mnist::run(setting)?),
+                Self::Sst => Results::Sst(SupportedRemovals::of_sentences(setting)?),
+                Self::Scenes => Results::Scenes(SupportedRemovals::of_scenes(setting)?),
+                Self::Times => Results::Times(times::run(setting)?),
+                Self::Beyond => Results::Beyond(beyond::run(setting)?),
+                Self::Scale => Results::Scale(Box::new(scale::run(setting)?)),
             })
         })?;
         Ok(Record {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{DataSet, scenes, sst};
 use crate::objective::{Effort, ObjectiveRun, accuracy_against_removals, measure_grid, unperturbed};
-use crate::{Progress, Result, Setting};
+use crate::{Result, Setting};
 
 /// λ of both figures.
 const L2_PER_ROW: [f64; 3] = [1e-4, 1e-3, 1e-2];
@@ -24,28 +24,22 @@ pub(crate) struct SupportedRemovals {
 }
 
 impl SupportedRemovals {
-    pub(crate) fn of_sentences(setting: &Setting, progress: &mut Progress<'_>) -> Result<Self> {
+    pub(crate) fn of_sentences(setting: &Setting<'_>) -> Result<Self> {
         let data = sst(&setting.data, setting.quick)?;
-        Self::measure(&data, &[0.1, 1.0, 10.0, 100.0], Effort::of(setting), setting, progress)
+        Self::measure(&data, &[0.1, 1.0, 10.0, 100.0], Effort::of(setting), setting)
     }
 
     /// Six Hessians of 2,048 features take their time: fewer removals than on the other data sets.
-    pub(crate) fn of_scenes(setting: &Setting, progress: &mut Progress<'_>) -> Result<Self> {
+    pub(crate) fn of_scenes(setting: &Setting<'_>) -> Result<Self> {
         let data = scenes(&setting.data, setting.quick)?;
         let (n_removals, n_draws) = if setting.quick { (2, 1) } else { (10, 2) };
-        Self::measure(&data, &[0.1, 1.0, 10.0], Effort { n_removals, n_draws }, setting, progress)
+        Self::measure(&data, &[0.1, 1.0, 10.0], Effort { n_removals, n_draws }, setting)
     }
 
-    fn measure(
-        data: &DataSet,
-        noise_std: &[f64],
-        effort: Effort,
-        setting: &Setting,
-        progress: &mut Progress<'_>,
-    ) -> Result<Self> {
+    fn measure(data: &DataSet, noise_std: &[f64], effort: Effort, setting: &Setting<'_>) -> Result<Self> {
         let l2_per_row = if setting.quick { &L2_PER_ROW[..1] } else { &L2_PER_ROW[..] };
-        let unperturbed = unperturbed(data, l2_per_row, setting.seed, progress)?;
-        let runs = measure_grid(data, l2_per_row, noise_std, effort, setting.seed, progress)?;
+        let unperturbed = unperturbed(data, l2_per_row, setting)?;
+        let runs = measure_grid(data, l2_per_row, noise_std, effort, setting)?;
         let unperturbed_accuracy = unperturbed.iter().map(|model| model.accuracy).fold(0.0, f64::max);
         Ok(Self { n_rows: data.n_rows(), dim: data.dim(), unperturbed_accuracy, runs })
     }

@@ -30,4 +30,4 @@ pub use error::ExperimentError;
 use error::Result;
 pub use experiment::{Experiment, Record, page};
 pub use life::{Life, weights};
-pub use setting::{Progress, Setting, Stage};
+pub use setting::{Setting, Stage};

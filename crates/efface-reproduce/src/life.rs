@@ -9,7 +9,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::measure::try_timed;
-use crate::{Progress, Result};
+use crate::{Result, Setting};
 
 /// A model and the rows that it knows.
 pub struct Life {
@@ -46,11 +46,11 @@ impl Life {
     pub(crate) fn remove_each(
         &mut self,
         positions: impl IntoIterator<Item = usize>,
-        progress: &mut Progress<'_>,
+        setting: &Setting<'_>,
     ) -> Result<Vec<f64>> {
         let remove = |position| {
             let (_, seconds) = self.remove(&[position])?;
-            progress.step();
+            setting.step();
             Ok(seconds)
         };
         positions.into_iter().map(remove).collect()

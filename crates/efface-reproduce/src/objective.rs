@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::DataSet;
 use crate::life::{Life, random_order, weights};
 use crate::measure::median;
-use crate::{Progress, Result, Setting};
+use crate::{Result, Setting};
 
 /// ε of every experiment that does not vary it.
 pub(crate) const EPSILON: f64 = 1.0;
@@ -57,16 +57,11 @@ pub(crate) struct Unperturbed {
 }
 
 /// Trains without a perturbation, for each λ.
-pub(crate) fn unperturbed(
-    data: &DataSet,
-    l2_per_row: &[f64],
-    seed: u64,
-    progress: &mut Progress<'_>,
-) -> Result<Vec<Unperturbed>> {
-    progress.begin(format!("{}: unperturbed models", data.name), l2_per_row.len());
+pub(crate) fn unperturbed(data: &DataSet, l2_per_row: &[f64], setting: &Setting<'_>) -> Result<Vec<Unperturbed>> {
+    setting.begin(format!("{}: unperturbed models", data.name), l2_per_row.len());
     let train = |&l2_per_row: &f64| {
-        let life = Life::begin(&release_plan(data, l2_per_row)?, data.train_rows()?, seed)?;
-        progress.step();
+        let life = Life::begin(&release_plan(data, l2_per_row)?, data.train_rows()?, setting.seed)?;
+        setting.step();
         Ok(Unperturbed { l2_per_row, accuracy: data.accuracy(&weights(&life.model))? })
     };
     l2_per_row.iter().map(train).collect()
@@ -82,7 +77,7 @@ pub(crate) struct Effort {
 
 impl Effort {
     /// A few of both in a quick run.
-    pub(crate) fn of(setting: &Setting) -> Self {
+    pub(crate) fn of(setting: &Setting<'_>) -> Self {
         let (n_removals, n_draws) = if setting.quick { (3, 1) } else { (100, 5) };
         Self { n_removals, n_draws }
     }
@@ -119,21 +114,20 @@ pub(crate) fn measure(
     data: &DataSet,
     strength: Strength,
     effort: Effort,
-    seed: u64,
-    progress: &mut Progress<'_>,
+    setting: &Setting<'_>,
 ) -> Result<ObjectiveRun> {
     let plan = published_plan(data, strength, EPSILON)?;
-    let mut life = Life::begin(&plan, data.train_rows()?, seed)?;
+    let mut life = Life::begin(&plan, data.train_rows()?, setting.seed)?;
     let mut accuracies = vec![data.accuracy(&weights(&life.model))?];
-    progress.step();
+    setting.step();
     for draw in 1..effort.n_draws as u64 {
-        let drawn = Life::begin(&plan, data.train_rows()?, seed.wrapping_add(draw))?;
+        let drawn = Life::begin(&plan, data.train_rows()?, setting.seed.wrapping_add(draw))?;
         accuracies.push(data.accuracy(&weights(&drawn.model))?);
-        progress.step();
+        setting.step();
     }
     let trained = life.model.claim().gradient_residual.get();
     let n_removals = effort.n_removals.min(data.n_rows() / 2);
-    let times = life.remove_each(random_order(data.n_rows(), seed).into_iter().take(n_removals), progress)?;
+    let times = life.remove_each(random_order(data.n_rows(), setting.seed).into_iter().take(n_removals), setting)?;
     let accumulated_bound = life.model.claim().gradient_residual.get();
     let budget = plan.removal_budget().map_or(f64::INFINITY, LowerBound::get);
     Ok(ObjectiveRun {
@@ -155,14 +149,13 @@ pub(crate) fn measure_grid(
     l2_per_row: &[f64],
     noise_std: &[f64],
     effort: Effort,
-    seed: u64,
-    progress: &mut Progress<'_>,
+    setting: &Setting<'_>,
 ) -> Result<Vec<ObjectiveRun>> {
     let steps = effort.n_draws + effort.n_removals.min(data.n_rows() / 2);
     let pairs = l2_per_row.iter().flat_map(|l2| noise_std.iter().map(move |std| (*l2, *std)));
-    progress.begin(format!("{}: mechanism objective, λ and σ", data.name), pairs.clone().count() * steps);
+    setting.begin(format!("{}: mechanism objective, λ and σ", data.name), pairs.clone().count() * steps);
     let strengths = pairs.map(|(l2_per_row, noise_std)| Strength { l2_per_row, noise_std });
-    strengths.map(|strength| measure(data, strength, effort, seed, progress)).collect()
+    strengths.map(|strength| measure(data, strength, effort, setting)).collect()
 }
 
 /// The runs of each λ, in the order in which they came.

@@ -8,7 +8,7 @@ use crate::data::{DataSet, Load, mnist_3_vs_8, on_each, scenes, sst};
 use crate::life::{Life, random_order};
 use crate::measure::median;
 use crate::objective::{EPSILON, Strength, published_plan, release_plan};
-use crate::{Progress, Result, Setting};
+use crate::{Result, Setting};
 
 /// λ of all models of the table.
 const L2_PER_ROW: f64 = 1e-3;
@@ -55,20 +55,18 @@ const PAPER: [(&str, f64, f64); 3] =
     [("MNIST", 15.6, 0.04), ("LSUN (n = 1,000,000)", 124.0, 0.48), ("SST", 61.5, 0.07)];
 
 /// Runs the experiment.
-pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<TimesResults> {
-    let (data_sets, missing) =
-        on_each(&DATA_SETS, setting, |index, data| measure(data, PAPER[index], setting, progress))?;
+pub(crate) fn run(setting: &Setting<'_>) -> Result<TimesResults> {
+    let (data_sets, missing) = on_each(&DATA_SETS, setting, |index, data| measure(data, PAPER[index], setting))?;
     Ok(TimesResults { data_sets, missing })
 }
 
 fn measure(
     data: &DataSet,
     (paper_name, paper_training_seconds, paper_removal_seconds): (&str, f64, f64),
-    setting: &Setting,
-    progress: &mut Progress<'_>,
+    setting: &Setting<'_>,
 ) -> Result<Times> {
     let (repeats, n_removals, n_published) = if setting.quick { (1, 5, 2) } else { (5, 100, 10) };
-    progress.begin(format!("{}: times", data.name), repeats * (2 + n_removals) + n_published);
+    setting.begin(format!("{}: times", data.name), repeats * (2 + n_removals) + n_published);
     let order = random_order(data.train.len(), setting.seed);
     let (mut training, mut removal, mut settling) = (Vec::new(), Vec::new(), Vec::new());
     let (mut trained_residual, mut settled_residual) = (0.0_f64, 0.0_f64);
@@ -77,17 +75,17 @@ fn measure(
         let mut life = Life::begin(&plan, data.train_rows()?, setting.seed)?;
         training.push(life.training_seconds);
         trained_residual = trained_residual.max(life.model.claim().gradient_residual.get());
-        progress.step();
-        removal.extend(life.remove_each(order.iter().copied().take(n_removals), progress)?);
+        setting.step();
+        removal.extend(life.remove_each(order.iter().copied().take(n_removals), setting)?);
         let (settled, seconds) = life.settle()?;
         settling.push(seconds);
         settled_residual = settled_residual.max(settled.claim.gradient_residual.get());
-        progress.step();
+        setting.step();
     }
     let strength = Strength { l2_per_row: L2_PER_ROW, noise_std: NOISE_STD };
     let plan = published_plan(data, strength, EPSILON)?;
     let mut life = Life::begin(&plan, data.train_rows()?, setting.seed)?;
-    let published = life.remove_each(order.into_iter().take(n_published), progress)?;
+    let published = life.remove_each(order.into_iter().take(n_published), setting)?;
     Ok(Times {
         name: data.name.to_owned(),
         n_rows: data.n_rows(),

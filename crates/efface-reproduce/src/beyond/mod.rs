@@ -20,7 +20,7 @@ use crate::data::{self, DataSet, Load, on_each};
 use crate::life::{Life, hardest_first, random_order, weights};
 use crate::measure::try_timed;
 use crate::objective::release_plan;
-use crate::{Progress, Result, Setting};
+use crate::{Result, Setting};
 use numbers::{Checkpoint, RunResults};
 use objective::ObjectiveResults;
 
@@ -82,28 +82,28 @@ impl Order {
 const L2_PER_ROW: f64 = 1e-3;
 
 /// Runs the experiment on the data sets that are there.
-pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<BeyondResults> {
+pub(crate) fn run(setting: &Setting<'_>) -> Result<BeyondResults> {
     let loads: [Load; 3] = [data::mnist_3_vs_8, data::sst, data::scenes];
-    let (data_sets, missing) = on_each(&loads, setting, |_, set| on_data_set(set, setting, progress))?;
+    let (data_sets, missing) = on_each(&loads, setting, |_, set| on_data_set(set, setting))?;
     Ok(BeyondResults { data_sets, missing })
 }
 
-fn on_data_set(set: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<DataSetResults> {
+fn on_data_set(set: &DataSet, setting: &Setting<'_>) -> Result<DataSetResults> {
     let plan = release_plan(set, L2_PER_ROW)?;
     let config = plan.config();
-    progress.begin(format!("{}: training and influences", set.name), 2);
+    setting.begin(format!("{}: training and influences", set.name), 2);
     let life = Life::begin(&plan, set.train_rows()?, setting.seed)?;
-    progress.step();
+    setting.step();
     let (influences, influences_seconds) = try_timed(|| life.model.influences(&life.rows))?;
-    progress.step();
+    setting.step();
     let orders =
         [(Order::Random, random_order(set.n_rows(), setting.seed)), (Order::HardestFirst, hardest_first(&influences))];
     let released_accuracy_at_start = run::released_at_start(set, &life, setting.seed)?;
     let mut runs = Vec::new();
     for (order, positions) in &orders {
-        runs.extend(run::runs(set, &life.model, *order, positions, setting, progress)?);
+        runs.extend(run::runs(set, &life.model, *order, positions, setting)?);
     }
-    let objective = objective::run(set, &orders, setting, progress)?;
+    let objective = objective::run(set, &orders, setting)?;
     Ok(DataSetResults {
         name: set.name.to_owned(),
         n_rows: set.n_rows(),

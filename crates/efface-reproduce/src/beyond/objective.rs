@@ -9,7 +9,7 @@ use crate::data::DataSet;
 use crate::life::{Life, weights};
 use crate::measure::median;
 use crate::objective::{EPSILON, Strength, published_plan};
-use crate::{Progress, Result, Setting};
+use crate::{Result, Setting};
 
 /// A life under mechanism `objective` with the paper's constants and budget, rows leaving one at a time until it would
 /// have to retrain.
@@ -39,18 +39,17 @@ const PERTURBATIONS: [f64; 2] = [1.0, 10.0];
 pub(super) fn run(
     set: &DataSet,
     orders: &[(Order, Vec<usize>)],
-    setting: &Setting,
-    progress: &mut Progress<'_>,
+    setting: &Setting<'_>,
 ) -> Result<Vec<ObjectiveResults>> {
     let limit = n_simulated_at_most(set.n_classes > 2, setting.quick);
     let mut results = Vec::new();
     for noise_std in PERTURBATIONS {
         let strength = Strength { l2_per_row: L2_PER_ROW, noise_std };
         let plan = published_plan(set, strength, EPSILON)?;
-        progress.begin(format!("{}: mechanism objective, σ = {noise_std}", set.name), 1 + orders.len());
+        setting.begin(format!("{}: mechanism objective, σ = {noise_std}", set.name), 1 + orders.len());
         let trained = Life::begin(&plan, set.train_rows()?, setting.seed)?;
         let accuracy = set.accuracy(&weights(&trained.model))?;
-        progress.step();
+        setting.step();
         for (order, positions) in orders {
             let mut life = Life::new(trained.model.clone(), set.train_rows()?);
             let at_start = life.model.claim().gradient_residual.get();
@@ -75,7 +74,7 @@ pub(super) fn run(
                 retrainings_to_half: (set.n_rows() as f64 / 2.0 / first_retraining).floor(),
                 removal_seconds: median(times),
             });
-            progress.step();
+            setting.step();
         }
     }
     Ok(results)

@@ -13,7 +13,7 @@ use super::schedule::{Density, schedule};
 use crate::data::DataSet;
 use crate::life::{Life, distance, weights};
 use crate::measure::{median, try_timed};
-use crate::{ExperimentError, Progress, Result, Setting};
+use crate::{ExperimentError, Result, Setting};
 
 /// Releases whose accuracies are averaged.
 const N_RELEASES: usize = 5;
@@ -26,13 +26,12 @@ pub(super) fn runs(
     model: &Model,
     order: Order,
     positions: &[usize],
-    setting: &Setting,
-    progress: &mut Progress<'_>,
+    setting: &Setting<'_>,
 ) -> Result<Vec<RunResults>> {
     let mut retrained = BTreeMap::new();
     BATCHES
         .into_iter()
-        .map(|batch_rows| run(set, model, (order, positions), batch_rows, &mut retrained, setting, progress))
+        .map(|batch_rows| run(set, model, (order, positions), batch_rows, &mut retrained, setting))
         .collect()
 }
 
@@ -45,8 +44,7 @@ fn run(
     (order, positions): (Order, &[usize]),
     batch_rows: usize,
     retrained: &mut BTreeMap<usize, Other>,
-    setting: &Setting,
-    progress: &mut Progress<'_>,
+    setting: &Setting<'_>,
 ) -> Result<RunResults> {
     let several = model.state().fits.len() > 1;
     let stops = schedule(set.n_rows(), batch_rows, density(several, setting.quick));
@@ -56,7 +54,7 @@ fn run(
     let proved_steps = ProvedSteps::new(every);
     let mut results = RunResults { order, batch_rows, proved_steps, checks: Vec::new(), checkpoints: Vec::new() };
     let what = format!("{}: {}", set.name, results.name());
-    progress.begin(what.clone(), stops.len());
+    setting.begin(what.clone(), stops.len());
     let life = Life::new(model.clone(), set.train_rows()?);
     let mut run = Run { set, what, life, seed: setting.seed };
     let (mut n_removed, mut step_seconds, mut row_seconds) = (0, Vec::new(), Vec::new());
@@ -81,7 +79,7 @@ fn run(
             let other = if early || several { run.settled_copy()? } else { run.retrained()? };
             results.checks.push(run.compare(n_removed, &other)?);
         }
-        progress.step();
+        setting.step();
     }
     Ok(results)
 }

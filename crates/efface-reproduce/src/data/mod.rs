@@ -104,7 +104,7 @@ pub(crate) type Load = fn(&Path, bool) -> Result<DataSet>;
 /// there, that is an error.
 pub(crate) fn on_each<T>(
     loads: &[Load],
-    setting: &Setting,
+    setting: &Setting<'_>,
     mut work: impl FnMut(usize, &DataSet) -> Result<T>,
 ) -> Result<(Vec<T>, Vec<String>)> {
     // All are loaded first: a file that is damaged is told before the work, not in the middle of it.

@@ -6,7 +6,7 @@ use super::residuals::STRENGTH;
 use crate::data::{DataSet, image};
 use crate::life::{Life, hardest_first};
 use crate::objective::release_plan;
-use crate::{Progress, Result, Setting};
+use crate::{Result, Setting};
 
 /// Digits at each end.
 const SHOWN: usize = 10;
@@ -30,8 +30,8 @@ pub(crate) struct Digit {
     pub(crate) pixels: Vec<u8>,
 }
 
-pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<Digits> {
-    progress.begin("MNIST: hardest and easiest digits", 1);
+pub(super) fn run(data: &DataSet, setting: &Setting<'_>) -> Result<Digits> {
+    setting.begin("MNIST: hardest and easiest digits", 1);
     let plan = release_plan(data, STRENGTH.l2_per_row)?;
     let life = Life::begin(&plan, data.train_rows()?, setting.seed)?;
     let influences = life.model.influences(&life.rows)?;
@@ -43,6 +43,6 @@ pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>
     };
     let hardest = order.iter().take(SHOWN).map(digit).collect();
     let easiest = order.iter().rev().take(SHOWN).map(digit).collect();
-    progress.step();
+    setting.step();
     Ok(Digits { hardest, easiest })
 }

@@ -14,7 +14,7 @@ use self::digits::Digits;
 use self::residuals::Residuals;
 use self::trade_off::TradeOff;
 use crate::data::mnist_3_vs_8;
-use crate::{Progress, Result, Setting};
+use crate::{Result, Setting};
 
 /// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,13 +30,13 @@ pub(crate) struct MnistResults {
 }
 
 /// Runs the experiment.
-pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<MnistResults> {
+pub(crate) fn run(setting: &Setting<'_>) -> Result<MnistResults> {
     let data = mnist_3_vs_8(&setting.data, setting.quick)?;
     Ok(MnistResults {
         n_rows: data.n_rows(),
         dim: data.dim(),
-        trade_off: trade_off::run(&data, setting, progress)?,
-        residuals: residuals::run(&data, setting, progress)?,
-        digits: digits::run(&data, setting, progress)?,
+        trade_off: trade_off::run(&data, setting)?,
+        residuals: residuals::run(&data, setting)?,
+        digits: digits::run(&data, setting)?,
     })
 }

@@ -95,7 +95,7 @@ fn comparison(ours: &ObjectiveRun, theirs: &Reference) -> Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Progress;
+    use crate::Setting;
     use crate::data::mnist_3_vs_8;
     use crate::objective::{Effort, Strength, measure};
 
@@ -109,7 +109,7 @@ mod tests {
         let effort = Effort { n_removals: 30, n_draws: 2 };
         let runs = [(1e-3, 1.0), (1e-2, 10.0)].map(|(l2_per_row, noise_std)| {
             let strength = Strength { l2_per_row, noise_std };
-            measure(&data, strength, effort, 1, &mut Progress::new(&mut |_| {})).expect("a run")
+            measure(&data, strength, effort, &Setting::new("".into(), false, 1, &mut |_| {})).expect("a run")
         });
         let compared = compare(&runs);
         assert_eq!(compared.len(), 2);

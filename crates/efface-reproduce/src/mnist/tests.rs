@@ -10,8 +10,8 @@ use efface_core::residual::{Constants, Rung};
 use efface_core::rows::RowStore;
 use efface_data::MemoryRows;
 
-use crate::data::mnist_3_vs_8;
 use crate::Result;
+use crate::data::mnist_3_vs_8;
 
 /// Rows that leave in one batch.
 const BATCH: usize = 100;

@@ -7,7 +7,7 @@ use super::reference::{self, Comparison};
 use crate::data::DataSet;
 use crate::life::{Life, weights};
 use crate::objective::{Effort, ObjectiveRun, Strength, Unperturbed, measure_grid, published_plan, unperturbed};
-use crate::{Progress, Result, Setting};
+use crate::{Result, Setting};
 
 /// λ of the figure.
 const L2_PER_ROW: [f64; 4] = [1e-4, 1e-3, 1e-2, 1e-1];
@@ -45,12 +45,12 @@ pub(crate) struct Supporting {
     pub(crate) accuracy: f64,
 }
 
-pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<TradeOff> {
+pub(super) fn run(data: &DataSet, setting: &Setting<'_>) -> Result<TradeOff> {
     let effort = Effort::of(setting);
     let l2_per_row = if setting.quick { &L2_PER_ROW[1..3] } else { &L2_PER_ROW[..] };
-    let unperturbed = unperturbed(data, l2_per_row, setting.seed, progress)?;
-    let runs = measure_grid(data, l2_per_row, &NOISE_STD, effort, setting.seed, progress)?;
-    let supporting = supporting(data, l2_per_row, &runs, effort.n_draws, setting.seed, progress)?;
+    let unperturbed = unperturbed(data, l2_per_row, setting)?;
+    let runs = measure_grid(data, l2_per_row, &NOISE_STD, effort, setting)?;
+    let supporting = supporting(data, l2_per_row, &runs, effort.n_draws, setting)?;
     // The published figures are of all rows.
     let comparison = if setting.quick { Vec::new() } else { reference::compare(&runs) };
     Ok(TradeOff { unperturbed, runs, supporting, comparison })
@@ -61,10 +61,9 @@ fn supporting(
     l2_per_row: &[f64],
     runs: &[ObjectiveRun],
     n_draws: usize,
-    seed: u64,
-    progress: &mut Progress<'_>,
+    setting: &Setting<'_>,
 ) -> Result<Vec<Supporting>> {
-    progress.begin("MNIST: noise for 100 removals", l2_per_row.len() * EPSILONS.len() * n_draws);
+    setting.begin("MNIST: noise for 100 removals", l2_per_row.len() * EPSILONS.len() * n_draws);
     let mut all = Vec::new();
     for (&l2_per_row, epsilon) in l2_per_row.iter().flat_map(|l2| EPSILONS.map(|epsilon| (l2, epsilon))) {
         let bounds: Vec<(f64, f64)> = runs
@@ -78,9 +77,9 @@ fn supporting(
         let plan = published_plan(data, Strength { l2_per_row, noise_std }, epsilon)?;
         let mut accuracy = 0.0;
         for draw in 0..n_draws as u64 {
-            let life = Life::begin(&plan, data.train_rows()?, seed.wrapping_add(draw))?;
+            let life = Life::begin(&plan, data.train_rows()?, setting.seed.wrapping_add(draw))?;
             accuracy += data.accuracy(&weights(&life.model))? / n_draws as f64;
-            progress.step();
+            setting.step();
         }
         all.push(Supporting { l2_per_row, epsilon, noise_std, accuracy });
     }

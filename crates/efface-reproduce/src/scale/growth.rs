@@ -8,7 +8,7 @@ use super::Sizes;
 use super::synthetic::{ClassMoments, ClassRows};
 use crate::life::{Life, random_order};
 use crate::measure::{median, try_timed};
-use crate::{Progress, Result};
+use crate::{Result, Setting};
 
 /// Both curves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -48,26 +48,20 @@ pub(crate) struct Exponents {
 }
 
 /// Runs both curves on rows that are drawn like the first features of `real`.
-pub(super) fn run(
-    real: &MemoryRows,
-    sizes: &Sizes,
-    plan: &TrainingPlan,
-    seed: u64,
-    progress: &mut Progress<'_>,
-) -> Result<Growth> {
-    progress.begin("growth with the rows", sizes.growth_rows.len());
+pub(super) fn run(real: &MemoryRows, sizes: &Sizes, plan: &TrainingPlan, setting: &Setting<'_>) -> Result<Growth> {
+    setting.begin("growth with the rows", sizes.growth_rows.len());
     let moments = ClassMoments::of(&ClassRows::first_features(real, sizes.growth_fixed_dim));
     let mut by_rows = Vec::new();
     for n_rows in &sizes.growth_rows {
-        by_rows.push(cost(&moments, *n_rows, sizes.growth_removals, plan, seed)?);
-        progress.step();
+        by_rows.push(cost(&moments, *n_rows, sizes.growth_removals, plan, setting.seed)?);
+        setting.step();
     }
-    progress.begin("growth with the features", sizes.growth_dims.len());
+    setting.begin("growth with the features", sizes.growth_dims.len());
     let mut by_features = Vec::new();
     for dim in &sizes.growth_dims {
         let moments = ClassMoments::of(&ClassRows::first_features(real, *dim));
-        by_features.push(cost(&moments, sizes.growth_fixed_rows, sizes.growth_removals, plan, seed)?);
-        progress.step();
+        by_features.push(cost(&moments, sizes.growth_fixed_rows, sizes.growth_removals, plan, setting.seed)?);
+        setting.step();
     }
     Ok(Growth { by_rows: Curve::of(by_rows, |cost| cost.n_rows), by_features: Curve::of(by_features, |cost| cost.dim) })
 }
@@ -95,7 +89,7 @@ fn cost(moments: &ClassMoments, n_rows: usize, n_removals: usize, plan: &Trainin
     let train_seconds = repeated(first, || Ok(life.retrain(seed)?.1))?;
 
     let leaving = random_order(n_rows, seed).into_iter().take(n_removals);
-    let removal_seconds = life.remove_each(leaving, &mut Progress::new(&mut |_| {}))?;
+    let removal_seconds = leaving.map(|position| Ok(life.remove(&[position])?.1)).collect::<Result<Vec<f64>>>()?;
 
     let mut settle_passes = 0;
     let mut settle = || -> Result<f64> {

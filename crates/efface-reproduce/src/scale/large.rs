@@ -11,7 +11,7 @@ use super::synthetic::{ClassMoments, ClassRows};
 use crate::data::accuracy;
 use crate::life::{Life, distance, random_order, weights};
 use crate::measure::{median, peak_memory, quantile, try_timed};
-use crate::{ExperimentError, Progress, Result};
+use crate::{ExperimentError, Result, Setting};
 
 /// What the large run measured. There is none unless every claim held.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -70,38 +70,38 @@ pub(super) fn run(
     sizes: &Sizes,
     test: &MemoryRows,
     plan: &TrainingPlan,
-    seed: u64,
-    progress: &mut Progress<'_>,
+    setting: &Setting<'_>,
 ) -> Result<LargeRun> {
     let n_rows = sizes.large_rows;
-    progress.begin(format!("drawing {n_rows} rows"), 1);
-    let (rows, draw_seconds) = try_timed(|| ClassRows::draw(moments, n_rows, seed).into_rows())?;
-    progress.step();
+    setting.begin(format!("drawing {n_rows} rows"), 1);
+    let (rows, draw_seconds) = try_timed(|| ClassRows::draw(moments, n_rows, setting.seed).into_rows())?;
+    setting.step();
     let (dim, rows_bytes) = (rows.dim(), rows.memory_bytes() as u64);
 
-    progress.begin(format!("training on {n_rows} rows of {dim} features"), 1);
-    let mut life = Life::begin(plan, rows, seed)?;
-    progress.step();
+    setting.begin(format!("training on {n_rows} rows of {dim} features"), 1);
+    let mut life = Life::begin(plan, rows, setting.seed)?;
+    setting.step();
 
-    progress.begin("removing rows one at a time", sizes.large_removals);
-    let leaving = random_order(n_rows, seed).into_iter().take(sizes.large_removals);
-    let removal_seconds = life.remove_each(leaving, progress)?;
+    setting.begin("removing rows one at a time", sizes.large_removals);
+    let leaving = random_order(n_rows, setting.seed).into_iter().take(sizes.large_removals);
+    let removal_seconds = life.remove_each(leaving, setting)?;
     let instant = life.model.clone();
     let instant_residual = least_residual(&instant, &life)?;
 
-    progress.begin("settling", 1);
+    setting.begin("settling", 1);
     let (settling, settle_seconds) = life.settle()?;
     let settled_residual = least_residual(&life.model, &life)?;
-    progress.step();
+    setting.step();
 
-    progress.begin("training from zero on the rows left", 1);
-    let (retrained, retrain_seconds) = life.retrain(seed)?;
-    progress.step();
+    setting.begin("training from zero on the rows left", 1);
+    let (retrained, retrain_seconds) = life.retrain(setting.seed)?;
+    setting.step();
     let instant = check(&instant, instant_residual, &retrained)?;
     let settled = check(&life.model, settled_residual, &retrained)?;
 
     let settled_accuracy = accuracy(test, &weights(&life.model))?;
-    let ReleaseOutcome::Published(released) = life.model.release(&mut NoiseSource::danger_fixed_seed(seed)) else {
+    let ReleaseOutcome::Published(released) = life.model.release(&mut NoiseSource::danger_fixed_seed(setting.seed))
+    else {
         return Err(ExperimentError::NotReleased { what: "the settled model".to_owned() });
     };
     Ok(LargeRun {

@@ -18,7 +18,7 @@ use self::growth::Growth;
 use self::large::LargeRun;
 use self::likeness::Likeness;
 use self::synthetic::{ClassMoments, ClassRows};
-use crate::{ExperimentError, Progress, Result, Setting, data};
+use crate::{ExperimentError, Result, Setting, data};
 
 /// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,21 +29,21 @@ pub(crate) struct ScaleResults {
 }
 
 /// Runs the experiment.
-pub(crate) fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<ScaleResults> {
+pub(crate) fn run(setting: &Setting<'_>) -> Result<ScaleResults> {
     let sizes = Sizes::of(setting.quick);
     let plan = TrainingPlan::new(TrainingConfig::new(&Logistic, L2_PER_ROW, Some(2)))?;
-    progress.begin("reading the scenes", 1);
+    setting.begin("reading the scenes", 1);
     let scenes = data::scenes(&setting.data, setting.quick)?;
-    progress.step();
+    setting.step();
     let test = ClassRows::first_features(&scenes.test, sizes.large_dim).into_rows()?;
     let real = ClassRows::first_features(&scenes.train, sizes.large_dim);
     let moments = ClassMoments::of(&real);
 
-    progress.begin("comparing drawn rows with real ones", 1);
+    setting.begin("comparing drawn rows with real ones", 1);
     let likeness = likeness::compare(real, &moments, sizes.compared_rows, &test, &plan, setting.seed)?;
-    progress.step();
-    let large = large::run(&moments, &sizes, &test, &plan, setting.seed, progress)?;
-    let growth = growth::run(&scenes.train, &sizes, &plan, setting.seed, progress)?;
+    setting.step();
+    let large = large::run(&moments, &sizes, &test, &plan, setting)?;
+    let growth = growth::run(&scenes.train, &sizes, &plan, setting)?;
     Ok(ScaleResults { likeness, large, growth })
 }
 
@@ -106,10 +106,9 @@ mod tests {
             eprintln!("skipped: EFFACE_DATA does not say where the data sets are");
             return;
         };
-        let setting = Setting { data: data.into(), quick: true, seed: 1 };
         let mut stages = Vec::new();
         let mut tell = |stage: &crate::Stage| stages.push(stage.what.clone());
-        let results = run(&setting, &mut Progress::new(&mut tell)).expect("a quick run");
+        let results = run(&Setting::new(data.into(), true, 1, &mut tell)).expect("a quick run");
         assert!(results.large.instant.measured_distance <= results.large.instant.claimed_distance);
         assert!(results.large.settled.measured_distance < 1e-9, "{:?}", results.large.settled);
         assert_eq!((results.large.n_rows, results.large.dim, results.large.n_removed), (2_000, 64, 50));
@@ -127,8 +126,7 @@ mod tests {
     #[test]
     fn missing_data_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
-        let setting = Setting { data: folder.path().into(), quick: true, seed: 1 };
-        let error = run(&setting, &mut Progress::new(&mut |_| {})).expect_err("nothing there");
+        let error = run(&Setting::new(folder.path().into(), true, 1, &mut |_| {})).expect_err("nothing there");
         assert!(matches!(error, ExperimentError::Missing { .. }), "{error}");
     }
 }
