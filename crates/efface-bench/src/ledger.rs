@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, RowId, RowTransform, Scale, open_table_with};
+use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
 use efface_engine::{ModelDirectory, ReleaseAnswer, ReleasePolicy, ReleaseReport, Selection, TrainRequest, fuzzing};
 use efface_ledger::verify::{Evidence, verify};
 use efface_reproduce::measure::{median, quantile, timed, try_timed};
@@ -78,21 +78,31 @@ pub(crate) fn train(
     let data = folder.join("rows.csv");
     fs::write(&data, rows(n_rows, dim, noise))?;
     let columns = Columns { label: Some("label".into()), ..Columns::default() };
-    let request = TrainRequest {
-        rows: open_table_with(&data, &columns, None)?,
+    let path = folder.join("model.efface");
+    let request = train_request(&data, columns, Some(2), path.clone())?;
+    ModelDirectory::train(request, noise, &mut |_| {})?;
+    Ok(ModelDirectory::open(&path)?)
+}
+
+/// What to train with: logistic loss, λ = 1e-3, rows to norm 1.
+pub(crate) fn train_request(
+    data: &Path,
+    columns: Columns,
+    n_classes: Option<u32>,
+    out: PathBuf,
+) -> anyhow::Result<TrainRequest> {
+    Ok(TrainRequest {
+        rows: open_table(data, &columns)?,
         columns,
         schema: None,
         transform: RowTransform { scale: Scale::Unit, intercept: false },
-        config: TrainingConfig::new(&loss::Logistic, 1e-3, Some(2)),
-        out: folder.join("model.efface"),
+        config: TrainingConfig::new(&loss::Logistic, 1e-3, n_classes),
+        out,
         memory_bytes: None,
         policy: ReleasePolicy::default(),
         key: None,
         witness: None,
-    };
-    let path = request.out.clone();
-    ModelDirectory::train(request, noise, &mut |_| {})?;
-    Ok(ModelDirectory::open(&path)?)
+    })
 }
 
 /// One row leaves, and the model is published with its certificate.

@@ -9,12 +9,12 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
-use efface_core::loss;
-use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
-use efface_engine::{ModelDirectory, OpenOptions, ReleasePolicy, Selection, TrainRequest};
+use efface_data::{Columns, RowId};
+use efface_engine::{ModelDirectory, OpenOptions, Selection, TrainRequest};
 use efface_reproduce::measure::{median, peak_memory, quantile, try_timed};
+
+use crate::ledger::train_request;
 
 #[derive(Args)]
 pub(crate) struct ScaleArgs {
@@ -119,18 +119,8 @@ fn train(folder: &Path, name: &str, memory: u64) -> anyhow::Result<()> {
         subject: Some("subject".into()),
         ..Columns::default()
     };
-    let request = TrainRequest {
-        rows: open_table(folder.join(ROWS_FILE), &columns)?,
-        columns,
-        schema: None,
-        transform: RowTransform { scale: Scale::Unit, intercept: false },
-        config: TrainingConfig::new(&loss::Logistic, 1e-3, None),
-        out: folder.join(name),
-        memory_bytes: Some(memory),
-        policy: ReleasePolicy::default(),
-        key: None,
-        witness: None,
-    };
+    let request = train_request(&folder.join(ROWS_FILE), columns, None, folder.join(name))?;
+    let request = TrainRequest { memory_bytes: Some(memory), ..request };
     let report = ModelDirectory::train(request, &mut NoiseSource::from_system()?, &mut |_| {})?;
     println!(
         "  read in {:.2} s, trained in {:.2} s ({} passes, gradient ≤ {:.1e}), {:.2} s in all",

@@ -158,16 +158,10 @@ pub(crate) fn measure_grid(
     strengths.map(|strength| measure(data, strength, effort, setting)).collect()
 }
 
-/// The runs of each λ, in the order in which they came.
-pub(crate) fn by_l2(runs: &[ObjectiveRun]) -> Vec<(f64, Vec<&ObjectiveRun>)> {
-    let mut groups: Vec<(f64, Vec<&ObjectiveRun>)> = Vec::new();
-    for run in runs {
-        match groups.iter_mut().find(|(l2_per_row, _)| *l2_per_row == run.strength.l2_per_row) {
-            Some((_, group)) => group.push(run),
-            None => groups.push((run.strength.l2_per_row, vec![run])),
-        }
-    }
-    groups
+/// The runs of each λ.
+pub(crate) fn by_l2(runs: &[ObjectiveRun]) -> impl Iterator<Item = (f64, &[ObjectiveRun])> {
+    let groups = runs.chunk_by(|a, b| a.strength.l2_per_row == b.strength.l2_per_row);
+    groups.map(|runs| (runs[0].strength.l2_per_row, runs))
 }
 
 /// Accuracy against supported removals, one line per λ, every point labelled with its σ.

@@ -58,7 +58,7 @@ impl TradeOff {
 
     /// Left panel.
     fn noise_chart(&self) -> Chart {
-        let series = by_l2(&self.runs).into_iter().map(|(l2_per_row, runs)| {
+        let series = by_l2(&self.runs).map(|(l2_per_row, runs)| {
             let points = runs.iter().map(|run| (run.strength.noise_std, run.accuracy));
             Series::line(format!("λ = {}", setting(l2_per_row)), points)
         });

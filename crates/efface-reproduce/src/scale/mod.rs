@@ -18,7 +18,7 @@ use self::growth::Growth;
 use self::large::LargeRun;
 use self::likeness::Likeness;
 use self::synthetic::{ClassMoments, ClassRows};
-use crate::{ExperimentError, Result, Setting, data};
+use crate::{Result, Setting, data};
 
 /// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -98,6 +98,7 @@ const L2_PER_ROW: f64 = 1e-3;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ExperimentError;
     use efface_report::Part;
 
     #[test]
