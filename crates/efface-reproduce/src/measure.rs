@@ -20,6 +20,11 @@ pub fn median(values: Vec<f64>) -> f64 {
     quantile(values, 0.5)
 }
 
+/// Mean; NaN of none.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
 /// Value that this fraction of the values does not exceed; NaN of none.
 pub fn quantile(mut values: Vec<f64>, fraction: f64) -> f64 {
     values.sort_by(f64::total_cmp);

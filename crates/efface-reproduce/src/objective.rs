@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::DataSet;
 use crate::life::{Life, random_order, weights};
-use crate::measure::median;
+use crate::measure::{mean, median};
 use crate::{Result, Setting};
 
 /// ε of every experiment that does not vary it.
@@ -109,6 +109,23 @@ fn balancing_negatives(data: &DataSet) -> Option<f64> {
     (data.n_classes > 2).then(|| 1.0 / f64::from(data.n_classes - 1))
 }
 
+/// Trains with several draws of b: the first life, and the accuracy of each.
+pub(crate) fn drawn(
+    data: &DataSet,
+    plan: &TrainingPlan,
+    n_draws: usize,
+    setting: &Setting<'_>,
+) -> Result<(Life, Vec<f64>)> {
+    let life = |draw| {
+        let life = Life::begin(plan, data.train_rows()?, setting.seed.wrapping_add(draw))?;
+        setting.step();
+        Ok((data.accuracy(&weights(&life.model))?, life))
+    };
+    let (accuracy, first) = life(0)?;
+    let others = (1..n_draws as u64).map(|draw| life(draw).map(|(accuracy, _)| accuracy));
+    Ok((first, std::iter::once(Ok(accuracy)).chain(others).collect::<Result<_>>()?))
+}
+
 /// Trains, removes rows one at a time, and measures what is left of the budget.
 pub(crate) fn measure(
     data: &DataSet,
@@ -117,14 +134,7 @@ pub(crate) fn measure(
     setting: &Setting<'_>,
 ) -> Result<ObjectiveRun> {
     let plan = published_plan(data, strength, EPSILON)?;
-    let mut life = Life::begin(&plan, data.train_rows()?, setting.seed)?;
-    let mut accuracies = vec![data.accuracy(&weights(&life.model))?];
-    setting.step();
-    for draw in 1..effort.n_draws as u64 {
-        let drawn = Life::begin(&plan, data.train_rows()?, setting.seed.wrapping_add(draw))?;
-        accuracies.push(data.accuracy(&weights(&drawn.model))?);
-        setting.step();
-    }
+    let (mut life, accuracies) = drawn(data, &plan, effort.n_draws, setting)?;
     let trained = life.model.claim().gradient_residual.get();
     let n_removals = effort.n_removals.min(data.n_rows() / 2);
     let times = life.remove_each(random_order(data.n_rows(), setting.seed).into_iter().take(n_removals), setting)?;
@@ -132,7 +142,7 @@ pub(crate) fn measure(
     let budget = plan.removal_budget().map_or(f64::INFINITY, LowerBound::get);
     Ok(ObjectiveRun {
         strength,
-        accuracy: accuracies.iter().sum::<f64>() / accuracies.len() as f64,
+        accuracy: mean(&accuracies),
         accuracies,
         n_removals,
         accumulated_bound,

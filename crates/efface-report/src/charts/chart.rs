@@ -7,7 +7,7 @@ use super::axis::Axis;
 use super::canvas::{Canvas, TEXT_SIZE, text_with_halo};
 use super::frame::{Frame, Line};
 use super::legend::{self, Entry};
-use super::marks::{MarkRows, mark_rows};
+use super::marks::mark_rows;
 use super::style::{Ink, STYLES};
 use crate::{AxisScale, Chart, Series};
 
@@ -34,7 +34,7 @@ pub(crate) fn chart_svg(chart: &Chart, place: Place) -> String {
         .filter(|(_, x)| x.is_finite())
         .map(|(mark, x)| (frame.place((x, 0.0)).0, mark.label.as_str()))
         .collect();
-    let MarkRows { elements: marks, height: marks_height } = mark_rows(&named, &frame, canvas.width, ink);
+    let (marks, marks_height) = mark_rows(&named, &frame, canvas.width, ink);
     canvas.height += marks_height;
     let entries: Vec<Entry> = lines.iter().map(Entry::of).collect();
     let drawn: String = lines.iter().enumerate().map(|(i, line)| frame.line(line, &marked(line, i, x))).collect();

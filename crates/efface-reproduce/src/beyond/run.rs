@@ -12,7 +12,7 @@ use super::proof::ProvedSteps;
 use super::schedule::{Density, schedule};
 use crate::data::DataSet;
 use crate::life::{Life, distance, weights};
-use crate::measure::{median, try_timed};
+use crate::measure::{mean, median, try_timed};
 use crate::{ExperimentError, Result, Setting};
 
 /// Releases whose accuracies are averaged.
@@ -217,8 +217,4 @@ fn accuracies(set: &DataSet, model: &mut Model, noise: &mut NoiseSource, what: &
         _ => Err(ExperimentError::NotReleased { what: what.to_owned() }),
     };
     (0..N_RELEASES).map(release).collect()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }

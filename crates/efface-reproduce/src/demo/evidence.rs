@@ -5,6 +5,7 @@ use efface_digits::SIDE;
 use efface_report::numbers::{bound, count, counted, number, percent, seconds, setting};
 use efface_report::{Axis, Chart, ImageRow, Images, Part, Section, Series, Table, emphasis, text};
 
+use super::scenario::{L2, N_CLASSES, PREPROCESSING, ROWS_PER_SUBJECT};
 use super::{DemoResults, Digit, ResidualHistory};
 
 impl ResidualHistory {
@@ -53,7 +54,7 @@ impl DemoResults {
                  number). One removal takes out {}. Every bound is a promise and must lie above the broad line, the truth; \
                  “stale curvature” saves the work of computing the curvature anew, so its steps leave a little more, and it \
                  must lie above the truth of those. Values of exactly zero are not drawn.",
-                counted(history.rows_per_removal, "row", "rows")
+                counted(ROWS_PER_SUBJECT, "row", "rows")
             ),
             x: Axis::linear("removals so far"),
             y: Axis::log("gradient left behind (norm)"),
@@ -112,7 +113,7 @@ impl DemoResults {
             caption: format!(
                 "Accuracy in percent of the {n} held-out rows, over the same removals as above ({} each). One row is {}. The \
                  axis does not start at zero.",
-                counted(self.residuals.rows_per_removal, "row", "rows"),
+                counted(ROWS_PER_SUBJECT, "row", "rows"),
                 percent(1.0 / accuracy.n_held_out as f64)
             ),
             x: Axis::linear("removals so far"),
@@ -176,8 +177,8 @@ impl DemoResults {
         let facts = [
             ("Training rows", count(model.n_rows)),
             ("Features per row (d)", count(model.dim)),
-            ("Classes, one-vs-rest", count(model.n_classes)),
-            ("λ, L2 penalty per row", setting(model.l2_per_row)),
+            ("Classes, one-vs-rest", count(N_CLASSES as usize)),
+            ("λ, L2 penalty per row", setting(L2)),
             ("ε allowed", setting(model.epsilon)),
             ("δ", setting(model.delta)),
             ("Noise standard deviation s", setting(model.noise_std)),
@@ -190,7 +191,7 @@ impl DemoResults {
             ("Release", times.release),
             ("Retrain from scratch (only to compare)", times.retrain),
         ];
-        let facts = Table::pairs(format!("Model: linear, logistic loss. Rows: {}", model.preprocessing), facts);
+        let facts = Table::pairs(format!("Model: linear, logistic loss. Rows: {PREPROCESSING}"), facts);
         let stages = stages.map(|(stage, value)| (stage, seconds(value)));
         let stages = Table::pairs(
             format!("Wall-clock time per stage on this machine; threads: {}.", count(model.threads)),

@@ -5,7 +5,7 @@ use efface_core::noise::NoiseSource;
 use efface_core::residual::Rung;
 use efface_data::MemoryRows;
 
-use super::scenario::{ROWS_PER_SUBJECT, Scenario, true_residual};
+use super::scenario::{Scenario, true_residual};
 use super::{AccuracyHistory, ResidualHistory};
 use crate::Result;
 use crate::life::{Life, weights};
@@ -22,7 +22,7 @@ pub(super) fn play(
     trained: &Model,
     noise: &mut NoiseSource,
 ) -> Result<(ResidualHistory, AccuracyHistory)> {
-    let mut residuals = ResidualHistory { rows_per_removal: ROWS_PER_SUBJECT, ..ResidualHistory::default() };
+    let mut residuals = ResidualHistory::default();
     let mut measured = Vec::with_capacity(REMOVALS);
     for rung in [Rung::WorstCase, Rung::StepNorm, Rung::DataDependent, Rung::PerRow] {
         // These four take the same steps, on a Hessian formed anew each time; only their claims differ.

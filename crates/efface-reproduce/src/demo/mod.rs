@@ -118,17 +118,12 @@ pub struct ModelFacts {
     pub n_rows: usize,
     /// Features per row.
     pub dim: usize,
-    /// Each with its own weights (one-vs-rest).
-    pub(crate) n_classes: usize,
-    pub(crate) l2_per_row: f64,
     /// The largest ε the model may ever claim, fixed when it was created.
     pub epsilon: f64,
     /// δ of the guarantee.
     pub delta: f64,
     pub(crate) noise_std: f64,
     pub(crate) threads: usize,
-    /// What was done to the rows before training, as a sentence.
-    pub(crate) preprocessing: &'static str,
     /// Whether the noise came from a seed that someone chose. Then nothing is certified, and the page says so on top.
     pub(crate) danger_fixed_seed: bool,
 }
@@ -213,7 +208,6 @@ pub struct Accuracy {
 /// is stated for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResidualHistory {
-    pub(crate) rows_per_removal: usize,
     /// What each rung promises, summed up, as the ladder orders them. The measured one has its bound on rounding errors.
     pub(crate) bounds: Vec<(Rung, Vec<f64>)>,
     /// The residual that steps on a fresh Hessian left, without any allowance for rounding.

@@ -4,6 +4,7 @@ use efface_report::numbers::{bound, count, number, one_in, setting};
 use efface_report::{Part, Section, Table, Text, raised, strong, text, verdict};
 
 use super::evidence::in_words;
+use super::scenario::{N_CLASSES, PREPROCESSING};
 use super::{Check, DemoResults};
 
 impl DemoResults {
@@ -169,7 +170,7 @@ impl DemoResults {
             format!(
                 "For the weights of all {} classes together. All values are pure numbers. The retrained model is itself known \
                  up to {}, so a measured distance may exceed its promise by this much.",
-                self.model.n_classes,
+                N_CLASSES,
                 bound(self.retrained_distance_bound)
             )
             .into(),
@@ -203,7 +204,7 @@ impl DemoResults {
                 strong("Preparation of the data."),
                 " Averages, vocabularies, encoders or settings that were fitted to the rows remember them, unless they are \
                  public, private by themselves, or were fixed before the data was seen. In this run: ",
-                self.model.preprocessing,
+                PREPROCESSING,
             ],
             text![
                 strong("A chosen seed."),

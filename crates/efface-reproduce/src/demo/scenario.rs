@@ -16,7 +16,14 @@ use crate::measure::try_timed;
 use crate::{ExperimentError, Result};
 
 /// λ of the demo.
-const L2: f64 = 1e-3;
+pub(super) const L2: f64 = 1e-3;
+
+/// Each class has its own weights (one-vs-rest).
+pub(super) const N_CLASSES: u32 = 10;
+
+/// What is done to the rows before training.
+pub(super) const PREPROCESSING: &str =
+    "each image was divided by its own norm, and a constant was added for the intercept.";
 
 /// Rows dealt to each subject.
 pub(super) const ROWS_PER_SUBJECT: usize = 10;
@@ -39,8 +46,8 @@ impl Scenario {
     /// Every fifth digit is held out; the others are dealt to numbered subjects, ten rows each.
     pub(super) fn prepare() -> Result<Self> {
         let (held_out, kept): (Vec<usize>, Vec<usize>) = (0..Digits::embedded().n_images()).partition(|i| i % 5 == 4);
-        let plan = TrainingPlan::new(TrainingConfig::new(&loss::Logistic, L2, Some(10)))?;
-        let data = DataSet { name: "Digits", n_classes: 10, train: digits(&kept)?, test: digits(&held_out)? };
+        let plan = TrainingPlan::new(TrainingConfig::new(&loss::Logistic, L2, Some(N_CLASSES)))?;
+        let data = DataSet { name: "Digits", n_classes: N_CLASSES, train: digits(&kept)?, test: digits(&held_out)? };
         Ok(Self { kept, plan, data })
     }
 
@@ -85,13 +92,10 @@ impl Scenario {
             model: ModelFacts {
                 n_rows,
                 dim: data.dim(),
-                n_classes: 10,
-                l2_per_row: L2,
                 epsilon: guarantee.epsilon,
                 delta: guarantee.delta,
                 noise_std: plan.noise_std(),
                 threads: std::thread::available_parallelism().map_or(1, usize::from),
-                preprocessing: "each image was divided by its own norm, and a constant was added for the intercept.",
                 danger_fixed_seed: !released.claim.certified,
             },
             seconds: StageSeconds { train, remove, settle, release, retrain },
@@ -118,13 +122,11 @@ impl Scenario {
         let measured = distance(&weights(&life.model), &weights(retrained));
         let distance = Pair { promised: claim.distance_bound.get(), measured };
         let mu = Pair { promised: (distance.promised / std).next_up(), measured: distance.measured / std };
+        let residual = true_residual(&life.model, &life.rows)?;
         let epsilon = |mu: f64| gaussian::epsilon_at(UpperBound::new(mu), delta);
         Ok(Check {
             rung: claim.rung.tag(),
-            residual: Pair {
-                promised: claim.gradient_residual.get(),
-                measured: true_residual(&life.model, &life.rows)?,
-            },
+            residual: Pair { promised: claim.gradient_residual.get(), measured: residual },
             distance,
             epsilon: Pair { promised: epsilon(mu.promised), measured: epsilon(mu.measured) },
             mu,

@@ -11,13 +11,10 @@ fn sample() -> DemoResults {
         model: ModelFacts {
             n_rows: 1500,
             dim: 64,
-            n_classes: 10,
-            l2_per_row: 1e-3,
             epsilon: 1.0,
             delta: 1e-4,
             noise_std: 0.01,
             threads: 2,
-            preprocessing: "each image is scaled to length 1 by itself.",
             danger_fixed_seed: false,
         },
         seconds: StageSeconds { train: 0.2, remove: 8e-4, settle: 0.01, release: 5e-5, retrain: 0.19 },
@@ -39,7 +36,6 @@ fn sample() -> DemoResults {
         retrained_distance_bound: 2e-12,
         accuracy: Accuracy { n_held_out: 297, before: 0.93, after: 0.93, retrained: 0.93, released: 0.927 },
         residuals: ResidualHistory {
-            rows_per_removal: 10,
             bounds: vec![
                 (Rung::WorstCase, vec![8e4, 1.6e5, 2.4e5]),
                 (Rung::StepNorm, vec![2.7, 6.0, 9.0]),

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::reference::{self, Comparison};
 use crate::data::DataSet;
-use crate::life::{Life, weights};
-use crate::objective::{Effort, ObjectiveRun, Strength, Unperturbed, measure_grid, published_plan, unperturbed};
+use crate::measure::mean;
+use crate::objective::{Effort, ObjectiveRun, Strength, Unperturbed, drawn, measure_grid, published_plan, unperturbed};
 use crate::{Result, Setting};
 
 /// λ of the figure.
@@ -75,12 +75,7 @@ fn supporting(
         let budget_of_unit = published_plan(data, unit, epsilon)?.removal_budget();
         let Some(noise_std) = noise_for(&bounds, budget_of_unit.map_or(1.0, LowerBound::get)) else { continue };
         let plan = published_plan(data, Strength { l2_per_row, noise_std }, epsilon)?;
-        let mut accuracy = 0.0;
-        for draw in 0..n_draws as u64 {
-            let life = Life::begin(&plan, data.train_rows()?, setting.seed.wrapping_add(draw))?;
-            accuracy += data.accuracy(&weights(&life.model))? / n_draws as f64;
-            setting.step();
-        }
+        let accuracy = mean(&drawn(data, &plan, n_draws, setting)?.1);
         all.push(Supporting { l2_per_row, epsilon, noise_std, accuracy });
     }
     Ok(all)

@@ -49,21 +49,20 @@ pub(crate) struct Exponents {
 
 /// Runs both curves on rows that are drawn like the first features of `real`.
 pub(super) fn run(real: &MemoryRows, sizes: &Sizes, plan: &TrainingPlan, setting: &Setting<'_>) -> Result<Growth> {
-    setting.begin("growth with the rows", sizes.growth_rows.len());
-    let moments = ClassMoments::of(&ClassRows::first_features(real, sizes.growth_fixed_dim));
-    let mut by_rows = Vec::new();
-    for n_rows in &sizes.growth_rows {
-        by_rows.push(cost(&moments, *n_rows, sizes.growth_removals, plan, setting.seed)?);
-        setting.step();
-    }
-    setting.begin("growth with the features", sizes.growth_dims.len());
-    let mut by_features = Vec::new();
-    for dim in &sizes.growth_dims {
-        let moments = ClassMoments::of(&ClassRows::first_features(real, *dim));
-        by_features.push(cost(&moments, sizes.growth_fixed_rows, sizes.growth_removals, plan, setting.seed)?);
-        setting.step();
-    }
-    Ok(Growth { by_rows: Curve::of(by_rows, |cost| cost.n_rows), by_features: Curve::of(by_features, |cost| cost.dim) })
+    let costs = |what: &str, sizes_of: &[(usize, usize)]| -> Result<Vec<Cost>> {
+        setting.begin(what, sizes_of.len());
+        let cost = |&(n_rows, dim): &(usize, usize)| {
+            let moments = ClassMoments::of(&ClassRows::first_features(real, dim));
+            let cost = cost(&moments, n_rows, sizes.growth_removals, plan, setting.seed)?;
+            setting.step();
+            Ok(cost)
+        };
+        sizes_of.iter().map(cost).collect()
+    };
+    Ok(Growth {
+        by_rows: Curve::of(costs("growth with the rows", &sizes.growth_with_rows)?, |cost| cost.n_rows),
+        by_features: Curve::of(costs("growth with the features", &sizes.growth_with_features)?, |cost| cost.dim),
+    })
 }
 
 impl Curve {

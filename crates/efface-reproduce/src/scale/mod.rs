@@ -54,40 +54,27 @@ struct Sizes {
     large_removals: usize,
     /// Drawn rows that are compared with the real ones.
     compared_rows: usize,
-    growth_rows: Vec<usize>,
-    growth_fixed_dim: usize,
-    growth_dims: Vec<usize>,
-    growth_fixed_rows: usize,
+    /// Rows and features at each point of the two growth curves.
+    growth_with_rows: Vec<(usize, usize)>,
+    growth_with_features: Vec<(usize, usize)>,
     /// Removals behind each cost.
     growth_removals: usize,
 }
 
 impl Sizes {
     fn of(quick: bool) -> Self {
-        let doubling = |first: usize, n: usize| (0..n).map(|k| first << k).collect();
-        if quick {
-            return Self {
-                large_rows: 2_000,
-                large_dim: 64,
-                large_removals: 50,
-                compared_rows: 500,
-                growth_rows: doubling(500, 4),
-                growth_fixed_dim: 32,
-                growth_dims: doubling(16, 4),
-                growth_fixed_rows: 500,
-                growth_removals: 20,
-            };
-        }
+        let size = |few: usize, many: usize| if quick { few } else { many };
+        let doubling = |first: usize, n: usize| (0..n).map(move |k| first << k);
+        let (fixed_rows, fixed_dim) = (size(500, 20_000), size(32, 256));
+        let (rows, dims) = (doubling(size(500, 5_000), size(4, 7)), doubling(size(16, 64), size(4, 6)));
         Self {
-            large_rows: 1_000_000,
-            large_dim: 2_048,
-            large_removals: 10_000,
-            compared_rows: 20_000,
-            growth_rows: doubling(5_000, 7),
-            growth_fixed_dim: 256,
-            growth_dims: doubling(64, 6),
-            growth_fixed_rows: 20_000,
-            growth_removals: 200,
+            large_rows: size(2_000, 1_000_000),
+            large_dim: size(64, 2_048),
+            large_removals: size(50, 10_000),
+            compared_rows: size(500, 20_000),
+            growth_with_rows: rows.map(|n_rows| (n_rows, fixed_dim)).collect(),
+            growth_with_features: dims.map(|dim| (fixed_rows, dim)).collect(),
+            growth_removals: size(20, 200),
         }
     }
 }
