@@ -31,12 +31,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         latest = Some(report);
     }
     let Some(latest) = latest else { return Ok(()) };
-    println!(
-        "  issuing          {:8.3} ms   95 % below {:.3} ms; the whole release {:.1} ms",
-        1e3 * median(certificates.clone()),
-        1e3 * quantile(certificates, 0.95),
-        1e3 * median(releases)
-    );
+    let release = 1e3 * median(releases);
+    println!("  issuing          {}; the whole release {release:.1} ms", spread(certificates));
 
     let (text, file, key) = (fs::read(&latest.certificate)?, fs::read(&latest.model)?, model.public_key()?);
     let evidence = Evidence { key: Some(&key), model: Some(&file), ..Evidence::default() };
@@ -57,16 +53,18 @@ pub(crate) fn run() -> anyhow::Result<()> {
         Ok(seconds)
     };
     let proofs = (0..1000).map(|i| i * 997).map(prove).collect::<anyhow::Result<Vec<f64>>>()?;
-    println!(
-        "  inclusion proof  {:8.3} ms   95 % below {:.3} ms",
-        1e3 * median(proofs.clone()),
-        1e3 * quantile(proofs, 0.95)
-    );
+    println!("  inclusion proof  {}", spread(proofs));
     let (_, seconds) = try_timed(|| model.certify_request("request-3", &folder.path().join("request.json")))?;
     println!("  certificate of a request, durable {:8.3} ms", 1e3 * seconds);
     let (report, seconds) = try_timed(|| model.verify(false))?;
     println!("  the whole log checked from its entries {seconds:.2} s ({:?})", report.verdict);
     Ok(())
+}
+
+/// The median and what most are below, in milliseconds.
+pub(crate) fn spread(seconds: Vec<f64>) -> String {
+    let (median, most) = (1e3 * median(seconds.clone()), 1e3 * quantile(seconds, 0.95));
+    format!("{median:8.3} ms   95 % below {most:.3} ms")
 }
 
 /// A model directory in the folder, trained on so many rows and features.

@@ -12,9 +12,9 @@ use clap::{Args, Subcommand};
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, RowId};
 use efface_engine::{ModelDirectory, OpenOptions, Selection, TrainRequest};
-use efface_reproduce::measure::{median, peak_memory, quantile, try_timed};
+use efface_reproduce::measure::{median, peak_memory, try_timed};
 
-use crate::ledger::train_request;
+use crate::ledger::{spread, train_request};
 
 #[derive(Args)]
 pub(crate) struct ScaleArgs {
@@ -168,12 +168,8 @@ fn remove_each(
         beyond.push(report.seconds - report.step_seconds);
     }
     let n = times.len();
-    println!(
-        "  {what}: median {:.2} ms, 95 % below {:.2} ms; beyond the step {:.2} ms; {n} of them",
-        1e3 * median(times.clone()),
-        1e3 * quantile(times, 0.95),
-        1e3 * median(beyond),
-    );
+    let beyond = 1e3 * median(beyond);
+    println!("  {what}: median {}; beyond the step {beyond:.3} ms; {n} of them", spread(times).trim_start());
     Ok(())
 }
 

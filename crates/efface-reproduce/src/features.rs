@@ -45,32 +45,33 @@ impl SupportedRemovals {
     }
 
     pub(crate) fn sentences_section(&self) -> Section {
+        let (n, d, accuracy) = self.facts();
         let text = format!(
-            "Positive or negative: n = {} sentences of the Stanford Sentiment Treebank, d = {} features of a public \
+            "Positive or negative: n = {n} sentences of the Stanford Sentiment Treebank, d = {d} features of a public \
              sentence encoder (all-mpnet-base-v2 in place of the paper's RoBERTa), rows of norm 1. The best unperturbed \
-             model reaches {}; the paper's reaches 89.0 %. The extractor is public, so only the linear head needs to \
-             forget.",
-            count(self.n_rows),
-            count(self.dim),
-            percent(self.unperturbed_accuracy)
+             model reaches {accuracy}; the paper's reaches 89.0 %. The extractor is public, so only the linear head needs to \
+             forget."
         );
         self.section("sst", "Sentences (SST)", "Sentences", text)
     }
 
     pub(crate) fn scenes_section(&self) -> Section {
+        let (n, d, accuracy) = self.facts();
+        let n_removals = self.runs.first().map_or(0, |run| run.n_removals);
         let text = format!(
-            "Six classes of natural scenes, n = {}, d = {} features of a public image network (ResNet-50; the paper has \
+            "Six classes of natural scenes, n = {n}, d = {d} features of a public image network (ResNet-50; the paper has \
              ten classes of LSUN, n = 1,000,000 and ResNeXt-101 with the same d), rows of norm 1. Six one-vs-all \
              problems, each with all its positives and a fifth of the negatives, chosen by a public rule that looks \
              at the row's id only. One joint guarantee: the six perturbations are one Gaussian in d·6 dimensions, so the \
-             budget is one and squares of residuals add up. The best unperturbed model reaches {}. Bounds are means \
-             over {} removals.",
-            count(self.n_rows),
-            count(self.dim),
-            percent(self.unperturbed_accuracy),
-            self.runs.first().map_or(0, |run| run.n_removals)
+             budget is one and squares of residuals add up. The best unperturbed model reaches {accuracy}. Bounds are means \
+             over {n_removals} removals."
         );
         self.section("scenes", "Scenes, six classes (in place of LSUN)", "Scenes", text)
+    }
+
+    /// n, d and the accuracy of the best unperturbed model.
+    fn facts(&self) -> (String, String, String) {
+        (count(self.n_rows), count(self.dim), percent(self.unperturbed_accuracy))
     }
 
     fn section(&self, id: &str, title: &str, rows: &str, text: String) -> Section {

@@ -69,12 +69,8 @@ struct SetReport {
 pub(crate) fn run(args: &PeersArgs) -> anyhow::Result<()> {
     let peer = match Peer::find(&args.python) {
         Ok((peer, versions)) => {
-            println!(
-                "scikit-learn {}, NumPy {}, threads: {}",
-                versions.scikit_learn,
-                versions.numpy,
-                versions.threads.join(", ")
-            );
+            let Versions { scikit_learn, numpy, threads } = &versions;
+            println!("scikit-learn {scikit_learn}, NumPy {numpy}, threads: {}", threads.join(", "));
             Some((peer, versions))
         }
         Err(error) => {

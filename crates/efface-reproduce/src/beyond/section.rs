@@ -47,22 +47,17 @@ impl DataSetResults {
         let negatives = self.negatives.map_or(String::new(), |fraction| {
             format!(" ({:.0} % of the negatives take part, by a public rule)", 100.0 * fraction)
         });
+        let Self { name, epsilon, .. } = self;
+        let (n, d, problems) = (count(self.n_rows), count(self.dim), self.problems());
+        let (l2, delta, noise) = (setting(self.l2_per_row), setting(self.delta), number(self.noise_std));
+        let secret = 100.0 * self.largest_secret_gap();
         format!(
-            "{}: n = {}, d = {}, {}{negatives}, λ = {}, ε = {}, δ = {}, noise {}. Over all runs and \
+            "{name}: n = {n}, d = {d}, {problems}{negatives}, λ = {l2}, ε = {epsilon}, δ = {delta}, noise {noise}. Over all runs and \
              percentages the accuracy of releases (mean of five) differs from that of the retrained model without noise \
              by {gap:.3} points at most, which is {verdict} {allowed} points; of the single release that is furthest off by \
-             {single:.3}, and of the secret weights by {:.3}. Every one of {checks} comparisons is within its claimed bound: \
+             {single:.3}, and of the secret weights by {secret:.3}. Every one of {checks} comparisons is within its claimed bound: \
              {copies} of them with a settled copy, whose distance to the exact weights is measured, the others with a model that was \
-             trained from zero. Four releases of one model prove ε = {spent:.4}.",
-            self.name,
-            count(self.n_rows),
-            count(self.dim),
-            self.problems(),
-            setting(self.l2_per_row),
-            self.epsilon,
-            setting(self.delta),
-            number(self.noise_std),
-            100.0 * self.largest_secret_gap(),
+             trained from zero. Four releases of one model prove ε = {spent:.4}."
         )
     }
 
@@ -70,19 +65,14 @@ impl DataSetResults {
     fn accuracy_summary(&self) -> String {
         let at_end = self.single().filter_map(|run| {
             let last = run.checkpoints.last()?;
-            Some(format!(
-                "; after {} % ({}) {} retrained and {} released",
-                last.percent,
-                run.order.name(),
-                percent(last.retrained_accuracy),
-                percent(last.released_accuracy)
-            ))
+            let (share, order) = (last.percent, run.order.name());
+            let (retrained, released) = (percent(last.retrained_accuracy), percent(last.released_accuracy));
+            Some(format!("; after {share} % ({order}) {retrained} retrained and {released} released"))
         });
+        let (at_start, at_end) = (percent(self.accuracy_at_start), at_end.collect::<String>());
         format!(
-            "Accuracy without noise on all rows is {}{}. What changes along the way is what the rows were worth, to the \
-             model that is trained from zero without them as well.",
-            percent(self.accuracy_at_start),
-            at_end.collect::<String>()
+            "Accuracy without noise on all rows is {at_start}{at_end}. What changes along the way is what the rows were worth, to the \
+             model that is trained from zero without them as well."
         )
     }
 

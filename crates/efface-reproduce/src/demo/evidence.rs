@@ -47,14 +47,14 @@ impl DemoResults {
         let mut series = vec![over_removals("truth", &history.truth)];
         series.extend(history.bounds.iter().map(|(rung, bounds)| over_removals(in_words(*rung)[0], bounds)));
         series.push(over_removals("truth of the stale steps", &history.stale_truth));
+        let rows = counted(ROWS_PER_SUBJECT, "row", "rows");
         let chart = Chart {
             id: "demo-residuals".to_owned(),
             caption: format!(
                 "Norm of the gradient left behind after each removal, over the weights of all classes together (a pure \
-                 number). One removal takes out {}. Every bound is a promise and must lie above the broad line, the truth; \
+                 number). One removal takes out {rows}. Every bound is a promise and must lie above the broad line, the truth; \
                  “stale curvature” saves the work of computing the curvature anew, so its steps leave a little more, and it \
-                 must lie above the truth of those. Values of exactly zero are not drawn.",
-                counted(ROWS_PER_SUBJECT, "row", "rows")
+                 must lie above the truth of those. Values of exactly zero are not drawn."
             ),
             x: Axis::linear("removals so far"),
             y: Axis::log("gradient left behind (norm)"),
@@ -108,13 +108,12 @@ impl DemoResults {
         let line = |name: &str, points: &[(usize, f64)]| {
             Series::line(name, points.iter().map(|&(k, fraction)| (k as f64, fraction)))
         };
+        let (each, one) = (counted(ROWS_PER_SUBJECT, "row", "rows"), percent(1.0 / accuracy.n_held_out as f64));
         let chart = Chart {
             id: "demo-accuracy".to_owned(),
             caption: format!(
-                "Accuracy in percent of the {n} held-out rows, over the same removals as above ({} each). One row is {}. The \
-                 axis does not start at zero.",
-                counted(ROWS_PER_SUBJECT, "row", "rows"),
-                percent(1.0 / accuracy.n_held_out as f64)
+                "Accuracy in percent of the {n} held-out rows, over the same removals as above ({each} each). One row is {one}. The \
+                 axis does not start at zero."
             ),
             x: Axis::linear("removals so far"),
             y: Axis::percent("accuracy on held-out rows"),
@@ -197,15 +196,13 @@ impl DemoResults {
             format!("Wall-clock time per stage on this machine; threads: {}.", count(model.threads)),
             stages,
         );
+        let (n, number, n_subjects) = (count(subject.rows.len()), subject.number, count(subject.n_subjects));
         let images = Images {
             id: "demo-subject".to_owned(),
             caption: format!(
-                "The {} rows of subject {}, one of {}: image of 8 × 8 pixels, label and row id. The data does not say who \
+                "The {n} rows of subject {number}, one of {n_subjects}: image of 8 × 8 pixels, label and row id. The data does not say who \
                  wrote which digit. The demo therefore dealt the rows to numbered subjects, ten rows each; a subject here is \
-                 not a person.",
-                count(subject.rows.len()),
-                subject.number,
-                count(subject.n_subjects)
+                 not a person."
             ),
             side: SIDE,
             rows: vec![ImageRow {

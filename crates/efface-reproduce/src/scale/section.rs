@@ -11,15 +11,13 @@ use super::likeness::{Likeness, Look};
 impl ScaleResults {
     pub(crate) fn section(&self) -> Section {
         let Self { likeness, large, growth } = self;
+        let (n_rows, dim, n_removed) = (count(large.n_rows), count(large.dim), count(large.n_removed));
         let parts = vec![
             Part::text(format!(
-                "{} rows of {} features in single precision, drawn to look like the features of real scenes: built \
-                 (buildings, streets) against nature. A model is trained, {} rows leave one at a time, the model is \
+                "{n_rows} rows of {dim} features in single precision, drawn to look like the features of real scenes: built \
+                 (buildings, streets) against nature. A model is trained, {n_removed} rows leave one at a time, the model is \
                  settled, and it is compared with one that is trained from zero on the rows left. Had a claim not \
-                 held, the experiment would have ended with an error instead of this page.",
-                count(large.n_rows),
-                count(large.dim),
-                count(large.n_removed),
+                 held, the experiment would have ended with an error instead of this page."
             )),
             Part::Table(run_table(large)),
             Part::Table(check_table(large)),
@@ -61,13 +59,9 @@ fn run_table(large: &LargeRun) -> Table {
     .map(|row| row.map(str::to_owned))
     .to_vec();
     rows.extend(large.peak_memory_bytes.map(|peak| ["peak memory of the process".to_owned(), bytes(peak)]));
-    let caption = format!(
-        "{} × {}, λ = {}; accuracy on {} real test rows",
-        count(large.n_rows),
-        count(large.dim),
-        setting(large.l2_per_row),
-        count(large.n_test_rows)
-    );
+    let [n_rows, dim, n_test_rows] = [large.n_rows, large.dim, large.n_test_rows].map(count);
+    let l2 = setting(large.l2_per_row);
+    let caption = format!("{n_rows} × {dim}, λ = {l2}; accuracy on {n_test_rows} real test rows");
     Table::new(caption, ["step", "measured"], rows)
 }
 
