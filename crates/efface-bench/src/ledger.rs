@@ -45,7 +45,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         .collect();
     println!("  verifying        {:8.3} ms   in a process that has read the files", 1e3 * median(verified));
 
-    let (_, seconds) = try_timed(|| fuzzing::grow_log(&mut model, ENTRIES))?;
+    let ((), seconds) = try_timed(|| fuzzing::grow_log(&mut model, ENTRIES))?;
     println!("a log of {ENTRIES} entries and more, made in {seconds:.1} s");
     let prove = |position| {
         let (proof, seconds) = try_timed(|| model.inclusion_proof(position))?;

@@ -11,7 +11,8 @@ pub struct Setting<'a> {
     pub quick: bool,
     /// Seed of orders, samples and noise, so that a run can be repeated. What is trained here is not to be published.
     pub seed: u64,
-    progress: RefCell<(Stage, &'a mut dyn FnMut(&Stage))>,
+    stage: RefCell<Stage>,
+    tell: RefCell<&'a mut dyn FnMut(&Stage)>,
 }
 
 /// Where an experiment is.
@@ -28,7 +29,7 @@ pub struct Stage {
 impl<'a> Setting<'a> {
     /// A setting that tells `tell` of every step.
     pub fn new(data: PathBuf, quick: bool, seed: u64, tell: &'a mut dyn FnMut(&Stage)) -> Self {
-        Self { data, quick, seed, progress: RefCell::new((Stage::default(), tell)) }
+        Self { data, quick, seed, stage: RefCell::default(), tell: RefCell::new(tell) }
     }
 
     /// A stage of `of` steps begins.
@@ -42,8 +43,7 @@ impl<'a> Setting<'a> {
     }
 
     fn tell(&self, change: impl FnOnce(&mut Stage)) {
-        let (stage, tell) = &mut *self.progress.borrow_mut();
-        change(stage);
-        tell(stage);
+        change(&mut self.stage.borrow_mut());
+        (self.tell.borrow_mut())(&self.stage.borrow());
     }
 }

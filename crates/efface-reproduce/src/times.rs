@@ -16,7 +16,6 @@ const L2_PER_ROW: f64 = 1e-3;
 /// σ of the perturbed models.
 const NOISE_STD: f64 = 10.0;
 
-/// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TimesResults {
     pub(crate) data_sets: Vec<Times>,
@@ -54,7 +53,6 @@ const DATA_SETS: [Load; 3] = [mnist_3_vs_8, scenes, sst];
 const PAPER: [(&str, f64, f64); 3] =
     [("MNIST", 15.6, 0.04), ("LSUN (n = 1,000,000)", 124.0, 0.48), ("SST", 61.5, 0.07)];
 
-/// Runs the experiment.
 pub(crate) fn run(setting: &Setting<'_>) -> Result<TimesResults> {
     let (data_sets, missing) = on_each(&DATA_SETS, setting, |index, data| measure(data, PAPER[index], setting))?;
     Ok(TimesResults { data_sets, missing })

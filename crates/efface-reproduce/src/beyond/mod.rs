@@ -24,7 +24,6 @@ use crate::{Result, Setting};
 use numbers::{Checkpoint, RunResults};
 use objective::ObjectiveResults;
 
-/// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct BeyondResults {
     pub(crate) data_sets: Vec<DataSetResults>,

@@ -22,7 +22,6 @@ pub(crate) struct RunResults {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Check {
     pub(crate) n_removed: usize,
-    /// Where the other weights come from.
     pub(crate) reference: Reference,
     pub(crate) distance: f64,
     /// What is claimed of the distance to the exact minimiser.

@@ -14,7 +14,6 @@ use crate::{ExperimentError, Result};
 pub(crate) struct ProvedSteps {
     /// Every such step was checked: 1 is every single one.
     pub(crate) every: usize,
-    /// Steps that were checked.
     pub(crate) n_steps: usize,
     /// Largest proved distance, as a share of what is claimed. A share above 1 would have ended the experiment.
     pub(crate) largest_share: f64,

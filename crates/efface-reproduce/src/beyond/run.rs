@@ -1,6 +1,7 @@
 //! One life under mechanism `release`: rows leave until half of them are gone.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use efface_core::model::{Model, ReleaseClaim, ReleaseOutcome};
@@ -68,10 +69,11 @@ fn run(
         n_removed = stop.n_removed;
         if let Some(percent) = stop.percent {
             let seconds = [&mut step_seconds, &mut row_seconds].map(|times| median(std::mem::take(times)));
-            if !retrained.contains_key(&n_removed) {
-                retrained.insert(n_removed, run.retrained()?);
-            }
-            let (check, checkpoint) = run.checkpoint(percent, n_removed, seconds, &retrained[&n_removed])?;
+            let other = match retrained.entry(n_removed) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(run.retrained()?),
+            };
+            let (check, checkpoint) = run.checkpoint(percent, n_removed, seconds, other)?;
             results.checks.push(check);
             results.checkpoints.push(checkpoint);
         } else if stop.compare {

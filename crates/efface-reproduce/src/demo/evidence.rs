@@ -87,7 +87,6 @@ impl DemoResults {
         Section::new("", "The gradient left behind, removal by removal", parts)
     }
 
-    /// Section with accuracies on held-out rows.
     pub(super) fn accuracy_section(&self) -> Section {
         let (accuracy, history) = (&self.accuracy, &self.accuracy_history);
         let n = count(accuracy.n_held_out);

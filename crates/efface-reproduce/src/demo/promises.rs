@@ -86,7 +86,6 @@ impl DemoResults {
         [("Right after the instant removal", &self.after_removal), ("After settling, as released", &self.at_release)]
     }
 
-    /// Section "What was promised".
     pub(super) fn promised(&self) -> Section {
         let (mu, epsilon) = (self.at_release.mu.promised, self.at_release.epsilon.promised);
         let all_in_delta =
@@ -173,7 +172,6 @@ impl DemoResults {
         Section::new("", "What was measured", parts)
     }
 
-    /// Section "What this does not promise".
     pub(super) fn not_promised(&self) -> Section {
         let seed = if self.model.danger_fixed_seed {
             "In this run the seed was chosen: nothing is certified."

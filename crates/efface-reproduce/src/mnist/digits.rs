@@ -8,21 +8,19 @@ use crate::life::{Life, hardest_first};
 use crate::objective::release_plan;
 use crate::{Result, Setting};
 
-/// Digits at each end.
 const SHOWN: usize = 10;
 
-/// Figure 3.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Digits {
     /// Largest ‖H⁻¹Δ‖ first.
-    pub(crate) hardest: Vec<Digit>,
+    pub(crate) hardest: Vec<RankedDigit>,
     /// Smallest ‖H⁻¹Δ‖ first.
-    pub(crate) easiest: Vec<Digit>,
+    pub(crate) easiest: Vec<RankedDigit>,
 }
 
 /// A digit of the training set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Digit {
+pub(crate) struct RankedDigit {
     pub(crate) digit: u8,
     /// ‖H⁻¹Δ‖: norm of the step that removing it takes.
     pub(crate) influence: f64,
@@ -36,7 +34,7 @@ pub(super) fn run(data: &DataSet, setting: &Setting<'_>) -> Result<Digits> {
     let life = Life::begin(&plan, data.train_rows()?, setting.seed)?;
     let influences = life.model.influences(&life.rows)?;
     let order = hardest_first(&influences);
-    let digit = |position: &usize| Digit {
+    let digit = |position: &usize| RankedDigit {
         digit: if life.rows.label(*position) == Some(1.0) { 8 } else { 3 },
         influence: influences[*position],
         pixels: image(&life.rows.row(*position).unwrap_or_default()),

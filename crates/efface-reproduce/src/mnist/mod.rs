@@ -16,20 +16,15 @@ use self::trade_off::TradeOff;
 use crate::data::mnist_3_vs_8;
 use crate::{Result, Setting};
 
-/// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct MnistResults {
     pub(crate) n_rows: usize,
     pub(crate) dim: usize,
-    /// Figure 1.
     pub(crate) trade_off: TradeOff,
-    /// Figure 2.
     pub(crate) residuals: Residuals,
-    /// Figure 3.
     pub(crate) digits: Digits,
 }
 
-/// Runs the experiment.
 pub(crate) fn run(setting: &Setting<'_>) -> Result<MnistResults> {
     let data = mnist_3_vs_8(&setting.data, setting.quick)?;
     Ok(MnistResults {

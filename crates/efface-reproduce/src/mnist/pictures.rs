@@ -4,7 +4,7 @@ use efface_report::numbers::{count, number, percent, setting};
 use efface_report::{Axis, Chart, ImageRow, Images, Part, Section, Series, Table};
 
 use super::MnistResults;
-use super::digits::{Digit, Digits};
+use super::digits::{Digits, RankedDigit};
 use super::reference::{ACCURACY_TOLERANCE, Comparison, FACTOR, HEAVY_FACTOR};
 use super::residuals::Residuals;
 use super::trade_off::TradeOff;
@@ -137,7 +137,7 @@ impl Residuals {
 
 impl Digits {
     fn images(&self) -> Images {
-        let row = |name: &str, digits: &[Digit]| ImageRow {
+        let row = |name: &str, digits: &[RankedDigit]| ImageRow {
             name: name.to_owned(),
             images: digits.iter().map(|digit| (digit.pixels.clone(), number(digit.influence))).collect(),
         };

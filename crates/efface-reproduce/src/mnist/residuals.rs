@@ -17,11 +17,9 @@ pub(super) const STRENGTH: Strength = Strength { l2_per_row: 1e-3, noise_std: 10
 /// Rows per step of the lines of batches.
 pub(super) const BATCH: usize = 10;
 
-/// Figure 2.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Residuals {
     pub(crate) strength: Strength,
-    /// One line per bound.
     pub(crate) lines: Vec<ResidualLine>,
 }
 

@@ -21,7 +21,6 @@ const EPSILONS: [f64; 7] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 /// Removals that the middle panel supports.
 pub(super) const SUPPORTED: f64 = 100.0;
 
-/// Figure 1.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TradeOff {
     /// Accuracy without a perturbation, for each λ.

@@ -10,7 +10,6 @@ use crate::life::{Life, random_order};
 use crate::measure::{median, try_timed};
 use crate::{Result, Setting};
 
-/// Both curves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Growth {
     /// Against n, at a fixed d.

@@ -9,7 +9,6 @@ use crate::Result;
 use crate::data::accuracy;
 use crate::life::{Life, weights};
 
-/// Numbers of real and of drawn rows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Likeness {
     pub(crate) dim: usize,

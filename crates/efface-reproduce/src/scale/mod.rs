@@ -20,7 +20,6 @@ use self::likeness::Likeness;
 use self::synthetic::{ClassMoments, ClassRows};
 use crate::{Result, Setting, data};
 
-/// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ScaleResults {
     pub(crate) likeness: Likeness,
@@ -28,7 +27,6 @@ pub(crate) struct ScaleResults {
     pub(crate) growth: Growth,
 }
 
-/// Runs the experiment.
 pub(crate) fn run(setting: &Setting<'_>) -> Result<ScaleResults> {
     let sizes = Sizes::of(setting.quick);
     let plan = TrainingPlan::new(TrainingConfig::new(&Logistic, L2_PER_ROW, Some(2)))?;
@@ -47,7 +45,6 @@ pub(crate) fn run(setting: &Setting<'_>) -> Result<ScaleResults> {
     Ok(ScaleResults { likeness, large, growth })
 }
 
-/// How much is done.
 struct Sizes {
     large_rows: usize,
     large_dim: usize,

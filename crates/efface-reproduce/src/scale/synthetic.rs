@@ -55,7 +55,9 @@ impl ClassRows {
                 let drawn_from = moments.random_class(&mut generator);
                 drawn_from.draw(&mut generator, row);
                 // Negative entries are set to zero.
-                row.iter_mut().for_each(|x| *x = x.max(0.0));
+                for x in row.iter_mut() {
+                    *x = x.max(0.0);
+                }
                 to_norm_one(row);
                 *class = drawn_from.class;
             }
@@ -63,7 +65,6 @@ impl ClassRows {
         drawn
     }
 
-    /// Rows with their classes.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[f32], u8)> {
         self.features.chunks_exact(self.dim).zip(self.classes.iter().copied())
     }
@@ -89,7 +90,6 @@ pub(crate) struct ClassMoments {
 }
 
 impl ClassMoments {
-    /// Of these rows.
     pub(crate) fn of(real: &ClassRows) -> Self {
         let mut classes: Vec<ClassSource> = Vec::new();
         for (row, class) in real.iter() {
@@ -166,7 +166,9 @@ fn to_norm_one(row: &mut [f32]) {
     }
     let norm = (sums.iter().sum::<f64>() + rest.iter().map(square).sum::<f64>()).sqrt();
     if norm > 0.0 {
-        row.iter_mut().for_each(|x| *x = (f64::from(*x) / norm) as f32);
+        for x in row {
+            *x = (f64::from(*x) / norm) as f32;
+        }
     }
 }
 
