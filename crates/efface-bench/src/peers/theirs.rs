@@ -9,6 +9,7 @@ use anyhow::{Context, ensure};
 use efface_core::rows::RowStore;
 use efface_data::MemoryRows;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::figure::Figure;
@@ -59,19 +60,6 @@ pub(crate) struct Versions {
     pub(crate) numpy: String,
     /// Each pool of threads with its size.
     pub(crate) threads: Vec<String>,
-}
-
-/// What the script is asked to do.
-#[derive(Serialize)]
-struct Task {
-    dim: usize,
-    n_classes: u32,
-    l2_per_row: f64,
-    /// Positions of the rows that leave.
-    removed: Vec<usize>,
-    gradient_norm: f64,
-    most_repeats: usize,
-    seconds: f64,
 }
 
 /// What the script answers.
@@ -133,17 +121,17 @@ fn parse(answer: &str) -> anyhow::Result<Vec<Theirs>> {
 }
 
 fn export(folder: &Path, subject: &Subject, gradient_norm: f64) -> anyhow::Result<()> {
-    let Subject { train, test, l2_per_row, n_classes, .. } = subject;
-    let task = Task {
-        dim: train.dim(),
-        n_classes: *n_classes,
-        l2_per_row: *l2_per_row,
-        removed: subject.leaving(REMOVALS),
-        gradient_norm,
-        most_repeats: MOST_REPEATS,
-        seconds: SECONDS,
-    };
-    fs::write(folder.join("task.json"), serde_json::to_string(&task)?)?;
+    let Subject { train, test, .. } = subject;
+    let task = json!({
+        "dim": train.dim(),
+        "n_classes": subject.n_classes,
+        "l2_per_row": subject.l2_per_row,
+        "removed": subject.leaving(REMOVALS),
+        "gradient_norm": gradient_norm,
+        "most_repeats": MOST_REPEATS,
+        "seconds": SECONDS,
+    });
+    fs::write(folder.join("task.json"), task.to_string())?;
     write_doubles(&folder.join("x.f64"), values(train))?;
     write_doubles(&folder.join("y.f64"), (0..train.len()).filter_map(|i| train.label(i)))?;
     write_doubles(&folder.join("test.f64"), values(test))

@@ -41,7 +41,12 @@ pub(super) fn run(
     orders: &[(Order, Vec<usize>)],
     setting: &Setting<'_>,
 ) -> Result<Vec<ObjectiveResults>> {
-    let limit = n_simulated_at_most(set.n_classes > 2, setting.quick);
+    // Each removal forms a Hessian.
+    let limit = match (set.n_classes, setting.quick) {
+        (_, true) => 3,
+        (..=2, false) => 400,
+        (_, false) => 12,
+    };
     let mut results = Vec::new();
     for noise_std in PERTURBATIONS {
         let strength = Strength { l2_per_row: L2_PER_ROW, noise_std };
@@ -78,15 +83,6 @@ pub(super) fn run(
         }
     }
     Ok(results)
-}
-
-/// Each removal forms a Hessian.
-fn n_simulated_at_most(several: bool, quick: bool) -> usize {
-    match (several, quick) {
-        (_, true) => 3,
-        (false, false) => 400,
-        (true, false) => 12,
-    }
 }
 
 /// Removes these rows one at a time until the budget is exhausted; the seconds of each, and whether it is.
