@@ -41,18 +41,17 @@ enum Results {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// Version of the program.
-    pub efface: String,
+    efface: String,
     /// Whether it was a smoke run, whose numbers mean nothing.
     pub quick: bool,
     /// Seed of orders, samples and noise.
     pub seed: u64,
-    /// Threads that it ran on.
-    pub threads: usize,
+    threads: usize,
     /// How long it took.
     pub seconds: f64,
     /// Peak of resident memory while it ran, where the system tells. Where the system does not let a process begin a new
     /// peak, experiments before it in the same process count too.
-    pub peak_memory_bytes: Option<u64>,
+    peak_memory_bytes: Option<u64>,
     #[serde(flatten)]
     results: Results,
 }

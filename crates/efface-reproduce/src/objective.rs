@@ -116,14 +116,17 @@ pub(crate) fn drawn(
     n_draws: usize,
     setting: &Setting<'_>,
 ) -> Result<(Life, Vec<f64>)> {
-    let life = |draw| {
+    let life = |draw| -> Result<(f64, Life)> {
         let life = Life::begin(plan, data.train_rows()?, setting.seed.wrapping_add(draw))?;
         setting.step();
         Ok((data.accuracy(&weights(&life.model))?, life))
     };
     let (accuracy, first) = life(0)?;
-    let others = (1..n_draws as u64).map(|draw| life(draw).map(|(accuracy, _)| accuracy));
-    Ok((first, std::iter::once(Ok(accuracy)).chain(others).collect::<Result<_>>()?))
+    let mut accuracies = vec![accuracy];
+    for draw in 1..n_draws as u64 {
+        accuracies.push(life(draw)?.0);
+    }
+    Ok((first, accuracies))
 }
 
 /// Trains, removes rows one at a time, and measures what is left of the budget.

@@ -100,14 +100,13 @@ pub fn rows_of(
 /// Loads a data set; the flag asks for the few rows of a quick run.
 pub(crate) type Load = fn(&Path, bool) -> Result<DataSet>;
 
-/// Works on each data set that is there. The others are told, each in a line that says what is missing; when none is
-/// there, that is an error.
+/// Works on each data set that is there, and returns a line on each that is missing. It is an error when all are.
 pub(crate) fn on_each<T>(
     loads: &[Load],
     setting: &Setting<'_>,
     mut work: impl FnMut(usize, &DataSet) -> Result<T>,
 ) -> Result<(Vec<T>, Vec<String>)> {
-    // All are loaded first: a file that is damaged is told before the work, not in the middle of it.
+    // All are loaded first: a damaged file is reported before the work, not in the middle of it.
     let (mut sets, mut missing, mut absent) = (Vec::new(), Vec::new(), None);
     for (index, load) in loads.iter().enumerate() {
         match load(&setting.data, setting.quick) {
