@@ -1,8 +1,8 @@
 """Times scikit-learn's logistic regression on rows that efface-bench wrote.
 
     peers.py --check     prints versions and threads
-    peers.py FOLDER      reads task.json, x.npy, y.npy, test.npy and removed.npy from the folder, prints the figures
-                         and writes the coefficients of each solver to coef-SOLVER.npy
+    peers.py FOLDER      reads task.json from the folder, and x.f64, y.f64 and test.f64, which are doubles one after the
+                         other; prints the figures and the coefficients of each solver
 
 Both print one JSON object. Gradients are those of Efface's objective,
 
@@ -122,9 +122,7 @@ def matching_tolerance(problem: Problem, solver: str, gradient_norm: float) -> t
         tol *= min(0.5, gradient_norm / reached)
 
 
-def measure(
-    solver: str, problem: Problem, test: NDArray[np.float64], task: dict[str, Any], folder: Path
-) -> dict[str, Any]:
+def measure(solver: str, problem: Problem, test: NDArray[np.float64], task: dict[str, Any]) -> dict[str, Any]:
     wanted = task["gradient_norm"]
     tol, first = matching_tolerance(problem, solver, wanted)
     seconds, trained = repeat(partial(fit, problem, solver, tol), task, first)
@@ -136,9 +134,9 @@ def measure(
     least = LEAST_GRADIENT / len(problem.x)
     seconds, best = repeat(partial(fit, problem, solver, least), task)
     figures["train"] = figure(seconds, problem.gradient_norm(best.coef))
-    np.save(folder / f"coef-{solver}.npy", best.coef)
+    figures["coefficients"] = best.coef.tolist()
 
-    removed = np.load(folder / "removed.npy").astype(np.intp)
+    removed = np.array(task["removed"], dtype=np.intp)
     for name, positions in (("one", removed[:1]), ("hundred", removed)):
         left = problem.without(positions)
         for kind, start in (("refit", None), ("warm", trained.coef)):
@@ -169,10 +167,11 @@ def check() -> dict[str, Any]:
 
 def run(folder: Path) -> dict[str, Any]:
     task = json.loads((folder / "task.json").read_text())
-    x, y, test = (np.load(folder / f"{name}.npy") for name in ("x", "y", "test"))
+    x, y, test = (np.fromfile(folder / f"{name}.f64", dtype="<f8") for name in ("x", "y", "test"))
+    x, test = x.reshape(-1, task["dim"]), test.reshape(-1, task["dim"])
     positives = [1] if task["n_classes"] == 2 else range(task["n_classes"])
     problem = Problem(x, [(y == positive).astype(float) for positive in positives], task["l2_per_row"])
-    return {"solvers": [measure(solver, problem, test, task, folder) for solver in SOLVERS]}
+    return {"solvers": [measure(solver, problem, test, task) for solver in SOLVERS]}
 
 
 def main() -> None:

@@ -1,14 +1,12 @@
 //! A figure: seconds, how often they were measured, and the gradient that was reached in them.
 
-use efface_reproduce::measure::{median, timed};
+use efface_reproduce::measure::{median, try_timed};
 use serde::{Deserialize, Serialize};
 
 /// Median of repeats of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Figure {
-    /// Median.
     pub(crate) seconds: f64,
-    /// How often it was measured.
     pub(crate) repeats: usize,
     /// Largest ‖∇L‖₂ that was left, where the operation leaves one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,15 +21,11 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// One more repeat.
-    pub(crate) fn push(&mut self, seconds: f64) {
+    /// One more repeat, and the norm of the gradient that it left, if it left one.
+    pub(crate) fn push(&mut self, seconds: f64, gradient_norm: impl Into<Option<f64>>) {
         self.seconds.push(seconds);
-    }
-
-    /// One more repeat, which left a gradient of this norm.
-    pub(crate) fn push_with_gradient(&mut self, seconds: f64, gradient_norm: f64) {
-        self.seconds.push(seconds);
-        self.gradient_norm = Some(self.gradient_norm.unwrap_or(0.0).max(gradient_norm));
+        let norms = self.gradient_norm.into_iter().chain(gradient_norm.into());
+        self.gradient_norm = norms.reduce(f64::max);
     }
 
     /// The median; nothing when nothing was measured.
@@ -46,9 +40,7 @@ impl Samples {
 pub(crate) fn repeated(most: usize, seconds: f64, mut work: impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<()> {
     let mut spent = 0.0;
     for done in 0..most {
-        let (result, took) = timed(&mut work);
-        result?;
-        spent += took;
+        spent += try_timed(&mut work)?.1;
         // Another one would take as long as the mean so far.
         if spent + spent / (done + 1) as f64 > seconds {
             break;

@@ -2,7 +2,7 @@
 
 use efface_core::loss::Logistic;
 use efface_core::rows::{Point, Problem, RowStore};
-use efface_reproduce::measure::{median, timed};
+use efface_reproduce::measure::{median, timed, try_timed};
 use faer::Mat;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Par};
@@ -21,8 +21,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         let (a, b) = (square(1536), square(1536));
         for _ in 0..REPEATS {
             let point = Point { problem: &problem, weights: &weights };
-            let (done, seconds) = timed(|| rows.curvature(&Logistic, &[point]));
-            done?;
+            let (_, seconds) = try_timed(|| rows.curvature(&Logistic, &[point]))?;
             gram.push((n * dim * (dim + 1)) as f64 / seconds / 1e9);
             let mut c = Mat::<f64>::zeros(1536, 1536);
             let ((), seconds) = timed(|| matmul(c.as_mut(), Accum::Replace, &a, &b, 1.0, Par::rayon(0)));

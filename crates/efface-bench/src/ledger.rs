@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, RowId, RowTransform, Scale, open_table_with};
+use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
 use efface_engine::{ModelDirectory, ReleaseAnswer, ReleasePolicy, ReleaseReport, Selection, TrainRequest, fuzzing};
 use efface_ledger::verify::{Evidence, verify};
-use efface_reproduce::measure::{median, quantile, timed};
+use efface_reproduce::measure::{median, quantile, timed, try_timed};
 
 const DIM: usize = 784;
 const ROWS: usize = 4_000;
@@ -31,12 +31,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         latest = Some(report);
     }
     let Some(latest) = latest else { return Ok(()) };
-    println!(
-        "  issuing          {:8.3} ms   95 % below {:.3} ms; the whole release {:.1} ms",
-        1e3 * median(certificates.clone()),
-        1e3 * quantile(certificates, 0.95),
-        1e3 * median(releases)
-    );
+    let release = 1e3 * median(releases);
+    println!("  issuing          {}; the whole release {release:.1} ms", spread(certificates));
 
     let (text, file, key) = (fs::read(&latest.certificate)?, fs::read(&latest.model)?, model.public_key()?);
     let evidence = Evidence { key: Some(&key), model: Some(&file), ..Evidence::default() };
@@ -49,30 +45,26 @@ pub(crate) fn run() -> anyhow::Result<()> {
         .collect();
     println!("  verifying        {:8.3} ms   in a process that has read the files", 1e3 * median(verified));
 
-    let (grown, seconds) = timed(|| fuzzing::grow_log(&mut model, ENTRIES));
-    grown?;
+    let ((), seconds) = try_timed(|| fuzzing::grow_log(&mut model, ENTRIES))?;
     println!("a log of {ENTRIES} entries and more, made in {seconds:.1} s");
-    let times = |positions: &mut dyn Iterator<Item = u64>| -> anyhow::Result<Vec<f64>> {
-        positions
-            .map(|position| {
-                let (proof, seconds) = timed(|| model.inclusion_proof(position));
-                anyhow::ensure!(proof?.len() >= 19, "too short for a log of this size");
-                Ok(seconds)
-            })
-            .collect()
+    let prove = |position| {
+        let (proof, seconds) = try_timed(|| model.inclusion_proof(position))?;
+        anyhow::ensure!(proof.len() >= 19, "too short for a log of this size");
+        Ok(seconds)
     };
-    let proofs = times(&mut (0..1000).map(|i| i * 997))?;
-    println!(
-        "  inclusion proof  {:8.3} ms   95 % below {:.3} ms",
-        1e3 * median(proofs.clone()),
-        1e3 * quantile(proofs, 0.95)
-    );
-    let (certified, seconds) = timed(|| model.certify_request("request-3", &folder.path().join("request.json")));
-    certified?;
+    let proofs = (0..1000).map(|i| i * 997).map(prove).collect::<anyhow::Result<Vec<f64>>>()?;
+    println!("  inclusion proof  {}", spread(proofs));
+    let (_, seconds) = try_timed(|| model.certify_request("request-3", &folder.path().join("request.json")))?;
     println!("  certificate of a request, durable {:8.3} ms", 1e3 * seconds);
-    let (report, seconds) = timed(|| model.verify(false));
-    println!("  the whole log checked from its entries {:.2} s ({:?})", seconds, report?.verdict);
+    let (report, seconds) = try_timed(|| model.verify(false))?;
+    println!("  the whole log checked from its entries {seconds:.2} s ({:?})", report.verdict);
     Ok(())
+}
+
+/// The median and what most are below, in milliseconds.
+pub(crate) fn spread(seconds: Vec<f64>) -> String {
+    let (median, most) = (1e3 * median(seconds.clone()), 1e3 * quantile(seconds, 0.95));
+    format!("{median:8.3} ms   95 % below {most:.3} ms")
 }
 
 /// A model directory in the folder, trained on so many rows and features.
@@ -84,21 +76,31 @@ pub(crate) fn train(
     let data = folder.join("rows.csv");
     fs::write(&data, rows(n_rows, dim, noise))?;
     let columns = Columns { label: Some("label".into()), ..Columns::default() };
-    let request = TrainRequest {
-        rows: open_table_with(&data, &columns, None)?,
+    let path = folder.join("model.efface");
+    let request = train_request(&data, columns, Some(2), path.clone())?;
+    ModelDirectory::train(request, noise, &mut |_| {})?;
+    Ok(ModelDirectory::open(&path)?)
+}
+
+/// What to train with: logistic loss, λ = 1e-3, rows to norm 1.
+pub(crate) fn train_request(
+    data: &Path,
+    columns: Columns,
+    n_classes: Option<u32>,
+    out: PathBuf,
+) -> anyhow::Result<TrainRequest> {
+    Ok(TrainRequest {
+        rows: open_table(data, &columns)?,
         columns,
         schema: None,
         transform: RowTransform { scale: Scale::Unit, intercept: false },
-        config: TrainingConfig::new(&loss::Logistic, 1e-3, Some(2)),
-        out: folder.join("model.efface"),
+        config: TrainingConfig::new(&loss::Logistic, 1e-3, n_classes),
+        out,
         memory_bytes: None,
         policy: ReleasePolicy::default(),
         key: None,
         witness: None,
-    };
-    let path = request.out.clone();
-    ModelDirectory::train(request, noise, &mut |_| {})?;
-    Ok(ModelDirectory::open(&path)?)
+    })
 }
 
 /// One row leaves, and the model is published with its certificate.

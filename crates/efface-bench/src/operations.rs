@@ -4,11 +4,9 @@ use efface_core::loss;
 use efface_core::model::{Model, ReleaseOutcome, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::predict;
-use efface_core::removal::Change;
 use efface_core::rows::RowStore;
-use efface_data::MemoryRows;
-use efface_reproduce::measure::timed;
-use efface_reproduce::weights;
+use efface_reproduce::measure::try_timed;
+use efface_reproduce::{Life, weights};
 use serde::Serialize;
 
 use crate::figure::{Figure, Samples, repeated};
@@ -17,23 +15,23 @@ use crate::subject::Subject;
 /// Rows that leave one by one before settling.
 pub(crate) const REMOVALS: usize = 100;
 
-/// What was measured.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Figures {
+/// One of each operation: its samples, or its figure.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Operations<T> {
     /// Training until ‖∇L‖ ≤ 1e-9.
-    pub(crate) train: Figure,
+    pub(crate) train: T,
     /// Training until ‖∇L‖ is at most what was asked for.
-    pub(crate) train_matched: Figure,
+    pub(crate) train_matched: T,
     /// One instant removal; the gradient is the bound that is claimed after the first one.
-    pub(crate) remove_one: Figure,
+    pub(crate) remove_one: T,
     /// A hundred instant removals and settling.
-    pub(crate) remove_hundred: Figure,
+    pub(crate) remove_hundred: T,
     /// Settling after a hundred removals.
-    pub(crate) settle: Figure,
+    pub(crate) settle: T,
     /// A release after a hundred removals: settling, then exact noise.
-    pub(crate) release: Figure,
+    pub(crate) release: T,
     /// Classes of all test rows.
-    pub(crate) predict: Figure,
+    pub(crate) predict: T,
 }
 
 /// Measures in rounds, so that something else can be measured in between.
@@ -43,13 +41,7 @@ pub(crate) struct Bench<'a> {
     matched: TrainingPlan,
     noise: NoiseSource,
     model: Option<Model>,
-    train: Samples,
-    train_matched: Samples,
-    remove_one: Samples,
-    remove_hundred: Samples,
-    settle: Samples,
-    release: Samples,
-    predict: Samples,
+    samples: Operations<Samples>,
 }
 
 /// Most repeats of one operation in a round …
@@ -72,13 +64,7 @@ impl<'a> Bench<'a> {
             matched: TrainingPlan::new(matched)?,
             noise: NoiseSource::from_system()?,
             model: None,
-            train: Samples::default(),
-            train_matched: Samples::default(),
-            remove_one: Samples::default(),
-            remove_hundred: Samples::default(),
-            settle: Samples::default(),
-            release: Samples::default(),
-            predict: Samples::default(),
+            samples: Operations::default(),
         })
     }
 
@@ -86,13 +72,12 @@ impl<'a> Bench<'a> {
     pub(crate) fn round(&mut self) -> anyhow::Result<()> {
         let (rows, noise) = (&self.subject.train, &mut self.noise);
         let mut model = None;
-        let plans = [(&self.matched, &mut self.train_matched), (&self.plan, &mut self.train)];
+        let plans = [(&self.matched, &mut self.samples.train_matched), (&self.plan, &mut self.samples.train)];
         for (plan, samples) in plans {
             repeated(MOST_REPEATS, ROUND_SECONDS, || {
-                let (trained, seconds) = timed(|| plan.train(rows, noise, &mut |_| {}));
-                let trained = trained?.model;
-                samples.push_with_gradient(seconds, gradient_norm(&trained));
-                model = Some(trained);
+                let (trained, seconds) = try_timed(|| plan.train(rows, noise, &mut |_| {}))?;
+                samples.push(seconds, gradient_norm(&trained.model));
+                model = Some(trained.model);
                 Ok(())
             })?;
         }
@@ -101,56 +86,53 @@ impl<'a> Bench<'a> {
 
         let weights = weights(&model);
         for _ in 0..PREDICTIONS {
-            let (classes, seconds) = timed(|| -> anyhow::Result<Vec<usize>> {
+            let (classes, seconds) = try_timed(|| -> anyhow::Result<Vec<usize>> {
                 let margins = predict::margins(&self.subject.test, &weights)?;
                 Ok((0..self.subject.test.len()).map(|i| predict::predicted_class(&margins, i)).collect())
-            });
-            anyhow::ensure!(classes?.len() == self.subject.test.n_rows(), "one class per row");
-            self.predict.push(seconds);
+            })?;
+            anyhow::ensure!(classes.len() == self.subject.test.n_rows(), "one class per row");
+            self.samples.predict.push(seconds, None);
         }
         self.model = Some(model);
         Ok(())
     }
 
     /// A hundred removals one by one, then settling, and on a copy a release.
-    fn removals(&mut self, mut model: Model) -> anyhow::Result<()> {
-        let mut rows = self.subject.train_rows()?;
+    fn removals(&mut self, model: Model) -> anyhow::Result<()> {
+        let mut life = Life::new(model, self.subject.train_rows()?);
         let mut total = 0.0;
         for position in self.subject.leaving(REMOVALS) {
-            let seconds = remove_one(&mut model, &mut rows, position)?;
-            if total == 0.0 {
-                self.remove_one.push_with_gradient(seconds, gradient_norm(&model));
-            } else {
-                self.remove_one.push(seconds);
-            }
+            let (_, seconds) = life.remove(&[position])?;
+            let claimed = (total == 0.0).then(|| gradient_norm(&life.model));
+            self.samples.remove_one.push(seconds, claimed);
             total += seconds;
         }
-        let mut leaving = model.clone();
-        let (released, seconds) = timed(|| -> anyhow::Result<ReleaseOutcome> {
-            leaving.settle_before_release(&rows)?;
+        let (mut leaving, rows) = (life.model.clone(), &life.rows);
+        let (released, seconds) = try_timed(|| -> anyhow::Result<ReleaseOutcome> {
+            leaving.settle_before_release(rows)?;
             Ok(leaving.release(&mut self.noise))
-        });
-        let published = matches!(released?, ReleaseOutcome::Published(_));
-        anyhow::ensure!(published, "the release was refused");
-        self.release.push(seconds);
+        })?;
+        anyhow::ensure!(matches!(released, ReleaseOutcome::Published(_)), "the release was refused");
+        self.samples.release.push(seconds, None);
 
-        let (settled, seconds) = timed(|| model.settle(&rows, None));
-        let left = settled?.claim.gradient_residual.get();
-        self.settle.push_with_gradient(seconds, left);
-        self.remove_hundred.push_with_gradient(total + seconds, left);
+        let (settled, seconds) = try_timed(|| life.model.settle(rows, None))?;
+        let left = settled.claim.gradient_residual.get();
+        self.samples.settle.push(seconds, left);
+        self.samples.remove_hundred.push(total + seconds, left);
         Ok(())
     }
 
     /// Medians over all rounds.
-    pub(crate) fn figures(&self) -> Option<Figures> {
-        Some(Figures {
-            train: self.train.figure()?,
-            train_matched: self.train_matched.figure()?,
-            remove_one: self.remove_one.figure()?,
-            remove_hundred: self.remove_hundred.figure()?,
-            settle: self.settle.figure()?,
-            release: self.release.figure()?,
-            predict: self.predict.figure()?,
+    pub(crate) fn figures(&self) -> Option<Operations<Figure>> {
+        let samples = &self.samples;
+        Some(Operations {
+            train: samples.train.figure()?,
+            train_matched: samples.train_matched.figure()?,
+            remove_one: samples.remove_one.figure()?,
+            remove_hundred: samples.remove_hundred.figure()?,
+            settle: samples.settle.figure()?,
+            release: samples.release.figure()?,
+            predict: samples.predict.figure()?,
         })
     }
 
@@ -158,18 +140,6 @@ impl<'a> Bench<'a> {
     pub(crate) fn weights(&self) -> Vec<Vec<f64>> {
         self.model.as_ref().map(weights).unwrap_or_default()
     }
-}
-
-/// Removes one row; seconds that it took.
-pub(crate) fn remove_one(model: &mut Model, rows: &mut MemoryRows, position: usize) -> anyhow::Result<f64> {
-    let (done, seconds) = timed(|| -> anyhow::Result<()> {
-        let batch = rows.batch(&[position])?;
-        rows.remove(&[position])?;
-        model.change(&Change::remove(&batch), rows)?;
-        Ok(())
-    });
-    done?;
-    Ok(seconds)
 }
 
 fn gradient_norm(model: &Model) -> f64 {

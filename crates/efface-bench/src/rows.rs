@@ -1,10 +1,8 @@
 //! Rows to measure on: synthetic ones, and any in double precision.
 
 use efface_core::rows::RowStore;
-use efface_data::{
-    FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, Precision, RawLabels, RowTransform, Scale,
-    Table, TableParts,
-};
+use efface_data::{FeatureValues, MemoryRows, Precision, RowTransform, Scale};
+use efface_reproduce::data::rows_of;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -22,7 +20,8 @@ pub(crate) fn synthetic(n_rows: usize, dim: usize) -> anyhow::Result<MemoryRows>
         classes.push(f64::from(u8::from(margin + 8.0 * normal() > 0.0)));
         features.extend(row.iter().map(|x| *x as f32));
     }
-    rows(FeatureValues::F32(features), dim, (classes, 2), Scale::Unit)
+    let unit = RowTransform { scale: Scale::Unit, intercept: false };
+    Ok(rows_of(FeatureValues::F32(features), dim, (classes, 2), &unit)?)
 }
 
 /// The same rows in double precision. Rows with an intercept must be in double precision already.
@@ -30,28 +29,8 @@ pub(crate) fn in_doubles(of: MemoryRows, n_classes: u32) -> anyhow::Result<Memor
     if of.precision() == Precision::F64 {
         return Ok(of);
     }
-    let positions = (0..of.len()).filter(|position| of.is_present(*position));
-    let features = positions.clone().filter_map(|position| of.row(position)).flatten().collect();
-    let classes = positions.filter_map(|position| of.label(position)).collect();
-    rows(FeatureValues::F64(features), of.dim(), (classes, n_classes), Scale::None)
-}
-
-fn rows(
-    features: FeatureValues,
-    dim: usize,
-    (classes, n_classes): (Vec<f64>, u32),
-    scale: Scale,
-) -> anyhow::Result<MemoryRows> {
-    let origin = Origin::new("benchmark rows");
-    let table = Table::new(TableParts {
-        feature_names: (0..dim).map(|j| format!("x{j}")).collect(),
-        features,
-        labels: Some(Labels::new(RawLabels::Numbers(classes), origin.clone(), None)),
-        ids: None,
-        subjects: None,
-        origin,
-    })?;
-    let transform = RowTransform { scale, intercept: false };
-    let codec = LabelCodec::Classes((0..n_classes).map(|class| class.to_string()).collect());
-    Ok(MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead)?)
+    let features = (0..of.len()).filter_map(|position| of.row(position)).flatten().collect();
+    let classes = (0..of.len()).filter_map(|position| of.label(position)).collect();
+    let unscaled = RowTransform { scale: Scale::None, intercept: false };
+    Ok(rows_of(FeatureValues::F64(features), of.dim(), (classes, n_classes), &unscaled)?)
 }

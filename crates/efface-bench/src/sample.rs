@@ -73,7 +73,7 @@ fn certificate_seconds() -> anyhow::Result<f64> {
     let mut model = ledger::train(folder.path(), CERTIFICATE_SIZE, &mut noise)?;
     let mut samples = Samples::default();
     for request in 0..CERTIFICATES {
-        samples.push(ledger::remove_and_release(&mut model, request, &mut noise)?.certificate_seconds);
+        samples.push(ledger::remove_and_release(&mut model, request, &mut noise)?.certificate_seconds, None);
     }
     Ok(samples.figure().map_or(f64::NAN, |figure| figure.seconds))
 }

@@ -9,12 +9,12 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
-use efface_core::loss;
-use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
-use efface_engine::{ModelDirectory, OpenOptions, ReleasePolicy, Selection, TrainRequest};
-use efface_reproduce::measure::{median, peak_memory, quantile, timed};
+use efface_data::{Columns, RowId};
+use efface_engine::{ModelDirectory, OpenOptions, Selection, TrainRequest};
+use efface_reproduce::measure::{median, peak_memory, try_timed};
+
+use crate::ledger::{spread, train_request};
 
 #[derive(Args)]
 pub(crate) struct ScaleArgs {
@@ -74,8 +74,7 @@ pub(crate) fn run(args: &ScaleArgs) -> anyhow::Result<()> {
 }
 
 fn steps(rows: usize, dim: usize, memory: u64, folder: &Path, list: bool) -> anyhow::Result<()> {
-    let (written, seconds) = timed(|| parquet::write(&folder.join(ROWS_FILE), rows, dim, list));
-    written?;
+    let ((), seconds) = try_timed(|| parquet::write(&folder.join(ROWS_FILE), rows, dim, list))?;
     let form = if list { "one list column" } else { "a column per feature" };
     println!("{rows} × {dim} in single precision, Parquet with {form}, written in {seconds:.1} s");
     let path = |name: &str| folder.join(name).display().to_string();
@@ -120,18 +119,8 @@ fn train(folder: &Path, name: &str, memory: u64) -> anyhow::Result<()> {
         subject: Some("subject".into()),
         ..Columns::default()
     };
-    let request = TrainRequest {
-        rows: open_table(folder.join(ROWS_FILE), &columns)?,
-        columns,
-        schema: None,
-        transform: RowTransform { scale: Scale::Unit, intercept: false },
-        config: TrainingConfig::new(&loss::Logistic, 1e-3, None),
-        out: folder.join(name),
-        memory_bytes: Some(memory),
-        policy: ReleasePolicy::default(),
-        key: None,
-        witness: None,
-    };
+    let request = train_request(&folder.join(ROWS_FILE), columns, None, folder.join(name))?;
+    let request = TrainRequest { memory_bytes: Some(memory), ..request };
     let report = ModelDirectory::train(request, &mut NoiseSource::from_system()?, &mut |_| {})?;
     println!(
         "  read in {:.2} s, trained in {:.2} s ({} passes, gradient ≤ {:.1e}), {:.2} s in all",
@@ -142,34 +131,18 @@ fn train(folder: &Path, name: &str, memory: u64) -> anyhow::Result<()> {
 
 fn remove(model: &Path, memory: u64) -> anyhow::Result<()> {
     let options = OpenOptions { memory_bytes: Some(memory), ..OpenOptions::default() };
-    let (opened, seconds) = timed(|| ModelDirectory::open_with(model, &options));
-    let mut model = opened?;
+    let (mut model, seconds) = try_timed(|| ModelDirectory::open_with(model, &options))?;
     println!("  opened in {:.1} ms", 1e3 * seconds);
     let n_rows = model.n_rows();
-    let (mut times, mut steps) = (Vec::new(), Vec::new());
-    for i in 0..REMOVALS {
-        let id = RowId::Integer(parquet::row_id(i * (n_rows / REMOVALS)));
-        let report = model.remove(&Selection::Ids(vec![id]), None)?;
-        times.push(report.seconds);
-        steps.push(report.step_seconds);
-    }
-    show("removal by id, durable", times, &steps);
-    let (mut times, mut steps) = (Vec::new(), Vec::new());
-    for i in 0..SUBJECTS {
-        let subject = RowId::parse(&parquet::subject(1 + i * (n_rows / SUBJECTS)));
-        let report = model.remove(&Selection::Subjects(vec![subject]), None)?;
-        times.push(report.seconds);
-        steps.push(report.step_seconds);
-    }
-    show("removal by subject, durable", times, &steps);
-    let (settled, seconds) = timed(|| model.settle(None));
-    let settled = settled?;
+    let ids = (0..REMOVALS).map(|i| RowId::Integer(parquet::row_id(i * (n_rows / REMOVALS))));
+    remove_each(&mut model, "removal by id, durable", ids.map(|id| Selection::Ids(vec![id])))?;
+    let subjects = (0..SUBJECTS).map(|i| RowId::parse(&parquet::subject(1 + i * (n_rows / SUBJECTS))));
+    remove_each(&mut model, "removal by subject, durable", subjects.map(|id| Selection::Subjects(vec![id])))?;
+    let (settled, seconds) = try_timed(|| model.settle(None))?;
     // Settling to any gradient at all is one measuring pass.
     let mut passes = Vec::new();
     for _ in 0..5 {
-        let (measured, seconds) = timed(|| model.settle(Some(f64::MAX)));
-        measured?;
-        passes.push(seconds);
+        passes.push(try_timed(|| model.settle(Some(f64::MAX)))?.1);
     }
     let pass = median(passes);
     println!(
@@ -182,23 +155,28 @@ fn remove(model: &Path, memory: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn show(what: &str, times: Vec<f64>, steps: &[f64]) {
-    let beyond: Vec<f64> = times.iter().zip(steps).map(|(time, step)| time - step).collect();
+/// Removes one selection after the other, and prints what that took, and what of it was not the step.
+fn remove_each(
+    model: &mut ModelDirectory,
+    what: &str,
+    selections: impl Iterator<Item = Selection>,
+) -> anyhow::Result<()> {
+    let (mut times, mut beyond) = (Vec::new(), Vec::new());
+    for selection in selections {
+        let report = model.remove(&selection, None)?;
+        times.push(report.seconds);
+        beyond.push(report.seconds - report.step_seconds);
+    }
     let n = times.len();
-    println!(
-        "  {what}: median {:.2} ms, 95 % below {:.2} ms; beyond the step {:.2} ms; {n} of them",
-        1e3 * median(times.clone()),
-        1e3 * quantile(times, 0.95),
-        1e3 * median(beyond),
-    );
+    let beyond = 1e3 * median(beyond);
+    println!("  {what}: median {}; beyond the step {beyond:.3} ms; {n} of them", spread(times).trim_start());
+    Ok(())
 }
 
 fn open(model: &Path) -> anyhow::Result<()> {
     let mut times = Vec::new();
     for _ in 0..7 {
-        let (opened, seconds) = timed(|| ModelDirectory::open(model));
-        drop(opened?);
-        times.push(1e3 * seconds);
+        times.push(1e3 * try_timed(|| ModelDirectory::open(model))?.1);
     }
     println!("  opened in {:.1} ms (median of 7)", median(times));
     Ok(())

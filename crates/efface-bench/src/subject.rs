@@ -2,6 +2,7 @@
 
 use efface_core::rows::RowStore;
 use efface_data::MemoryRows;
+use efface_reproduce::data::first;
 
 use crate::rows::{in_doubles, synthetic};
 
@@ -9,11 +10,8 @@ use crate::rows::{in_doubles, synthetic};
 pub(crate) struct Subject {
     /// Name, as on the command line.
     pub(crate) name: String,
-    /// λ.
     pub(crate) l2_per_row: f64,
-    /// K.
     pub(crate) n_classes: u32,
-    /// Rows to train on.
     pub(crate) train: MemoryRows,
     /// Rows to predict.
     pub(crate) test: MemoryRows,
@@ -33,8 +31,7 @@ impl Subject {
 
     /// A copy of the rows to train on, from which rows may leave.
     pub(crate) fn train_rows(&self) -> anyhow::Result<MemoryRows> {
-        let everyone: Vec<usize> = (0..self.train.len()).collect();
-        Ok(self.train.batch(&everyone)?)
+        Ok(first(&self.train, usize::MAX)?)
     }
 
     /// Positions of `n` rows that leave, spread over all.

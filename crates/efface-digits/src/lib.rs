@@ -7,7 +7,7 @@
 /// Images of hand-written digits with their labels.
 ///
 /// UCI *Optical Recognition of Handwritten Digits* (Alpaydin & Kaynak, 1998), CC BY 4.0. The copy does not say who
-/// wrote which digit.
+/// wrote which digit. An index that is not below [`Digits::n_images`] panics.
 #[derive(Clone, Copy, Debug)]
 pub struct Digits {
     /// Images one after the other, [`N_PIXELS`] bytes each, 0 (paper) to 16 (ink).
@@ -29,29 +29,17 @@ impl Digits {
     }
 
     /// The pixels of image `i`, row by row from the top left.
-    ///
-    /// # Panics
-    ///
-    /// When `i` is not below [`Digits::n_images`].
     pub fn image(&self, i: usize) -> &'static [u8; N_PIXELS] {
         let (images, _) = self.pixels.as_chunks();
         &images[i]
     }
 
     /// Image `i` for a page: 0 is paper, 255 is ink.
-    ///
-    /// # Panics
-    ///
-    /// When `i` is not below [`Digits::n_images`].
     pub fn picture(&self, i: usize) -> Vec<u8> {
         self.image(i).iter().map(|pixel| (u16::from(*pixel) * 255 / 16) as u8).collect()
     }
 
     /// The digit that image `i` shows, 0 to 9.
-    ///
-    /// # Panics
-    ///
-    /// When `i` is not below [`Digits::n_images`].
     pub fn label(&self, i: usize) -> u8 {
         self.labels[i]
     }

@@ -6,10 +6,11 @@
 use askama::Template;
 
 use crate::charts::Place;
-use crate::{Part, Section, Style, Table, Text};
+use crate::{Part, Section, Text};
 
 /// A page.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Template)]
+#[template(path = "page.html")]
 pub struct Page {
     /// What kind of page it is, above the headline.
     pub kicker: String,
@@ -44,7 +45,7 @@ impl Page {
     /// The page as one HTML document.
     #[expect(clippy::missing_panics_doc, reason = "a string takes every text")]
     pub fn html(&self) -> String {
-        PageView { page: self }.render().expect("a string takes every text") + "\n"
+        self.render().expect("a string takes every text") + "\n"
     }
 
     fn class(&self) -> &'static str {
@@ -54,12 +55,6 @@ impl Page {
             Layout::Sheet { dense: true } => "sheet dense",
         }
     }
-}
-
-#[derive(Template)]
-#[template(path = "page.html")]
-struct PageView<'a> {
-    page: &'a Page,
 }
 
 #[derive(Template)]
@@ -75,24 +70,6 @@ struct SectionView<'a> {
 struct PartView<'a> {
     part: &'a Part,
     place: Place,
-}
-
-#[derive(Template)]
-#[template(path = "text.html")]
-struct TextView<'a> {
-    text: &'a Text,
-}
-
-#[derive(Template)]
-#[template(path = "table.html")]
-struct TableView<'a> {
-    table: &'a Table,
-}
-
-impl TableView<'_> {
-    fn class(&self, column: usize) -> &'static str {
-        if self.table.is_numeric(column) { "num" } else { "words" }
-    }
 }
 
 const CSS: &str = include_str!("../templates/page.css");

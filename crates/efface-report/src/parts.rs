@@ -1,5 +1,7 @@
 //! What a report shows, as data.
 
+use askama::Template;
+
 use crate::Text;
 
 /// A part of a page under a headline.
@@ -49,8 +51,9 @@ pub enum Part {
     Columns(Vec<Section>),
 }
 
-/// A table. The first column names the row; columns of numbers are set flush right.
-#[derive(Clone, Debug, Default)]
+/// A table. The first column names the row; columns of numbers are set flush right. It is displayed as HTML.
+#[derive(Clone, Debug, Default, Template)]
+#[template(path = "table.html")]
 pub struct Table {
     /// What it shows.
     pub caption: Text,
@@ -190,6 +193,11 @@ impl Table {
 
     pub(crate) fn n_columns(&self) -> usize {
         if self.columns.is_empty() { self.rows.iter().map(Vec::len).max().unwrap_or(0) } else { self.columns.len() }
+    }
+
+    /// How the page sets a column.
+    fn class(&self, column: usize) -> &'static str {
+        if self.is_numeric(column) { "num" } else { "words" }
     }
 
     /// Whether a column holds numbers.

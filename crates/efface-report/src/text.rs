@@ -3,8 +3,11 @@
 //! Text may come from a file that anybody wrote. Escaping for HTML is the templates' work; what a reader's eye would
 //! take for something else (control characters, marks that hide or turn text) is spelled out here, when a span is made.
 
-/// A run of words in one style after another.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+use askama::Template;
+
+/// A run of words in one style after another. It is displayed as HTML.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Template)]
+#[template(path = "text.html")]
 pub struct Text(Vec<Span>);
 
 /// Words in one style.

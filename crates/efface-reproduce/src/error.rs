@@ -9,26 +9,20 @@ use efface_data::{EncodeError, LabelError, LookupError, ParseScaleError, ReadErr
 
 use crate::data::Source;
 
+/// What an experiment gives, or why it could not be done.
+pub(crate) type Result<T, E = ExperimentError> = std::result::Result<T, E>;
+
 /// Why an experiment could not be done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
 pub enum ExperimentError {
     /// A data set is not there.
     #[error("{}: not found; expected {}, published at {}", source_of.name, path.display(), source_of.published)]
-    Missing {
-        /// Which one, and where it comes from.
-        source_of: &'static Source,
-        /// The file that was looked for.
-        path: PathBuf,
-    },
+    Missing { source_of: &'static Source, path: PathBuf },
     /// A data set is there and is not what its name says.
     #[error("{}: {what}", path.display())]
-    Unexpected {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
+    Unexpected { path: PathBuf, what: String },
     /// A file could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -58,20 +52,10 @@ pub enum ExperimentError {
     Train(#[from] TrainError),
     /// What is claimed of a model does not hold: never the data's fault.
     #[error("{what} is `{found:e}` where at most `{claimed:e}` is claimed")]
-    ClaimBroken {
-        /// What was measured, and of which model.
-        what: String,
-        /// Its value.
-        found: f64,
-        /// What was claimed.
-        claimed: f64,
-    },
+    ClaimBroken { what: String, found: f64, claimed: f64 },
     /// A settled model may not leave under the promise it was trained for.
     #[error("{what} may not be released")]
-    NotReleased {
-        /// The model.
-        what: String,
-    },
+    NotReleased { what: String },
     /// Rows could not be summed over.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -79,7 +63,7 @@ pub enum ExperimentError {
 
 impl ExperimentError {
     /// An error unless what was found is within what is claimed. What is not a number is within nothing.
-    pub(crate) fn unless_within(what: impl Into<String>, found: f64, claimed: f64) -> Result<(), Self> {
+    pub(crate) fn unless_within(what: impl Into<String>, found: f64, claimed: f64) -> Result<()> {
         if found <= claimed { Ok(()) } else { Err(Self::ClaimBroken { what: what.into(), found, claimed }) }
     }
 }

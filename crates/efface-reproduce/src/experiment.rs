@@ -1,14 +1,12 @@
 //! The experiments by name, and the record that one leaves.
 
-use std::time::Instant;
-
 use efface_report::numbers::{bytes, counted, seconds};
 use efface_report::{Page, Part, Section, code, strong, text};
 use serde::{Deserialize, Serialize};
 
-use crate::measure::{peak_memory, reset_peak_memory};
-use crate::objective::SupportedRemovals;
-use crate::{ExperimentError, Progress, Setting, beyond, mnist, scale, scenes, sst, times};
+use crate::features::SupportedRemovals;
+use crate::measure::{peak_memory, reset_peak_memory, try_timed};
+use crate::{ExperimentError, Result, Setting, beyond, mnist, scale, times};
 
 /// An experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,18 +28,12 @@ pub enum Experiment {
 /// Numbers of one experiment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "experiment", rename_all = "kebab-case")]
-pub enum Results {
-    /// Figures 1 to 3.
+enum Results {
     Mnist(mnist::MnistResults),
-    /// Sentences.
     Sst(SupportedRemovals),
-    /// Scenes, in place of LSUN.
     Scenes(SupportedRemovals),
-    /// Table 1.
     Times(times::TimesResults),
-    /// Beyond the paper.
     Beyond(beyond::BeyondResults),
-    /// A million rows, and growth curves.
     Scale(Box<scale::ScaleResults>),
 }
 
@@ -49,21 +41,19 @@ pub enum Results {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// Version of the program.
-    pub efface: String,
+    efface: String,
     /// Whether it was a smoke run, whose numbers mean nothing.
     pub quick: bool,
     /// Seed of orders, samples and noise.
     pub seed: u64,
-    /// Threads that it ran on.
-    pub threads: usize,
+    threads: usize,
     /// How long it took.
     pub seconds: f64,
     /// Peak of resident memory while it ran, where the system tells. Where the system does not let a process begin a new
     /// peak, experiments before it in the same process count too.
-    pub peak_memory_bytes: Option<u64>,
-    /// The numbers.
+    peak_memory_bytes: Option<u64>,
     #[serde(flatten)]
-    pub results: Results,
+    results: Results,
 }
 
 impl Experiment {
@@ -83,71 +73,28 @@ impl Experiment {
     }
 
     /// Runs it.
-    pub fn run(self, setting: &Setting, progress: &mut Progress<'_>) -> Result<Record, ExperimentError> {
+    pub fn run(self, setting: &Setting<'_>) -> Result<Record> {
         // Best effort: where the system does not allow it, what ran before counts too.
         let _ = reset_peak_memory();
-        let start = Instant::now();
-        let results = match self {
-            Self::Mnist => Results::Mnist(mnist::run(setting, progress)?),
-            Self::Sst => Results::Sst(sst::run(setting, progress)?),
-            Self::Scenes => Results::Scenes(scenes::run(setting, progress)?),
-            Self::Times => Results::Times(times::run(setting, progress)?),
-            Self::Beyond => Results::Beyond(beyond::run(setting, progress)?),
-            Self::Scale => Results::Scale(Box::new(scale::run(setting, progress)?)),
-        };
+        let (results, seconds) = try_timed(|| {
+            Ok::<_, ExperimentError>(match self {
+                Self::Mnist => Results::Mnist(mnist::run(setting)?),
+                Self::Sst => Results::Sst(SupportedRemovals::of_sentences(setting)?),
+                Self::Scenes => Results::Scenes(SupportedRemovals::of_scenes(setting)?),
+                Self::Times => Results::Times(times::run(setting)?),
+                Self::Beyond => Results::Beyond(beyond::run(setting)?),
+                Self::Scale => Results::Scale(Box::new(scale::run(setting)?)),
+            })
+        })?;
         Ok(Record {
             efface: env!("CARGO_PKG_VERSION").to_owned(),
             quick: setting.quick,
             seed: setting.seed,
             threads: rayon::current_num_threads(),
-            seconds: start.elapsed().as_secs_f64(),
+            seconds,
             peak_memory_bytes: peak_memory(),
             results,
         })
-    }
-}
-
-impl Results {
-    /// The experiment whose numbers these are.
-    pub fn experiment(&self) -> Experiment {
-        match self {
-            Self::Mnist(_) => Experiment::Mnist,
-            Self::Sst(_) => Experiment::Sst,
-            Self::Scenes(_) => Experiment::Scenes,
-            Self::Times(_) => Experiment::Times,
-            Self::Beyond(_) => Experiment::Beyond,
-            Self::Scale(_) => Experiment::Scale,
-        }
-    }
-
-    /// Data sets that were not there while others were, each with what is missing.
-    pub fn missing(&self) -> &[String] {
-        match self {
-            Self::Times(results) => &results.missing,
-            Self::Beyond(results) => &results.missing,
-            _ => &[],
-        }
-    }
-
-    /// What was to hold and does not.
-    pub fn shortfalls(&self) -> Vec<String> {
-        match self {
-            Self::Mnist(results) => results.shortfalls(),
-            Self::Beyond(results) => results.shortfalls(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// The experiment on the page.
-    pub fn section(&self) -> Section {
-        match self {
-            Self::Mnist(results) => results.section(),
-            Self::Sst(results) => sst::section(results),
-            Self::Scenes(results) => scenes::section(results),
-            Self::Times(results) => results.section(),
-            Self::Beyond(results) => results.section(),
-            Self::Scale(results) => results.section(),
-        }
     }
 }
 
@@ -163,9 +110,44 @@ pub fn page(records: &[Record]) -> Page {
 }
 
 impl Record {
+    /// The experiment whose numbers these are, and its part of the page.
+    fn parts(&self) -> (Experiment, Section) {
+        match &self.results {
+            Results::Mnist(results) => (Experiment::Mnist, results.section()),
+            Results::Sst(results) => (Experiment::Sst, results.sentences_section()),
+            Results::Scenes(results) => (Experiment::Scenes, results.scenes_section()),
+            Results::Times(results) => (Experiment::Times, results.section()),
+            Results::Beyond(results) => (Experiment::Beyond, results.section()),
+            Results::Scale(results) => (Experiment::Scale, results.section()),
+        }
+    }
+
+    /// The experiment whose numbers these are.
+    pub fn experiment(&self) -> Experiment {
+        self.parts().0
+    }
+
+    /// Data sets that were not there while others were, each with what is missing.
+    pub fn missing(&self) -> &[String] {
+        match &self.results {
+            Results::Times(results) => &results.missing,
+            Results::Beyond(results) => &results.missing,
+            _ => &[],
+        }
+    }
+
+    /// What was to hold and does not.
+    pub fn shortfalls(&self) -> Vec<String> {
+        match &self.results {
+            Results::Mnist(results) => results.shortfalls(),
+            Results::Beyond(results) => results.shortfalls(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The experiment on the page, with how its numbers came about and how to make them again.
     pub fn section(&self) -> Section {
-        let mut section = self.results.section();
+        let (experiment, mut section) = self.parts();
         if self.quick {
             section.title += " (smoke run)";
             let text = strong("Smoke run: the numbers mean nothing.").into();
@@ -173,7 +155,7 @@ impl Record {
         }
         let quick = if self.quick { " --quick" } else { "" };
         let seed = if self.seed == 1 { String::new() } else { format!(" --seed {}", self.seed) };
-        let command = format!("efface reproduce {} --data DIR{quick}{seed}", self.results.experiment().tag());
+        let command = format!("efface reproduce {} --data DIR{quick}{seed}", experiment.tag());
         let memory = self.peak_memory_bytes.map_or_else(String::new, |peak| format!(", peak memory {}", bytes(peak)));
         let (time, threads) = (seconds(self.seconds), counted(self.threads, "thread", "threads"));
         let facts = format!(": {time} on {threads}, seed {}{memory}, efface {}.", self.seed, self.efface);
@@ -184,7 +166,29 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    /// The records under `docs/` are read and kept as they are, and `docs/results.md` with its figures is their report.
+    #[test]
+    fn the_documented_results_are_the_report_of_their_records() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let text = |file: &str| std::fs::read_to_string(docs.join(file)).expect(file);
+        let records = Experiment::ALL.map(|experiment| {
+            let kept: serde_json::Value =
+                serde_json::from_str(&text(&format!("results/{}.json", experiment.tag()))).expect("JSON");
+            let record: Record = serde_json::from_value(kept.clone()).expect("a record");
+            assert_eq!(record.experiment(), experiment);
+            assert_eq!(serde_json::to_value(&record).expect("numbers"), kept, "{}", experiment.tag());
+            record
+        });
+        let page = page(&records);
+        assert_eq!(page.markdown("results/figures/"), text("results.md"));
+        for figure in page.figures().expect("every name once") {
+            assert_eq!(figure.svg, text(&format!("results/figures/{}.svg", figure.name)).trim_end(), "{}", figure.name);
+        }
+    }
 
     #[test]
     fn a_section_says_how_its_numbers_came_about() {

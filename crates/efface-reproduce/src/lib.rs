@@ -5,30 +5,29 @@
 //!
 //! | experiment | what | where |
 //! |---|---|---|
-//! | `mnist` | Figures 1 to 3 | [`mnist`] |
-//! | `sst` | Section 4.2 | [`sst`] |
-//! | `scenes` | Section 4.2, in place of LSUN | [`scenes`] |
-//! | `times` | Table 1 | [`times`] |
-//! | `scale` | a million rows, and how costs grow | [`scale`] |
+//! | `mnist` | Figures 1 to 3 | `mnist/` |
+//! | `sst`, `scenes` | Section 4.2; scenes in place of LSUN | `features.rs` |
+//! | `times` | Table 1 | `times.rs` |
+//! | `scale` | a million rows, and how costs grow | `scale/` |
 //! | the demo | one person leaves a model of hand-written digits | [`demo`] |
-//! | `beyond` | half of the rows leave, and nothing is lost | [`beyond`] |
+//! | `beyond` | half of the rows leave, and nothing is lost | `beyond/` |
 
-pub mod beyond;
+mod beyond;
 pub mod data;
 pub mod demo;
 mod error;
 mod experiment;
+mod features;
 mod life;
 pub mod measure;
-pub mod mnist;
-pub mod objective;
-pub mod scale;
-pub mod scenes;
+mod mnist;
+mod objective;
+mod scale;
 mod setting;
-pub mod sst;
-pub mod times;
+mod times;
 
 pub use error::ExperimentError;
-pub use experiment::{Experiment, Record, Results, page};
-pub use life::{distance, weights};
-pub use setting::{Progress, Setting, Stage};
+use error::Result;
+pub use experiment::{Experiment, Record, page};
+pub use life::{Life, weights};
+pub use setting::{Setting, Stage};

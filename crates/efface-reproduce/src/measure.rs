@@ -9,10 +9,20 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (done, start.elapsed().as_secs_f64())
 }
 
-/// Middle value; NaN of none.
-pub fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+/// The same of work that may fail.
+pub fn try_timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(T, f64), E> {
+    let (done, seconds) = timed(work);
+    Ok((done?, seconds))
+}
+
+/// Middle value, the upper one of two; NaN of none.
+pub fn median(values: Vec<f64>) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// Mean; NaN of none.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Value that this fraction of the values does not exceed; NaN of none.

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::DataSet;
 use crate::life::{Life, random_order, weights};
-use crate::measure::median;
-use crate::{ExperimentError, Progress};
+use crate::measure::{mean, median};
+use crate::{Result, Setting};
 
 /// ε of every experiment that does not vary it.
 pub(crate) const EPSILON: f64 = 1.0;
@@ -22,84 +22,65 @@ pub(crate) const DELTA: f64 = 1e-4;
 
 /// λ and σ of one model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Strength {
-    /// λ.
-    pub l2_per_row: f64,
-    /// σ.
-    pub noise_std: f64,
+pub(crate) struct Strength {
+    pub(crate) l2_per_row: f64,
+    pub(crate) noise_std: f64,
 }
 
 /// What was measured of one choice of λ and σ.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ObjectiveRun {
-    /// λ and σ.
+pub(crate) struct ObjectiveRun {
     #[serde(flatten)]
-    pub strength: Strength,
+    pub(crate) strength: Strength,
     /// Accuracy on the test rows, mean over the draws of b.
-    pub accuracy: f64,
+    pub(crate) accuracy: f64,
     /// Accuracy of each draw.
-    pub accuracies: Vec<f64>,
+    pub(crate) accuracies: Vec<f64>,
     /// Removals that were made, one row at a time in a random order.
-    pub n_removals: usize,
+    pub(crate) n_removals: usize,
     /// Sum of the bounds after these removals: printed constants, data-dependent, fresh Hessian.
-    pub accumulated_bound: f64,
+    pub(crate) accumulated_bound: f64,
     /// Gradient residual measured after these removals.
-    pub measured_residual: f64,
+    pub(crate) measured_residual: f64,
     /// Largest residual that the perturbation covers, σε/c.
-    pub budget: f64,
+    pub(crate) budget: f64,
     /// Removals that the budget covers: the budget over the mean bound of one removal, what training left taken off.
-    pub supported_removals: f64,
-    /// Median time of one removal.
-    pub removal_seconds: f64,
+    pub(crate) supported_removals: f64,
+    pub(crate) removal_seconds: f64,
 }
 
-/// Accuracy and supported removals on one data set.
+/// Accuracy of the model of one λ that is not perturbed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SupportedRemovals {
-    /// n.
-    pub n_rows: usize,
-    /// d.
-    pub dim: usize,
-    /// Accuracy of the most accurate unperturbed model.
-    pub unperturbed_accuracy: f64,
-    /// Every λ and σ.
-    pub runs: Vec<ObjectiveRun>,
+pub(crate) struct Unperturbed {
+    pub(crate) l2_per_row: f64,
+    pub(crate) accuracy: f64,
 }
 
-impl SupportedRemovals {
-    /// Measures every pair of these λ and σ.
-    pub(crate) fn measure(
-        data: &DataSet,
-        l2_per_row: &[f64],
-        noise_std: &[f64],
-        effort: Effort,
-        seed: u64,
-        progress: &mut Progress<'_>,
-    ) -> Result<Self, ExperimentError> {
-        progress.begin(format!("{}: unperturbed models", data.name), l2_per_row.len());
-        let mut unperturbed_accuracy = 0.0_f64;
-        for l2_per_row in l2_per_row {
-            let life = Life::begin(&release_plan(data, *l2_per_row)?, data.train_rows()?, seed)?;
-            unperturbed_accuracy = unperturbed_accuracy.max(data.accuracy(&weights(&life.model))?);
-            progress.step();
-        }
-        let runs = measure_all(data, &grid(l2_per_row, noise_std), effort, seed, progress)?;
-        Ok(Self { n_rows: data.n_rows(), dim: data.dim(), unperturbed_accuracy, runs })
-    }
-
-    /// Accuracy against supported removals.
-    pub(crate) fn chart(&self, id: &str, title: &str) -> Chart {
-        accuracy_against_removals(id, title, &self.runs, self.unperturbed_accuracy)
-    }
+/// Trains without a perturbation, for each λ.
+pub(crate) fn unperturbed(data: &DataSet, l2_per_row: &[f64], setting: &Setting<'_>) -> Result<Vec<Unperturbed>> {
+    setting.begin(format!("{}: unperturbed models", data.name), l2_per_row.len());
+    let train = |&l2_per_row: &f64| {
+        let life = Life::begin(&release_plan(data, l2_per_row)?, data.train_rows()?, setting.seed)?;
+        setting.step();
+        Ok(Unperturbed { l2_per_row, accuracy: data.accuracy(&weights(&life.model))? })
+    };
+    l2_per_row.iter().map(train).collect()
 }
 
 /// How much is measured of each choice of λ and σ.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Removals.
     pub(crate) n_removals: usize,
     /// Draws of b over which accuracy is averaged.
     pub(crate) n_draws: usize,
+}
+
+impl Effort {
+    /// A few of both in a quick run.
+    pub(crate) fn of(setting: &Setting<'_>) -> Self {
+        let (n_removals, n_draws) = if setting.quick { (3, 1) } else { (100, 5) };
+        Self { n_removals, n_draws }
+    }
 }
 
 /// Guo et al. 2020, Algorithms 1 and 2 with the data-dependent bound, the constants and the budget as printed.
@@ -128,39 +109,43 @@ fn balancing_negatives(data: &DataSet) -> Option<f64> {
     (data.n_classes > 2).then(|| 1.0 / f64::from(data.n_classes - 1))
 }
 
+/// Trains with several draws of b: the first life, and the accuracy of each.
+pub(crate) fn drawn(
+    data: &DataSet,
+    plan: &TrainingPlan,
+    n_draws: usize,
+    setting: &Setting<'_>,
+) -> Result<(Life, Vec<f64>)> {
+    let life = |draw| -> Result<(f64, Life)> {
+        let life = Life::begin(plan, data.train_rows()?, setting.seed.wrapping_add(draw))?;
+        setting.step();
+        Ok((data.accuracy(&weights(&life.model))?, life))
+    };
+    let (accuracy, first) = life(0)?;
+    let mut accuracies = vec![accuracy];
+    for draw in 1..n_draws as u64 {
+        accuracies.push(life(draw)?.0);
+    }
+    Ok((first, accuracies))
+}
+
 /// Trains, removes rows one at a time, and measures what is left of the budget.
 pub(crate) fn measure(
     data: &DataSet,
     strength: Strength,
     effort: Effort,
-    seed: u64,
-    progress: &mut Progress<'_>,
-) -> Result<ObjectiveRun, ExperimentError> {
+    setting: &Setting<'_>,
+) -> Result<ObjectiveRun> {
     let plan = published_plan(data, strength, EPSILON)?;
-    let mut accuracies = Vec::with_capacity(effort.n_draws);
-    let mut life = None;
-    for draw in 0..effort.n_draws as u64 {
-        let drawn = Life::begin(&plan, data.train_rows()?, seed.wrapping_add(draw))?;
-        accuracies.push(data.accuracy(&weights(&drawn.model))?);
-        life.get_or_insert(drawn);
-        progress.step();
-    }
-    let mut life = match life {
-        Some(life) => life,
-        None => Life::begin(&plan, data.train_rows()?, seed)?,
-    };
+    let (mut life, accuracies) = drawn(data, &plan, effort.n_draws, setting)?;
     let trained = life.model.claim().gradient_residual.get();
     let n_removals = effort.n_removals.min(data.n_rows() / 2);
-    let mut times = Vec::with_capacity(n_removals);
-    for position in random_order(data.train.len(), seed).into_iter().take(n_removals) {
-        times.push(life.remove(&[position])?.1);
-        progress.step();
-    }
+    let times = life.remove_each(random_order(data.n_rows(), setting.seed).into_iter().take(n_removals), setting)?;
     let accumulated_bound = life.model.claim().gradient_residual.get();
     let budget = plan.removal_budget().map_or(f64::INFINITY, LowerBound::get);
     Ok(ObjectiveRun {
         strength,
-        accuracy: accuracies.iter().sum::<f64>() / accuracies.len().max(1) as f64,
+        accuracy: mean(&accuracies),
         accuracies,
         n_removals,
         accumulated_bound,
@@ -171,35 +156,25 @@ pub(crate) fn measure(
     })
 }
 
-/// Measures every choice of λ and σ.
-pub(crate) fn measure_all(
+/// Measures every pair of these λ and σ, λ by λ.
+pub(crate) fn measure_grid(
     data: &DataSet,
-    strengths: &[Strength],
+    l2_per_row: &[f64],
+    noise_std: &[f64],
     effort: Effort,
-    seed: u64,
-    progress: &mut Progress<'_>,
-) -> Result<Vec<ObjectiveRun>, ExperimentError> {
+    setting: &Setting<'_>,
+) -> Result<Vec<ObjectiveRun>> {
     let steps = effort.n_draws + effort.n_removals.min(data.n_rows() / 2);
-    progress.begin(format!("{}: mechanism objective, λ and σ", data.name), strengths.len() * steps);
-    strengths.iter().map(|strength| measure(data, *strength, effort, seed, progress)).collect()
-}
-
-/// All pairs of these λ and σ, λ by λ.
-pub(crate) fn grid(l2_per_row: &[f64], noise_std: &[f64]) -> Vec<Strength> {
     let pairs = l2_per_row.iter().flat_map(|l2| noise_std.iter().map(move |std| (*l2, *std)));
-    pairs.map(|(l2_per_row, noise_std)| Strength { l2_per_row, noise_std }).collect()
+    setting.begin(format!("{}: mechanism objective, λ and σ", data.name), pairs.clone().count() * steps);
+    let strengths = pairs.map(|(l2_per_row, noise_std)| Strength { l2_per_row, noise_std });
+    strengths.map(|strength| measure(data, strength, effort, setting)).collect()
 }
 
-/// The runs of each λ, in the order in which they came.
-pub(crate) fn by_l2(runs: &[ObjectiveRun]) -> Vec<(f64, Vec<&ObjectiveRun>)> {
-    let mut groups: Vec<(f64, Vec<&ObjectiveRun>)> = Vec::new();
-    for run in runs {
-        match groups.iter_mut().find(|(l2_per_row, _)| *l2_per_row == run.strength.l2_per_row) {
-            Some((_, group)) => group.push(run),
-            None => groups.push((run.strength.l2_per_row, vec![run])),
-        }
-    }
-    groups
+/// The runs of each λ.
+pub(crate) fn by_l2(runs: &[ObjectiveRun]) -> impl Iterator<Item = (f64, &[ObjectiveRun])> {
+    let groups = runs.chunk_by(|a, b| a.strength.l2_per_row == b.strength.l2_per_row);
+    groups.map(|runs| (runs[0].strength.l2_per_row, runs))
 }
 
 /// Accuracy against supported removals, one line per λ, every point labelled with its σ.

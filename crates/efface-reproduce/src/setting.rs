@@ -1,20 +1,22 @@
 //! What every experiment is given: where the data is, how much to do, and whom to tell how far it has come.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 /// What every experiment is given.
-#[derive(Clone, Debug)]
-pub struct Setting {
+pub struct Setting<'a> {
     /// Directory with one folder per data set.
     pub data: PathBuf,
     /// Few rows and few repeats: a smoke run, whose numbers mean nothing.
     pub quick: bool,
     /// Seed of orders, samples and noise, so that a run can be repeated. What is trained here is not to be published.
     pub seed: u64,
+    stage: RefCell<Stage>,
+    tell: RefCell<&'a mut dyn FnMut(&Stage)>,
 }
 
 /// Where an experiment is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
     /// What is being done.
     pub what: String,
@@ -24,27 +26,24 @@ pub struct Stage {
     pub of: usize,
 }
 
-/// Is told where an experiment is, again and again.
-pub struct Progress<'a> {
-    tell: &'a mut dyn FnMut(&Stage),
-    stage: Stage,
-}
-
-impl<'a> Progress<'a> {
-    /// Tells `tell`.
-    pub fn new(tell: &'a mut dyn FnMut(&Stage)) -> Self {
-        Self { tell, stage: Stage { what: String::new(), done: 0, of: 0 } }
+impl<'a> Setting<'a> {
+    /// A setting that tells `tell` of every step.
+    pub fn new(data: PathBuf, quick: bool, seed: u64, tell: &'a mut dyn FnMut(&Stage)) -> Self {
+        Self { data, quick, seed, stage: RefCell::default(), tell: RefCell::new(tell) }
     }
 
     /// A stage of `of` steps begins.
-    pub fn begin(&mut self, what: impl Into<String>, of: usize) {
-        self.stage = Stage { what: what.into(), done: 0, of };
-        (self.tell)(&self.stage);
+    pub(crate) fn begin(&self, what: impl Into<String>, of: usize) {
+        self.tell(|stage| *stage = Stage { what: what.into(), done: 0, of });
     }
 
     /// One more step of the stage is done.
-    pub fn step(&mut self) {
-        self.stage.done += 1;
-        (self.tell)(&self.stage);
+    pub(crate) fn step(&self) {
+        self.tell(|stage| stage.done += 1);
+    }
+
+    fn tell(&self, change: impl FnOnce(&mut Stage)) {
+        change(&mut self.stage.borrow_mut());
+        (self.tell.borrow_mut())(&self.stage.borrow());
     }
 }

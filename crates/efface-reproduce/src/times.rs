@@ -8,7 +8,7 @@ use crate::data::{DataSet, Load, mnist_3_vs_8, on_each, scenes, sst};
 use crate::life::{Life, random_order};
 use crate::measure::median;
 use crate::objective::{EPSILON, Strength, published_plan, release_plan};
-use crate::{ExperimentError, Progress, Setting};
+use crate::{Result, Setting};
 
 /// λ of all models of the table.
 const L2_PER_ROW: f64 = 1e-3;
@@ -16,46 +16,35 @@ const L2_PER_ROW: f64 = 1e-3;
 /// σ of the perturbed models.
 const NOISE_STD: f64 = 10.0;
 
-/// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct TimesResults {
-    /// One row per data set.
-    pub data_sets: Vec<Times>,
+pub(crate) struct TimesResults {
+    pub(crate) data_sets: Vec<Times>,
     /// Data sets that are not there, each with what is missing.
-    pub missing: Vec<String>,
+    pub(crate) missing: Vec<String>,
 }
 
-/// Times on one data set.
+/// Times on one data set: medians, with the largest bounds on the gradient's norm; removals and settling are those of
+/// mechanism `release`, unless published.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Times {
-    /// The data set.
-    pub name: String,
-    /// n.
-    pub n_rows: usize,
-    /// d.
-    pub dim: usize,
-    /// Problems: 1, or one per class.
-    pub n_problems: usize,
-    /// Training from zero, median.
-    pub training_seconds: f64,
-    /// Largest bound on the gradient's norm after training.
-    pub trained_residual: f64,
-    /// One removal under mechanism `release`, median.
-    pub removal_seconds: f64,
+pub(crate) struct Times {
+    pub(crate) name: String,
+    pub(crate) n_rows: usize,
+    pub(crate) dim: usize,
+    /// 1, or one per class.
+    pub(crate) n_problems: usize,
+    pub(crate) training_seconds: f64,
+    pub(crate) trained_residual: f64,
+    pub(crate) removal_seconds: f64,
     /// Removals before settling.
-    pub n_removals: usize,
-    /// Measuring and polishing after these removals, as before a release, median.
-    pub settle_seconds: f64,
-    /// Largest bound on the gradient's norm after settling.
-    pub settled_residual: f64,
-    /// One removal as published, with a fresh Hessian, median.
-    pub published_removal_seconds: f64,
-    /// What the paper prints for training, on the authors' GPU.
-    pub paper_training_seconds: f64,
-    /// What the paper prints for one removal.
-    pub paper_removal_seconds: f64,
-    /// The paper's data set.
-    pub paper_name: String,
+    pub(crate) n_removals: usize,
+    pub(crate) settle_seconds: f64,
+    pub(crate) settled_residual: f64,
+    /// With a fresh Hessian at every removal.
+    pub(crate) published_removal_seconds: f64,
+    /// What the paper prints, on the authors' GPU.
+    pub(crate) paper_training_seconds: f64,
+    pub(crate) paper_removal_seconds: f64,
+    pub(crate) paper_name: String,
 }
 
 const DATA_SETS: [Load; 3] = [mnist_3_vs_8, scenes, sst];
@@ -64,46 +53,37 @@ const DATA_SETS: [Load; 3] = [mnist_3_vs_8, scenes, sst];
 const PAPER: [(&str, f64, f64); 3] =
     [("MNIST", 15.6, 0.04), ("LSUN (n = 1,000,000)", 124.0, 0.48), ("SST", 61.5, 0.07)];
 
-/// Runs the experiment.
-pub fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<TimesResults, ExperimentError> {
-    let (data_sets, missing) =
-        on_each(&DATA_SETS, setting, |index, data| measure(data, PAPER[index], setting, progress))?;
+pub(crate) fn run(setting: &Setting<'_>) -> Result<TimesResults> {
+    let (data_sets, missing) = on_each(&DATA_SETS, setting, |index, data| measure(data, PAPER[index], setting))?;
     Ok(TimesResults { data_sets, missing })
 }
 
 fn measure(
     data: &DataSet,
     (paper_name, paper_training_seconds, paper_removal_seconds): (&str, f64, f64),
-    setting: &Setting,
-    progress: &mut Progress<'_>,
-) -> Result<Times, ExperimentError> {
+    setting: &Setting<'_>,
+) -> Result<Times> {
     let (repeats, n_removals, n_published) = if setting.quick { (1, 5, 2) } else { (5, 100, 10) };
-    progress.begin(format!("{}: times", data.name), repeats * (2 + n_removals) + n_published);
+    setting.begin(format!("{}: times", data.name), repeats * (2 + n_removals) + n_published);
     let order = random_order(data.train.len(), setting.seed);
-    let (mut training, mut removal, mut settling, mut published) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut training, mut removal, mut settling) = (Vec::new(), Vec::new(), Vec::new());
     let (mut trained_residual, mut settled_residual) = (0.0_f64, 0.0_f64);
     let plan = release_plan(data, L2_PER_ROW)?;
     for _ in 0..repeats {
         let mut life = Life::begin(&plan, data.train_rows()?, setting.seed)?;
         training.push(life.training_seconds);
         trained_residual = trained_residual.max(life.model.claim().gradient_residual.get());
-        progress.step();
-        for position in order.iter().take(n_removals) {
-            removal.push(life.remove(&[*position])?.1);
-            progress.step();
-        }
+        setting.step();
+        removal.extend(life.remove_each(order.iter().copied().take(n_removals), setting)?);
         let (settled, seconds) = life.settle()?;
         settling.push(seconds);
         settled_residual = settled_residual.max(settled.claim.gradient_residual.get());
-        progress.step();
+        setting.step();
     }
     let strength = Strength { l2_per_row: L2_PER_ROW, noise_std: NOISE_STD };
     let plan = published_plan(data, strength, EPSILON)?;
     let mut life = Life::begin(&plan, data.train_rows()?, setting.seed)?;
-    for position in order.iter().take(n_published) {
-        published.push(life.remove(&[*position])?.1);
-        progress.step();
-    }
+    let published = life.remove_each(order.into_iter().take(n_published), setting)?;
     Ok(Times {
         name: data.name.to_owned(),
         n_rows: data.n_rows(),
@@ -123,8 +103,7 @@ fn measure(
 }
 
 impl TimesResults {
-    /// The experiment on the page.
-    pub fn section(&self) -> Section {
+    pub(crate) fn section(&self) -> Section {
         let row = |name: &str, text: &dyn Fn(&Times) -> String| -> Vec<String> {
             std::iter::once(name.to_owned()).chain(self.data_sets.iter().map(text)).collect()
         };

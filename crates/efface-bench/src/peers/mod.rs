@@ -2,7 +2,6 @@
 //!
 //! Efface is measured before and after the peers, so that a machine that slows down meanwhile slows both.
 
-mod npy;
 mod sets;
 mod table;
 mod theirs;
@@ -19,7 +18,8 @@ use serde::Serialize;
 use sets::Set;
 use theirs::{Peer, Theirs, Versions};
 
-use crate::operations::{Bench, Figures};
+use crate::figure::Figure;
+use crate::operations::{Bench, Operations};
 
 #[derive(Args)]
 pub(crate) struct PeersArgs {
@@ -62,19 +62,15 @@ struct SetReport {
     l2_per_row: f64,
     /// ‖∇L‖ of `train_matched`.
     matched_gradient_norm: f64,
-    efface: Figures,
+    efface: Operations<Figure>,
     scikit_learn: Vec<Theirs>,
 }
 
 pub(crate) fn run(args: &PeersArgs) -> anyhow::Result<()> {
     let peer = match Peer::find(&args.python) {
         Ok((peer, versions)) => {
-            println!(
-                "scikit-learn {}, NumPy {}, threads: {}",
-                versions.scikit_learn,
-                versions.numpy,
-                versions.threads.join(", ")
-            );
+            let Versions { scikit_learn, numpy, threads } = &versions;
+            println!("scikit-learn {scikit_learn}, NumPy {numpy}, threads: {}", threads.join(", "));
             Some((peer, versions))
         }
         Err(error) => {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use efface_report::numbers::plain::{duration, number};
+
 use super::SetReport;
 use super::theirs::Theirs;
 use crate::figure::Figure;
@@ -18,7 +20,7 @@ pub(crate) fn of(report: &SetReport) -> String {
         let _ = write!(text, "  {what:<34}{:>CELL$}", cell(&ours));
         for peer in &report.scikit_learn {
             let Some(theirs) = theirs.map(|theirs| theirs(peer)) else { continue };
-            let _ = write!(text, "{:>CELL$}{:>RATIO$}", cell(theirs), three_digits(theirs.seconds / ours.seconds));
+            let _ = write!(text, "{:>CELL$}{:>RATIO$}", cell(theirs), number(theirs.seconds / ours.seconds));
         }
         text.push('\n');
     }
@@ -66,34 +68,9 @@ fn cell(figure: &Figure) -> String {
     format!("{} ×{}{gradient}", duration(figure.seconds), figure.repeats)
 }
 
-/// Three digits and a unit.
-fn duration(seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        1.0.. => (seconds, "s"),
-        1e-3.. => (1e3 * seconds, "ms"),
-        _ => (1e6 * seconds, "µs"),
-    };
-    format!("{} {unit}", three_digits(value))
-}
-
-fn three_digits(value: f64) -> String {
-    let decimals = match value {
-        100.0.. => 0,
-        10.0.. => 1,
-        _ => 2,
-    };
-    format!("{value:.decimals$}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_keep_three_digits() {
-        let shown = [0.000_123_4, 0.001_234, 0.012_34, 0.1234, 1.234, 12.34, 123.4].map(duration);
-        assert_eq!(shown, ["123 µs", "1.23 ms", "12.3 ms", "123 ms", "1.23 s", "12.3 s", "123 s"]);
-    }
 
     #[test]
     fn cells_tell_time_repeats_and_gradient() {

@@ -1,6 +1,7 @@
 //! The peers' half: scikit-learn in a process of its own, on the same rows and as many threads.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
 
@@ -8,9 +9,9 @@ use anyhow::{Context, ensure};
 use efface_core::rows::RowStore;
 use efface_data::MemoryRows;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tempfile::TempDir;
 
-use super::npy;
 use crate::figure::Figure;
 use crate::operations::REMOVALS;
 use crate::subject::Subject;
@@ -27,7 +28,6 @@ const SECONDS: f64 = 4.0;
 /// What was measured of one solver of scikit-learn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Theirs {
-    /// Its name there.
     pub(crate) solver: String,
     /// The tolerance with which it reaches the gradient that was asked for.
     pub(crate) tol: f64,
@@ -45,6 +45,9 @@ pub(crate) struct Theirs {
     pub(crate) warm_hundred: Figure,
     /// Classes of all test rows.
     pub(crate) predict: Figure,
+    /// Its weights, one vector per problem.
+    #[serde(skip_serializing)]
+    coefficients: Vec<Vec<f64>>,
     /// ‖w − ŵ‖ / ‖ŵ‖ of its weights and Efface's.
     #[serde(default, skip_deserializing)]
     pub(crate) relative_distance: f64,
@@ -53,22 +56,10 @@ pub(crate) struct Theirs {
 /// What the script says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Versions {
-    /// Of scikit-learn.
     pub(crate) scikit_learn: String,
-    /// Of NumPy.
     pub(crate) numpy: String,
     /// Each pool of threads with its size.
     pub(crate) threads: Vec<String>,
-}
-
-/// What the script is asked to do.
-#[derive(Serialize)]
-struct Task {
-    n_classes: u32,
-    l2_per_row: f64,
-    gradient_norm: f64,
-    most_repeats: usize,
-    seconds: f64,
 }
 
 /// What the script answers.
@@ -104,8 +95,7 @@ impl Peer {
         export(folder, subject, gradient_norm)?;
         let mut theirs = parse(&self.run(&folder.display().to_string())?)?;
         for peer in &mut theirs {
-            let coefficients = npy::read(&folder.join(format!("coef-{}.npy", peer.solver)), subject.train.dim())?;
-            peer.relative_distance = relative_distance(&coefficients, ours)?;
+            peer.relative_distance = relative_distance(&peer.coefficients.concat(), ours)?;
         }
         Ok(theirs)
     }
@@ -131,20 +121,29 @@ fn parse(answer: &str) -> anyhow::Result<Vec<Theirs>> {
 }
 
 fn export(folder: &Path, subject: &Subject, gradient_norm: f64) -> anyhow::Result<()> {
-    let Subject { train, test, l2_per_row, n_classes, .. } = subject;
-    let task = Task {
-        n_classes: *n_classes,
-        l2_per_row: *l2_per_row,
-        gradient_norm,
-        most_repeats: MOST_REPEATS,
-        seconds: SECONDS,
-    };
-    fs::write(folder.join("task.json"), serde_json::to_string(&task)?)?;
-    npy::write(&folder.join("x.npy"), train.n_rows(), Some(train.dim()), values(train))?;
-    npy::write(&folder.join("y.npy"), train.n_rows(), None, (0..train.len()).filter_map(|i| train.label(i)))?;
-    npy::write(&folder.join("test.npy"), test.n_rows(), Some(test.dim()), values(test))?;
-    let removed = subject.leaving(REMOVALS).into_iter().map(|position| position as f64);
-    npy::write(&folder.join("removed.npy"), REMOVALS, None, removed)
+    let Subject { train, test, .. } = subject;
+    let task = json!({
+        "dim": train.dim(),
+        "n_classes": subject.n_classes,
+        "l2_per_row": subject.l2_per_row,
+        "removed": subject.leaving(REMOVALS),
+        "gradient_norm": gradient_norm,
+        "most_repeats": MOST_REPEATS,
+        "seconds": SECONDS,
+    });
+    fs::write(folder.join("task.json"), task.to_string())?;
+    write_doubles(&folder.join("x.f64"), values(train))?;
+    write_doubles(&folder.join("y.f64"), (0..train.len()).filter_map(|i| train.label(i)))?;
+    write_doubles(&folder.join("test.f64"), values(test))
+}
+
+/// Writes numbers as little-endian doubles, one after the other.
+fn write_doubles(path: &Path, values: impl Iterator<Item = f64>) -> anyhow::Result<()> {
+    let mut file = BufWriter::new(File::create(path).with_context(|| format!("{} cannot be made", path.display()))?);
+    for value in values {
+        file.write_all(&value.to_le_bytes())?;
+    }
+    Ok(file.flush()?)
 }
 
 fn values(rows: &MemoryRows) -> impl Iterator<Item = f64> {
@@ -170,7 +169,8 @@ mod tests {
         "warm_one": {"seconds": 0.05, "repeats": 7, "gradient_norm": 0.008},
         "refit_hundred": {"seconds": 0.24, "repeats": 7, "gradient_norm": 0.007},
         "warm_hundred": {"seconds": 0.1, "repeats": 7, "gradient_norm": 0.006},
-        "predict": {"seconds": 0.001, "repeats": 31}}]}"#;
+        "predict": {"seconds": 0.001, "repeats": 31},
+        "coefficients": [[0.1, -2.5e-300]]}]}"#;
 
     #[test]
     fn the_answer_of_the_script_is_read() {
@@ -178,6 +178,7 @@ mod tests {
         let [lbfgs] = &theirs[..] else { panic!("one solver") };
         assert_eq!((lbfgs.solver.as_str(), lbfgs.tol), ("lbfgs", 5e-7));
         assert_eq!(lbfgs.train, Figure { seconds: 0.5, repeats: 6, gradient_norm: Some(0.00021) });
+        assert_eq!(lbfgs.coefficients, [[0.1, -2.5e-300]]);
         assert_eq!(lbfgs.predict, Figure { seconds: 0.001, repeats: 31, gradient_norm: None });
     }
 
@@ -185,6 +186,15 @@ mod tests {
     fn an_answer_without_a_figure_is_refused() {
         let error = parse(&ANSWER.replace("warm_one", "warm")).expect_err("refused");
         assert!(format!("{error:#}").contains("warm_one"), "{error:#}");
+    }
+
+    #[test]
+    fn doubles_are_written_to_the_bit() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("x.f64");
+        let values = [0.1, -2.5e-300, 3.0, f64::MIN_POSITIVE, 1.0 / 3.0, -0.0];
+        write_doubles(&path, values.into_iter()).expect("written");
+        assert_eq!(fs::read(&path).expect("read"), values.map(f64::to_le_bytes).concat());
     }
 
     #[test]

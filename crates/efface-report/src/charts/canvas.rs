@@ -1,7 +1,5 @@
 //! The sheet that a picture is put together on, from the top down.
 
-use std::fmt::Write as _;
-
 use super::Place;
 use super::letters::{escape, lines};
 use super::style::Ink;
@@ -75,14 +73,11 @@ pub(super) fn text((x, y): (f64, f64), anchor: &str, size: f64, words: &str) -> 
 
 /// A line of text that stays readable over lines: with a halo in the colour of the paper.
 pub(super) fn text_with_halo((x, y): (f64, f64), anchor: &str, size: f64, words: &str, ink: Ink) -> String {
-    let mut element = format!("<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" ");
-    let _ = write!(
-        element,
-        "stroke=\"{}\" stroke-width=\"5\" stroke-linejoin=\"round\" paint-order=\"stroke\">{}</text>",
-        ink.paper,
-        escape(words)
-    );
-    element
+    let (paper, words) = (ink.paper, escape(words));
+    format!(
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" stroke=\"{paper}\" \
+         stroke-width=\"5\" stroke-linejoin=\"round\" paint-order=\"stroke\">{words}</text>"
+    )
 }
 
 /// Free room at the left of titles.

@@ -7,7 +7,7 @@ use super::axis::Axis;
 use super::canvas::{Canvas, TEXT_SIZE, text_with_halo};
 use super::frame::{Frame, Line};
 use super::legend::{self, Entry};
-use super::marks::{MarkRows, mark_rows};
+use super::marks::mark_rows;
 use super::style::{Ink, STYLES};
 use crate::{AxisScale, Chart, Series};
 
@@ -34,10 +34,10 @@ pub(crate) fn chart_svg(chart: &Chart, place: Place) -> String {
         .filter(|(_, x)| x.is_finite())
         .map(|(mark, x)| (frame.place((x, 0.0)).0, mark.label.as_str()))
         .collect();
-    let MarkRows { elements: marks, height: marks_height } = mark_rows(&named, &frame, canvas.width, ink);
+    let (marks, marks_height) = mark_rows(&named, &frame, canvas.width, ink);
     canvas.height += marks_height;
     let entries: Vec<Entry> = lines.iter().map(Entry::of).collect();
-    let drawn: String = lines.into_iter().enumerate().map(|(i, line)| frame.line(&with_markers(line, i, x))).collect();
+    let drawn: String = lines.iter().enumerate().map(|(i, line)| frame.line(line, &marked(line, i, x))).collect();
     let (labels, numbers) = point_numbers(chart, &frame, ink);
     let _ = write!(
         canvas.elements,
@@ -53,12 +53,12 @@ pub(crate) fn chart_svg(chart: &Chart, place: Place) -> String {
     canvas.finish(&chart.caption)
 }
 
-/// The series in units of the axes, without markers. Points that have no place are left out.
+/// The series in units of the axes. Points that have no place are left out.
 fn line<'a>(series: &'a Series, index: usize, chart: &Chart) -> Line<'a> {
     let places = series.points.iter().map(|point| position((point.x, point.y), chart));
     let points = places.filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
     let style = &STYLES[index % STYLES.len()];
-    Line { name: &series.name, style, points, marked: Vec::new(), joined: series.joined }
+    Line { name: &series.name, style, points, joined: series.joined }
 }
 
 /// A point in units of the axes.
@@ -68,21 +68,21 @@ fn position((x, y): (f64, f64), chart: &Chart) -> (f64, f64) {
 
 /// A marker on every point where they are few or nothing joins them; else about ten, at places of its own for each
 /// line, so that lines which coincide can still be told apart.
-fn with_markers(mut line: Line<'_>, index: usize, x: Axis) -> Line<'_> {
+fn marked(line: &Line, index: usize, x: Axis) -> Vec<(f64, f64)> {
     if !line.joined || line.points.len() <= FEW_POINTS {
-        line.marked.clone_from(&line.points);
-        return line;
+        return line.points.clone();
     }
+    let mut marked = Vec::new();
     let spacing = (x.high - x.low) / 10.0;
     let mut last = line.points.first().map_or(0.0, |&(x, _)| x);
     let mut wanted = spacing * (index % STYLES.len()) as f64 / STYLES.len() as f64;
     for &(x, y) in &line.points {
         if (x - last).abs() >= wanted {
-            line.marked.push((x, y));
+            marked.push((x, y));
             (last, wanted) = (x, spacing);
         }
     }
-    line
+    marked
 }
 
 /// Labels of points, each once; and beside each such point the number of its label.

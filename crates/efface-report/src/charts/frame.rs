@@ -12,8 +12,6 @@ pub(super) struct Line<'a> {
     pub(super) name: &'a str,
     pub(super) style: &'a Style,
     pub(super) points: Vec<(f64, f64)>,
-    /// Points that get a marker.
-    pub(super) marked: Vec<(f64, f64)>,
     /// Whether a line joins the points.
     pub(super) joined: bool,
 }
@@ -89,14 +87,14 @@ impl Frame {
         )
     }
 
-    /// A line and its markers.
-    pub(super) fn line(&self, line: &Line) -> String {
+    /// A line and its markers, at these of its points.
+    pub(super) fn line(&self, line: &Line, marked: &[(f64, f64)]) -> String {
         let places = line.points.iter().enumerate().map(|(i, &point)| {
             let (x, y) = self.place(point);
             format!("{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' })
         });
         let path = if line.joined { line.style.line(&places.collect::<String>()) } else { String::new() };
-        path + &line.marked.iter().map(|&point| line.style.marker(self.place(point))).collect::<String>()
+        path + &marked.iter().map(|&point| line.style.marker(self.place(point))).collect::<String>()
     }
 }
 

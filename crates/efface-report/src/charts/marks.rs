@@ -7,16 +7,9 @@ use super::frame::Frame;
 use super::letters::width;
 use super::style::Ink;
 
-/// Marks as SVG elements.
-pub(super) struct MarkRows {
-    /// Elements, in the coordinates of the frame; names lie above it, at negative heights.
-    pub(super) elements: String,
-    /// Room that the names need above the frame.
-    pub(super) height: f64,
-}
-
-/// Marks at places of the frame with their names. Names that would overlap go to another row.
-pub(super) fn mark_rows(marks: &[(f64, &str)], frame: &Frame, most: f64, ink: Ink) -> MarkRows {
+/// Marks at places of the frame with their names: SVG elements in the coordinates of the frame, and the room that the
+/// names need above it. Names lie at negative heights; those that would overlap go to another row.
+pub(super) fn mark_rows(marks: &[(f64, &str)], frame: &Frame, most: f64, ink: Ink) -> (String, f64) {
     let Frame { left, top, right, bottom, .. } = *frame;
     let mut sorted: Vec<&(f64, &str)> = marks.iter().filter(|(x, _)| (left - 1.0..=right + 1.0).contains(x)).collect();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -37,13 +30,13 @@ pub(super) fn mark_rows(marks: &[(f64, &str)], frame: &Frame, most: f64, ink: In
         names += &text_with_halo((middle, baseline), "middle", SIZE, name, ink);
     }
     if row_ends.is_empty() {
-        return MarkRows { elements: String::new(), height: 0.0 };
+        return (String::new(), 0.0);
     }
     let lines = format!(
         "<path d=\"{path}\" stroke=\"currentColor\" stroke-width=\"1.4\" stroke-dasharray=\"5 4\" fill=\"none\"/>"
     );
     let needed = row_ends.len() as f64 * LINE + 12.0;
-    MarkRows { elements: lines + &names, height: (needed - top).max(0.0) + 4.0 }
+    (lines + &names, (needed - top).max(0.0) + 4.0)
 }
 
 const SIZE: f64 = TEXT_SIZE - 1.0;
@@ -56,7 +49,7 @@ mod tests {
     use super::*;
     use crate::AxisScale;
 
-    fn rows(marks: &[(f64, &str)]) -> MarkRows {
+    fn rows(marks: &[(f64, &str)]) -> (String, f64) {
         let axis = Axis { scale: AxisScale::Linear, low: 0.0, high: 1.0, step: 0.5 };
         mark_rows(marks, &Frame::new(axis, axis, (960.0, 540.0)), 960.0, Ink::at(Place::File))
     }
@@ -64,13 +57,13 @@ mod tests {
     #[test]
     fn names_that_would_overlap_go_to_another_row() {
         let (far, near) = (rows(&[(200.0, "one"), (700.0, "two")]), rows(&[(200.0, "one"), (210.0, "two")]));
-        assert!((near.height - far.height - LINE).abs() < 1e-9);
-        assert_eq!((far.elements.matches("y=\"-2.0\"").count(), near.elements.matches("y=\"-2.0\"").count()), (2, 1));
+        assert!((near.1 - far.1 - LINE).abs() < 1e-9);
+        assert_eq!((far.0.matches("y=\"-2.0\"").count(), near.0.matches("y=\"-2.0\"").count()), (2, 1));
     }
 
     #[test]
     fn marks_outside_of_the_axes_are_left_out_and_none_need_no_room() {
         let none = rows(&[(20.0, "far out")]);
-        assert!(none.elements.is_empty() && none.height == 0.0);
+        assert!(none.0.is_empty() && none.1 == 0.0);
     }
 }

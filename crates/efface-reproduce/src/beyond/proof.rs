@@ -6,18 +6,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ExperimentError;
 use crate::life::Life;
+use crate::{ExperimentError, Result};
 
 /// What the checks of single steps came to.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct ProvedSteps {
+pub(crate) struct ProvedSteps {
     /// Every such step was checked: 1 is every single one.
-    pub every: usize,
-    /// Steps that were checked.
-    pub n_steps: usize,
+    pub(crate) every: usize,
+    pub(crate) n_steps: usize,
     /// Largest proved distance, as a share of what is claimed. A share above 1 would have ended the experiment.
-    pub largest_share: f64,
+    pub(crate) largest_share: f64,
 }
 
 impl ProvedSteps {
@@ -26,7 +25,7 @@ impl ProvedSteps {
     }
 
     /// Checks the model after the step of this number, if it is to be checked.
-    pub(super) fn after(&mut self, step: usize, life: &Life, what: &str) -> Result<(), ExperimentError> {
+    pub(super) fn after(&mut self, step: usize, life: &Life, what: &str) -> Result<()> {
         if !step.is_multiple_of(self.every) {
             return Ok(());
         }

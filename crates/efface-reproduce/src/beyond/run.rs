@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::Instant;
 
 use efface_core::model::{Model, ReleaseClaim, ReleaseOutcome};
 use efface_core::noise::NoiseSource;
@@ -14,8 +13,8 @@ use super::proof::ProvedSteps;
 use super::schedule::{Density, schedule};
 use crate::data::DataSet;
 use crate::life::{Life, distance, weights};
-use crate::measure::median;
-use crate::{ExperimentError, Progress, Setting};
+use crate::measure::{mean, median, try_timed};
+use crate::{ExperimentError, Result, Setting};
 
 /// Releases whose accuracies are averaged.
 const N_RELEASES: usize = 5;
@@ -28,13 +27,12 @@ pub(super) fn runs(
     model: &Model,
     order: Order,
     positions: &[usize],
-    setting: &Setting,
-    progress: &mut Progress<'_>,
-) -> Result<Vec<RunResults>, ExperimentError> {
+    setting: &Setting<'_>,
+) -> Result<Vec<RunResults>> {
     let mut retrained = BTreeMap::new();
     BATCHES
         .into_iter()
-        .map(|batch_rows| run(set, model, (order, positions), batch_rows, &mut retrained, setting, progress))
+        .map(|batch_rows| run(set, model, (order, positions), batch_rows, &mut retrained, setting))
         .collect()
 }
 
@@ -47,26 +45,19 @@ fn run(
     (order, positions): (Order, &[usize]),
     batch_rows: usize,
     retrained: &mut BTreeMap<usize, Other>,
-    setting: &Setting,
-    progress: &mut Progress<'_>,
-) -> Result<RunResults, ExperimentError> {
+    setting: &Setting<'_>,
+) -> Result<RunResults> {
     let several = model.state().fits.len() > 1;
     let stops = schedule(set.n_rows(), batch_rows, density(several, setting.quick));
     let first_percentage = stops.iter().find(|stop| stop.percent.is_some()).map_or(0, |stop| stop.n_removed);
-    let steps = if batch_rows == 1 { "one at a time".to_owned() } else { format!("{batch_rows} at a time") };
-    let what = format!("{}: {}, {steps}", set.name, order.name());
-    progress.begin(what.clone(), stops.len());
     // A pass over the rows of several problems after every single row would take a quarter of an hour.
     let every = if several && batch_rows == 1 { 25 } else { 1 };
-    let life = Life { model: model.clone(), rows: set.train_rows()?, training_seconds: 0.0 };
+    let proved_steps = ProvedSteps::new(every);
+    let mut results = RunResults { order, batch_rows, proved_steps, checks: Vec::new(), checkpoints: Vec::new() };
+    let what = format!("{}: {}", set.name, results.name());
+    setting.begin(what.clone(), stops.len());
+    let life = Life::new(model.clone(), set.train_rows()?);
     let mut run = Run { set, what, life, seed: setting.seed };
-    let mut results = RunResults {
-        order,
-        batch_rows,
-        proved_steps: ProvedSteps::new(every),
-        checks: Vec::new(),
-        checkpoints: Vec::new(),
-    };
     let (mut n_removed, mut step_seconds, mut row_seconds) = (0, Vec::new(), Vec::new());
     for (step, stop) in stops.into_iter().enumerate() {
         let n_leaving = stop.n_removed - n_removed;
@@ -90,7 +81,7 @@ fn run(
             let other = if early || several { run.settled_copy()? } else { run.retrained()? };
             results.checks.push(run.compare(n_removed, &other)?);
         }
-        progress.step();
+        setting.step();
     }
     Ok(results)
 }
@@ -124,26 +115,25 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// A model that is trained from zero on the rows that are left.
-    fn retrained(&self) -> Result<Other, ExperimentError> {
+    fn retrained(&self) -> Result<Other> {
         let (model, seconds) = self.life.retrain(self.seed)?;
         self.other(Reference::Retrained, &model, seconds)
     }
 
     /// A copy of the model as it is, settled.
-    fn settled_copy(&self) -> Result<Other, ExperimentError> {
-        let start = Instant::now();
+    fn settled_copy(&self) -> Result<Other> {
         let mut copy = self.life.model.clone();
-        copy.settle(&self.life.rows, None)?;
-        self.other(Reference::SettledCopy, &copy, start.elapsed().as_secs_f64())
+        let (_, seconds) = try_timed(|| copy.settle(&self.life.rows, None))?;
+        self.other(Reference::SettledCopy, &copy, seconds)
     }
 
-    fn other(&self, reference: Reference, model: &Model, seconds: f64) -> Result<Other, ExperimentError> {
+    fn other(&self, reference: Reference, model: &Model, seconds: f64) -> Result<Other> {
         let weights = weights(model);
         let accuracy = self.set.accuracy(&weights)?;
         Ok(Other { reference, weights, distance_bound: model.claim().distance_bound.get(), accuracy, seconds })
     }
 
-    fn compare(&self, n_removed: usize, other: &Other) -> Result<Check, ExperimentError> {
+    fn compare(&self, n_removed: usize, other: &Other) -> Result<Check> {
         let weights = weights(&self.life.model);
         let check = Check {
             n_removed,
@@ -165,11 +155,9 @@ impl Run<'_> {
         n_removed: usize,
         [step_seconds, row_seconds]: [f64; 2],
         retrained: &Other,
-    ) -> Result<(Check, Checkpoint), ExperimentError> {
+    ) -> Result<(Check, Checkpoint)> {
         let instant = self.compare(n_removed, retrained)?;
-        let start = Instant::now();
-        let settle_passes = self.life.model.settle_before_release(&self.life.rows)?;
-        let settle_seconds = start.elapsed().as_secs_f64();
+        let (settle_passes, settle_seconds) = try_timed(|| self.life.model.settle_before_release(&self.life.rows))?;
         let settled = self.compare(n_removed, retrained)?;
         let (accuracies, claim) = self.release(n_removed)?;
         let gaps = accuracies.iter().map(|accuracy| (accuracy - settled.reference_accuracy).abs());
@@ -199,7 +187,7 @@ impl Run<'_> {
     }
 
     /// Releases once, and a copy a few times more: the accuracies, and the claim of the one release.
-    fn release(&mut self, n_removed: usize) -> Result<(Vec<f64>, ReleaseClaim), ExperimentError> {
+    fn release(&mut self, n_removed: usize) -> Result<(Vec<f64>, ReleaseClaim)> {
         let what = format!("{}, {n_removed} rows removed: the model", self.what);
         let mut noise = NoiseSource::danger_fixed_seed(self.noise_seed(n_removed));
         let mut copy = self.life.model.clone();
@@ -219,25 +207,16 @@ impl Run<'_> {
 }
 
 /// Mean accuracy of releases of a model from which nothing has left.
-pub(super) fn released_at_start(set: &DataSet, life: &Life, seed: u64) -> Result<f64, ExperimentError> {
+pub(super) fn released_at_start(set: &DataSet, life: &Life, seed: u64) -> Result<f64> {
     let mut noise = NoiseSource::danger_fixed_seed(seed);
     Ok(mean(&accuracies(set, &mut life.model.clone(), &mut noise, set.name)?))
 }
 
 /// Accuracies of a few releases.
-fn accuracies(
-    set: &DataSet,
-    model: &mut Model,
-    noise: &mut NoiseSource,
-    what: &str,
-) -> Result<Vec<f64>, ExperimentError> {
+fn accuracies(set: &DataSet, model: &mut Model, noise: &mut NoiseSource, what: &str) -> Result<Vec<f64>> {
     let release = |_| match model.release(noise) {
         ReleaseOutcome::Published(release) => set.accuracy(&release.weights),
         _ => Err(ExperimentError::NotReleased { what: what.to_owned() }),
     };
     (0..N_RELEASES).map(release).collect()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }

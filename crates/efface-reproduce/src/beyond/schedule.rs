@@ -3,7 +3,6 @@
 /// Percentages of the rows after which a model is settled and released.
 pub(super) const PERCENTS: [usize; 4] = [1, 5, 20, 50];
 
-/// How often to compare.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Density {
     /// Whether each step up to the first percentage is compared.
@@ -15,7 +14,6 @@ pub(super) struct Density {
 /// The state after one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stop {
-    /// Rows removed so far.
     pub(super) n_removed: usize,
     /// Whether the weights are compared.
     pub(super) compare: bool,

@@ -3,13 +3,11 @@
 use efface_report::numbers::{count, number, percent, seconds, setting};
 use efface_report::{Axis, Chart, Mark, Part, Section, Series, Table};
 
-use super::{
-    BeyondResults, Check, Checkpoint, DataSetResults, GAP_ALLOWED, ObjectiveResults, Order, Reference, RunResults,
-};
+use super::numbers::{Check, Checkpoint, Reference, RunResults};
+use super::{BeyondResults, DataSetResults, GAP_ALLOWED, ObjectiveResults, Order};
 
 impl BeyondResults {
-    /// The experiment on the page.
-    pub fn section(&self) -> Section {
+    pub(crate) fn section(&self) -> Section {
         let mut parts = vec![Part::text(INTRODUCTION)];
         parts.extend(self.missing.iter().map(|missing| Part::text(format!("Left out: {missing}."))));
         parts.extend(self.data_sets.iter().flat_map(DataSetResults::parts));
@@ -43,28 +41,23 @@ impl DataSetResults {
         let allowed = 100.0 * GAP_ALLOWED;
         let verdict = if gap <= allowed { "within" } else { "not within" };
         let checks = self.runs.iter().map(|run| run.checks.len() + run.checkpoints.len()).sum::<usize>();
-        let spent = self.runs.iter().flat_map(|run| &run.checkpoints).map(|c| c.epsilon_spent).fold(0.0, f64::max);
+        let spent = self.largest(|point| point.epsilon_spent);
         let all = self.runs.iter().flat_map(|run| &run.checks);
         let copies = all.filter(|check| check.reference == Reference::SettledCopy).count();
         let negatives = self.negatives.map_or(String::new(), |fraction| {
             format!(" ({:.0} % of the negatives take part, by a public rule)", 100.0 * fraction)
         });
+        let Self { name, epsilon, .. } = self;
+        let (n, d, problems) = (count(self.n_rows), count(self.dim), self.problems());
+        let (l2, delta, noise) = (setting(self.l2_per_row), setting(self.delta), number(self.noise_std));
+        let secret = 100.0 * self.largest_secret_gap();
         format!(
-            "{}: n = {}, d = {}, {}{negatives}, λ = {}, ε = {}, δ = {}, noise {}. Over all runs and \
+            "{name}: n = {n}, d = {d}, {problems}{negatives}, λ = {l2}, ε = {epsilon}, δ = {delta}, noise {noise}. Over all runs and \
              percentages the accuracy of releases (mean of five) differs from that of the retrained model without noise \
              by {gap:.3} points at most, which is {verdict} {allowed} points; of the single release that is furthest off by \
-             {single:.3}, and of the secret weights by {:.3}. Every one of {checks} comparisons is within its claimed bound: \
+             {single:.3}, and of the secret weights by {secret:.3}. Every one of {checks} comparisons is within its claimed bound: \
              {copies} of them with a settled copy, whose distance to the exact weights is measured, the others with a model that was \
-             trained from zero. Four releases of one model prove ε = {spent:.4}.",
-            self.name,
-            count(self.n_rows),
-            count(self.dim),
-            self.problems(),
-            setting(self.l2_per_row),
-            self.epsilon,
-            setting(self.delta),
-            number(self.noise_std),
-            100.0 * self.largest_secret_gap(),
+             trained from zero. Four releases of one model prove ε = {spent:.4}."
         )
     }
 
@@ -72,19 +65,14 @@ impl DataSetResults {
     fn accuracy_summary(&self) -> String {
         let at_end = self.single().filter_map(|run| {
             let last = run.checkpoints.last()?;
-            Some(format!(
-                "; after {} % ({}) {} retrained and {} released",
-                last.percent,
-                run.order.name(),
-                percent(last.retrained_accuracy),
-                percent(last.released_accuracy)
-            ))
+            let (share, order) = (last.percent, run.order.name());
+            let (retrained, released) = (percent(last.retrained_accuracy), percent(last.released_accuracy));
+            Some(format!("; after {share} % ({order}) {retrained} retrained and {released} released"))
         });
+        let (at_start, at_end) = (percent(self.accuracy_at_start), at_end.collect::<String>());
         format!(
-            "Accuracy without noise on all rows is {}{}. What changes along the way is what the rows were worth, to the \
-             model that is trained from zero without them as well.",
-            percent(self.accuracy_at_start),
-            at_end.collect::<String>()
+            "Accuracy without noise on all rows is {at_start}{at_end}. What changes along the way is what the rows were worth, to the \
+             model that is trained from zero without them as well."
         )
     }
 
@@ -155,28 +143,22 @@ impl DataSetResults {
 
     /// Points of all runs where the model was settled.
     fn settled(&self, name: &str, value: fn(&Checkpoint) -> f64) -> Series {
-        let points =
-            self.runs.iter().flat_map(|run| &run.checkpoints).map(|point| (point.n_removed as f64, value(point)));
+        let points = self.checkpoints().map(|(_, point)| (point.n_removed as f64, value(point)));
         Series { joined: false, ..Series::line(name, points) }
     }
 
     fn checkpoints_table(&self) -> Table {
-        let rows = self.runs.iter().flat_map(|run| {
-            run.checkpoints.iter().map(|point| {
-                vec![
-                    run.name(),
-                    format!("{} % ({})", point.percent, count(point.n_removed)),
-                    format!("{} ≤ {}", number(point.instant_distance), number(point.instant_bound)),
-                    format!(
-                        "{} ≤ {}",
-                        number(point.settled_distance),
-                        number(point.settled_bound + point.retrained_bound)
-                    ),
-                    percent(point.retrained_accuracy),
-                    percent(point.secret_accuracy),
-                    percent(point.released_accuracy),
-                ]
-            })
+        let within = |distance, bound| format!("{} ≤ {}", number(distance), number(bound));
+        let rows = self.checkpoints().map(|(run, point)| {
+            vec![
+                run.name(),
+                format!("{} % ({})", point.percent, count(point.n_removed)),
+                within(point.instant_distance, point.instant_bound),
+                within(point.settled_distance, point.settled_bound + point.retrained_bound),
+                percent(point.retrained_accuracy),
+                percent(point.secret_accuracy),
+                percent(point.released_accuracy),
+            ]
         });
         let caption = format!(
             "{}: distance to the model trained from zero and its claimed bound, before and after settling (then with \
@@ -191,17 +173,15 @@ impl DataSetResults {
     }
 
     fn times_table(&self) -> Table {
-        let rows = self.runs.iter().flat_map(|run| {
-            run.checkpoints.iter().map(|point| {
-                vec![
-                    run.name(),
-                    format!("{} %", point.percent),
-                    seconds(point.step_seconds),
-                    seconds(point.row_seconds),
-                    format!("{} ({} passes)", seconds(point.settle_seconds), point.settle_passes),
-                    seconds(point.retrain_seconds),
-                ]
-            })
+        let rows = self.checkpoints().map(|(run, point)| {
+            vec![
+                run.name(),
+                format!("{} %", point.percent),
+                seconds(point.step_seconds),
+                seconds(point.row_seconds),
+                format!("{} ({} passes)", seconds(point.settle_seconds), point.settle_passes),
+                seconds(point.retrain_seconds),
+            ]
         });
         let caption = format!(
             "{}: median time of a step and of a row in it, of settling, and of training anew (once per order). A pass \
@@ -276,7 +256,7 @@ impl ObjectiveResults {
 }
 
 impl RunResults {
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         let steps = if self.batch_rows == 1 { "one".to_owned() } else { self.batch_rows.to_string() };
         format!("{}, {steps} at a time", self.order.name())
     }

@@ -1,7 +1,9 @@
 use efface_report::Part;
 
+use super::numbers::{Check, Reference};
 use super::schedule::{Density, PERCENTS, schedule};
 use super::*;
+use crate::ExperimentError;
 
 const DENSE: Density = Density { every_early_step: true, n_spread: 50 };
 
@@ -62,8 +64,7 @@ fn hardest_first_is_by_influence() {
 #[test]
 fn without_any_data_the_experiment_says_what_is_missing() {
     let data = tempfile::tempdir().expect("a directory");
-    let setting = Setting { data: data.path().to_owned(), quick: true, seed: 1 };
-    let error = run(&setting, &mut Progress::new(&mut |_| {})).expect_err("nothing is there");
+    let error = run(&Setting::new(data.path().into(), true, 1, &mut |_| {})).expect_err("nothing is there");
     assert!(matches!(error, ExperimentError::Missing { .. }), "{error}");
 }
 
@@ -73,10 +74,9 @@ fn a_quick_run_goes_from_data_to_page() {
         eprintln!("skipped: EFFACE_DATA does not name a directory of data sets");
         return;
     };
-    let setting = Setting { data: data.into(), quick: true, seed: 1 };
     let mut stages = Vec::new();
-    let results =
-        run(&setting, &mut Progress::new(&mut |stage| stages.push((stage.done, stage.of)))).expect("all claims hold");
+    let mut tell = |stage: &crate::Stage| stages.push((stage.done, stage.of));
+    let results = run(&Setting::new(data.into(), true, 1, &mut tell)).expect("all claims hold");
     assert!(stages.iter().all(|(done, of)| done <= of));
     assert_eq!(results.data_sets.len() + results.missing.len(), 3);
     for set in &results.data_sets {

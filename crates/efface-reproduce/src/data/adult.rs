@@ -5,7 +5,7 @@ use std::path::Path;
 use efface_data::{Columns, FeatureOrder, LabelCodec, MemoryRows, RowTransform, Scale, Schema, read_table_with};
 
 use super::{DataSet, Source, find};
-use crate::ExperimentError;
+use crate::Result;
 
 const SOURCE: Source = Source {
     name: "Adult",
@@ -20,17 +20,13 @@ const SCHEMA: &str = include_str!("adult.toml");
 pub const L2_PER_ROW: f64 = 2e-6;
 
 /// UCI Adult: one-hot categories and ranges to [−1, 1], rows clipped to norm 4, with an intercept.
-pub fn adult(data: &Path) -> Result<DataSet, ExperimentError> {
+pub fn adult(data: &Path) -> Result<DataSet> {
     let schema = Schema::parse(SCHEMA)?;
     let columns = schema.fill_in(Columns { label: Some("income".into()), ..Columns::default() });
     let transform = RowTransform { scale: Scale::clip(4.0)?, intercept: true };
-    let read = |file: &str| -> Result<_, ExperimentError> {
-        Ok(read_table_with(find(data, &SOURCE, file)?, &columns, Some(&schema))?)
-    };
+    let read = |file: &str| -> Result<_> { Ok(read_table_with(find(data, &SOURCE, file)?, &columns, Some(&schema))?) };
     let (train, test) = (read("train.csv.gz")?, read("test.csv.gz")?);
     let codec = LabelCodec::for_labels(train.labels(), true)?;
-    let test_labels = test.labels().map(|labels| codec.encode(labels)).transpose()?.unwrap_or_default();
-    let train = MemoryRows::of_table(train, &transform, Some(&codec), FeatureOrder::AsRead)?;
-    let test = MemoryRows::of_table(test, &transform, Some(&codec), FeatureOrder::AsRead)?;
-    Ok(DataSet { name: "Adult", n_classes: 2, train, test, test_labels })
+    let rows = |table| MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead);
+    Ok(DataSet { name: "Adult", n_classes: 2, train: rows(train)?, test: rows(test)? })
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::{DataSet, Source, find, read, unit_rows};
-use crate::ExperimentError;
+use super::{DataSet, RawRows, Source, find, read, unit_rows};
+use crate::Result;
 
 const SST: Source = Source {
     name: "SST sentence features",
@@ -19,21 +19,23 @@ const SCENES: Source = Source {
 };
 
 /// Stanford Sentiment Treebank, binary, as sentence embeddings of norm 1. A quick run sees 600 rows of each split.
-pub fn sst(data: &Path, quick: bool) -> Result<DataSet, ExperimentError> {
-    let split = |name: &str| {
-        let features = find(data, &SST, &format!("{name}-x.npy"))?;
-        read(&features, &find(data, &SST, &format!("{name}-y.npy"))?)
-    };
+pub fn sst(data: &Path, quick: bool) -> Result<DataSet> {
+    let split = |name: &str| arrays(data, &SST, name, "npy");
     unit_rows("SST", 2, quick.then_some(600), (split("train")?, split("test")?))
 }
 
 /// Intel natural scenes, six classes, as image features of norm 1. A quick run sees 400 rows of each split, and each
 /// eighth feature.
-pub fn scenes(data: &Path, quick: bool) -> Result<DataSet, ExperimentError> {
-    let split = |name: &str| {
-        let features = find(data, &SCENES, &format!("{name}-x.npy.gz"))?;
-        let rows = read(&features, &find(data, &SCENES, &format!("{name}-y.npy.gz"))?)?;
-        Ok::<_, ExperimentError>(if quick { rows.take(Some(400)).every(8) } else { rows })
+pub fn scenes(data: &Path, quick: bool) -> Result<DataSet> {
+    let split = |name: &str| -> Result<RawRows> {
+        let rows = arrays(data, &SCENES, name, "npy.gz")?;
+        Ok(if quick { rows.every(8) } else { rows })
     };
-    unit_rows("Scenes", 6, None, (split("train")?, split("test")?))
+    unit_rows("Scenes", 6, quick.then_some(400), (split("train")?, split("test")?))
+}
+
+/// Features and labels of one split.
+fn arrays(data: &Path, source: &'static Source, split: &str, ending: &str) -> Result<RawRows> {
+    let file = |of: &str| find(data, source, &format!("{split}-{of}.{ending}"));
+    read(&file("x")?, &file("y")?)
 }

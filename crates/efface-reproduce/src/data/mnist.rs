@@ -5,7 +5,7 @@ use std::path::Path;
 use efface_data::FeatureValues;
 
 use super::{DataSet, RawRows, Source, doubles, find, read, unit_rows};
-use crate::ExperimentError;
+use crate::{ExperimentError, Result};
 
 const SOURCE: Source =
     Source { name: "MNIST", folder: "mnist", published: "https://yann.lecun.com/exdb/mnist (four IDX files, gzipped)" };
@@ -14,13 +14,13 @@ const SOURCE: Source =
 pub const SIDE: usize = 28;
 
 /// Digits 3 (class 0) and 8 (class 1): pixels p/255 − 0.5, rows to norm 1. A quick run sees 600 rows of each split.
-pub fn mnist_3_vs_8(data: &Path, quick: bool) -> Result<DataSet, ExperimentError> {
+pub fn mnist_3_vs_8(data: &Path, quick: bool) -> Result<DataSet> {
     let train = read_split(data, "train")?;
     let test = read_split(data, "t10k")?;
     unit_rows("MNIST 3-vs-8", 2, quick.then_some(600), (train, test))
 }
 
-fn read_split(data: &Path, split: &str) -> Result<RawRows, ExperimentError> {
+fn read_split(data: &Path, split: &str) -> Result<RawRows> {
     let images = find(data, &SOURCE, &format!("{split}-images-idx3-ubyte.gz"))?;
     let labels = find(data, &SOURCE, &format!("{split}-labels-idx1-ubyte.gz"))?;
     let RawRows { features, dim, classes } = read(&images, &labels)?;

@@ -19,7 +19,7 @@ pub(crate) use digits::digits;
 pub use features::{scenes, sst};
 pub use mnist::{SIDE, image, mnist_3_vs_8};
 
-use crate::{ExperimentError, Setting};
+use crate::{ExperimentError, Result, Setting};
 
 /// Where a data set comes from.
 #[derive(Debug)]
@@ -42,8 +42,6 @@ pub struct DataSet {
     pub train: MemoryRows,
     /// Rows to test on.
     pub test: MemoryRows,
-    /// Labels of the rows to test on.
-    pub test_labels: Vec<f64>,
 }
 
 impl DataSet {
@@ -58,28 +56,57 @@ impl DataSet {
     }
 
     /// A copy of the rows to train on, from which rows may leave.
-    pub fn train_rows(&self) -> Result<MemoryRows, ExperimentError> {
-        let present: Vec<usize> = (0..self.train.len()).filter(|i| self.train.is_present(*i)).collect();
-        Ok(self.train.batch(&present)?)
+    pub fn train_rows(&self) -> Result<MemoryRows> {
+        first(&self.train, usize::MAX)
     }
 
     /// Fraction of the test rows whose class these weights find.
-    pub fn accuracy(&self, weights: &[Vec<f64>]) -> Result<f64, ExperimentError> {
-        Ok(predict::accuracy(&predict::margins(&self.test, weights)?, &self.test_labels))
+    pub fn accuracy(&self, weights: &[Vec<f64>]) -> Result<f64> {
+        accuracy(&self.test, weights)
     }
 }
 
-/// Loads a data set; the flag asks for the few rows of a quick run.
-pub(crate) type Load = fn(&Path, bool) -> Result<DataSet, ExperimentError>;
+/// Fraction of the rows whose class these weights find.
+pub(crate) fn accuracy(rows: &MemoryRows, weights: &[Vec<f64>]) -> Result<f64> {
+    let labels: Vec<f64> = (0..rows.len()).filter_map(|position| rows.label(position)).collect();
+    Ok(predict::accuracy(&predict::margins(rows, weights)?, &labels))
+}
 
-/// Works on each data set that is there. The others are told, each in a line that says what is missing; when none is
-/// there, that is an error.
+/// A copy of the first `n` rows, or of all of them.
+pub fn first(rows: &MemoryRows, n: usize) -> Result<MemoryRows> {
+    Ok(rows.batch(&(0..rows.len().min(n)).collect::<Vec<usize>>())?)
+}
+
+/// Rows of these features with classes 0, 1, …, each scaled by itself.
+pub fn rows_of(
+    features: FeatureValues,
+    dim: usize,
+    (classes, n_classes): (Vec<f64>, u32),
+    transform: &RowTransform,
+) -> Result<MemoryRows> {
+    let origin = Origin::new("rows of an experiment");
+    let table = Table::new(TableParts {
+        feature_names: (0..dim).map(|j| format!("x{j}")).collect(),
+        features,
+        labels: Some(Labels::new(RawLabels::Numbers(classes), origin.clone(), None)),
+        ids: None,
+        subjects: None,
+        origin,
+    })?;
+    let codec = LabelCodec::Classes((0..n_classes).map(|class| class.to_string()).collect());
+    Ok(MemoryRows::of_table(table, transform, Some(&codec), FeatureOrder::AsRead)?)
+}
+
+/// Loads a data set; the flag asks for the few rows of a quick run.
+pub(crate) type Load = fn(&Path, bool) -> Result<DataSet>;
+
+/// Works on each data set that is there, and returns a line on each that is missing. It is an error when all are.
 pub(crate) fn on_each<T>(
     loads: &[Load],
-    setting: &Setting,
-    mut work: impl FnMut(usize, &DataSet) -> Result<T, ExperimentError>,
-) -> Result<(Vec<T>, Vec<String>), ExperimentError> {
-    // All are loaded first: a file that is damaged is told before the work, not in the middle of it.
+    setting: &Setting<'_>,
+    mut work: impl FnMut(usize, &DataSet) -> Result<T>,
+) -> Result<(Vec<T>, Vec<String>)> {
+    // All are loaded first: a damaged file is reported before the work, not in the middle of it.
     let (mut sets, mut missing, mut absent) = (Vec::new(), Vec::new(), None);
     for (index, load) in loads.iter().enumerate() {
         match load(&setting.data, setting.quick) {
@@ -94,7 +121,7 @@ pub(crate) fn on_each<T>(
     if let (Some(error), true) = (absent, sets.is_empty()) {
         return Err(error);
     }
-    let done: Result<Vec<T>, ExperimentError> = sets.iter().map(|(index, set)| work(*index, set)).collect();
+    let done: Result<Vec<T>> = sets.iter().map(|(index, set)| work(*index, set)).collect();
     Ok((done?, missing))
 }
 
@@ -106,40 +133,11 @@ struct RawRows {
 }
 
 impl RawRows {
-    /// The first `n` rows, or all of them.
-    fn take(mut self, n: Option<usize>) -> Self {
-        if let Some(n) = n {
-            self.classes.truncate(n);
-            let values = self.classes.len() * self.dim;
-            match &mut self.features {
-                FeatureValues::F32(features) => features.truncate(values),
-                FeatureValues::F64(features) => features.truncate(values),
-            }
-        }
-        self
-    }
-
     /// Each `step`-th feature.
     fn every(self, step: usize) -> Self {
         let thin =
             doubles(self.features).chunks_exact(self.dim).flat_map(|row| row.iter().step_by(step)).copied().collect();
         Self { features: FeatureValues::F64(thin), dim: self.dim.div_ceil(step), classes: self.classes }
-    }
-
-    /// Every row to norm 1, with or without an intercept.
-    fn into_unit_rows(self, n_classes: u32, intercept: bool) -> Result<MemoryRows, ExperimentError> {
-        let origin = Origin::new("rows of an experiment");
-        let table = Table::new(TableParts {
-            feature_names: (0..self.dim).map(|j| format!("x{j}")).collect(),
-            features: self.features,
-            labels: Some(Labels::new(RawLabels::Numbers(self.classes), origin.clone(), None)),
-            ids: None,
-            subjects: None,
-            origin,
-        })?;
-        let transform = RowTransform { scale: Scale::Unit, intercept };
-        let codec = LabelCodec::Classes((0..n_classes).map(|class| class.to_string()).collect());
-        Ok(MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead)?)
     }
 }
 
@@ -149,21 +147,23 @@ fn unit_rows(
     n_classes: u32,
     quick: Option<usize>,
     (train, test): (RawRows, RawRows),
-) -> Result<DataSet, ExperimentError> {
-    let (train, test) = (train.take(quick), test.take(quick));
-    let test_labels = test.classes.clone();
-    let (train, test) = (train.into_unit_rows(n_classes, false)?, test.into_unit_rows(n_classes, false)?);
-    Ok(DataSet { name, n_classes, train, test, test_labels })
+) -> Result<DataSet> {
+    let unit = RowTransform { scale: Scale::Unit, intercept: false };
+    let split = |RawRows { features, dim, classes }: RawRows| -> Result<MemoryRows> {
+        let rows = rows_of(features, dim, (classes, n_classes), &unit)?;
+        if let Some(n) = quick { first(&rows, n) } else { Ok(rows) }
+    };
+    Ok(DataSet { name, n_classes, train: split(train)?, test: split(test)? })
 }
 
 /// The path of a file of a data set, if it is there.
-fn find(data: &Path, source_of: &'static Source, file: &str) -> Result<PathBuf, ExperimentError> {
+fn find(data: &Path, source_of: &'static Source, file: &str) -> Result<PathBuf> {
     let path = data.join(source_of.folder).join(file);
     if path.exists() { Ok(path) } else { Err(ExperimentError::Missing { source_of, path }) }
 }
 
 /// Features and labels of two array files.
-fn read(features: &Path, labels: &Path) -> Result<RawRows, ExperimentError> {
+fn read(features: &Path, labels: &Path) -> Result<RawRows> {
     let columns = Columns { label: Some(labels.display().to_string()), ..Columns::default() };
     let TableParts { feature_names, features: values, labels: numbers, .. } =
         read_table(features, &columns)?.into_parts();

@@ -5,7 +5,8 @@ use efface_digits::SIDE;
 use efface_report::numbers::{bound, count, counted, number, percent, seconds, setting};
 use efface_report::{Axis, Chart, ImageRow, Images, Part, Section, Series, Table, emphasis, text};
 
-use super::{DemoResults, Digit, RankedDigit, ResidualHistory};
+use super::scenario::{L2, N_CLASSES, PREPROCESSING, ROWS_PER_SUBJECT};
+use super::{DemoResults, Digit, ResidualHistory};
 
 impl ResidualHistory {
     /// The residual that a rung must bound.
@@ -46,14 +47,14 @@ impl DemoResults {
         let mut series = vec![over_removals("truth", &history.truth)];
         series.extend(history.bounds.iter().map(|(rung, bounds)| over_removals(in_words(*rung)[0], bounds)));
         series.push(over_removals("truth of the stale steps", &history.stale_truth));
+        let rows = counted(ROWS_PER_SUBJECT, "row", "rows");
         let chart = Chart {
             id: "demo-residuals".to_owned(),
             caption: format!(
                 "Norm of the gradient left behind after each removal, over the weights of all classes together (a pure \
-                 number). One removal takes out {}. Every bound is a promise and must lie above the broad line, the truth; \
+                 number). One removal takes out {rows}. Every bound is a promise and must lie above the broad line, the truth; \
                  “stale curvature” saves the work of computing the curvature anew, so its steps leave a little more, and it \
-                 must lie above the truth of those. Values of exactly zero are not drawn.",
-                counted(history.rows_per_removal, "row", "rows")
+                 must lie above the truth of those. Values of exactly zero are not drawn."
             ),
             x: Axis::linear("removals so far"),
             y: Axis::log("gradient left behind (norm)"),
@@ -86,7 +87,6 @@ impl DemoResults {
         Section::new("", "The gradient left behind, removal by removal", parts)
     }
 
-    /// Section with accuracies on held-out rows.
     pub(super) fn accuracy_section(&self) -> Section {
         let (accuracy, history) = (&self.accuracy, &self.accuracy_history);
         let n = count(accuracy.n_held_out);
@@ -107,13 +107,12 @@ impl DemoResults {
         let line = |name: &str, points: &[(usize, f64)]| {
             Series::line(name, points.iter().map(|&(k, fraction)| (k as f64, fraction)))
         };
+        let (each, one) = (counted(ROWS_PER_SUBJECT, "row", "rows"), percent(1.0 / accuracy.n_held_out as f64));
         let chart = Chart {
             id: "demo-accuracy".to_owned(),
             caption: format!(
-                "Accuracy in percent of the {n} held-out rows, over the same removals as above ({} each). One row is {}. The \
-                 axis does not start at zero.",
-                counted(self.residuals.rows_per_removal, "row", "rows"),
-                percent(1.0 / accuracy.n_held_out as f64)
+                "Accuracy in percent of the {n} held-out rows, over the same removals as above ({each} each). One row is {one}. The \
+                 axis does not start at zero."
             ),
             x: Axis::linear("removals so far"),
             y: Axis::percent("accuracy on held-out rows"),
@@ -137,9 +136,10 @@ impl DemoResults {
 
     /// Section with the digits that move the model most and least.
     pub(super) fn hardest_and_easiest(&self) -> Section {
-        let row = |name: &str, digits: &[RankedDigit]| ImageRow {
+        let card = |digit: &Digit| card(digit, &format!(" step\u{a0}{}", number(digit.step_norm)));
+        let row = |name: &str, digits: &[Digit]| ImageRow {
             name: name.to_owned(),
-            images: digits.iter().map(|ranked| card(&ranked.digit, Some(ranked.step_norm))).collect(),
+            images: digits.iter().map(card).collect(),
         };
         let compared = match (self.hardest.first(), self.easiest.first()) {
             (Some(hardest), Some(easiest)) if easiest.step_norm > 0.0 => {
@@ -175,8 +175,8 @@ impl DemoResults {
         let facts = [
             ("Training rows", count(model.n_rows)),
             ("Features per row (d)", count(model.dim)),
-            ("Classes, one-vs-rest", count(model.n_classes)),
-            ("λ, L2 penalty per row", setting(model.l2_per_row)),
+            ("Classes, one-vs-rest", count(N_CLASSES as usize)),
+            ("λ, L2 penalty per row", setting(L2)),
             ("ε allowed", setting(model.epsilon)),
             ("δ", setting(model.delta)),
             ("Noise standard deviation s", setting(model.noise_std)),
@@ -189,26 +189,24 @@ impl DemoResults {
             ("Release", times.release),
             ("Retrain from scratch (only to compare)", times.retrain),
         ];
-        let facts = Table::pairs(format!("Model: linear, logistic loss. Rows: {}", model.preprocessing), facts);
+        let facts = Table::pairs(format!("Model: linear, logistic loss. Rows: {PREPROCESSING}"), facts);
         let stages = stages.map(|(stage, value)| (stage, seconds(value)));
         let stages = Table::pairs(
             format!("Wall-clock time per stage on this machine; threads: {}.", count(model.threads)),
             stages,
         );
+        let (n, number, n_subjects) = (count(subject.rows.len()), subject.number, count(subject.n_subjects));
         let images = Images {
             id: "demo-subject".to_owned(),
             caption: format!(
-                "The {} rows of subject {}, one of {}: image of 8 × 8 pixels, label and row id. The data does not say who \
+                "The {n} rows of subject {number}, one of {n_subjects}: image of 8 × 8 pixels, label and row id. The data does not say who \
                  wrote which digit. The demo therefore dealt the rows to numbered subjects, ten rows each; a subject here is \
-                 not a person.",
-                count(subject.rows.len()),
-                subject.number,
-                count(subject.n_subjects)
+                 not a person."
             ),
             side: SIDE,
             rows: vec![ImageRow {
                 name: String::new(),
-                images: subject.rows.iter().map(|digit| card(digit, None)).collect(),
+                images: subject.rows.iter().map(|digit| card(digit, "")).collect(),
             }],
             ..Images::default()
         };
@@ -218,8 +216,7 @@ impl DemoResults {
 }
 
 /// A digit with what is known of it.
-fn card(digit: &Digit, step_norm: Option<f64>) -> (Vec<u8>, String) {
-    let step = step_norm.map_or_else(String::new, |norm| format!(" step\u{a0}{}", number(norm)));
+fn card(digit: &Digit, step: &str) -> (Vec<u8>, String) {
     (digit.image.clone(), format!("a\u{a0}{}{step} row\u{a0}{}", digit.label, digit.row_id))
 }
 

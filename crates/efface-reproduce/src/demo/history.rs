@@ -2,14 +2,13 @@
 
 use efface_core::model::{Model, ReleaseOutcome, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
-use efface_core::removal::Change;
 use efface_core::residual::Rung;
 use efface_data::MemoryRows;
 
-use super::scenario::{ROWS_PER_SUBJECT, Scenario, true_residual};
+use super::scenario::{Scenario, true_residual};
 use super::{AccuracyHistory, ResidualHistory};
-use crate::ExperimentError;
-use crate::life::weights;
+use crate::Result;
+use crate::life::{Life, weights};
 
 /// Subjects removed one after another.
 const REMOVALS: usize = 30;
@@ -22,8 +21,8 @@ pub(super) fn play(
     scenario: &Scenario,
     trained: &Model,
     noise: &mut NoiseSource,
-) -> Result<(ResidualHistory, AccuracyHistory), ExperimentError> {
-    let mut residuals = ResidualHistory { rows_per_removal: ROWS_PER_SUBJECT, ..ResidualHistory::default() };
+) -> Result<(ResidualHistory, AccuracyHistory)> {
+    let mut residuals = ResidualHistory::default();
     let mut measured = Vec::with_capacity(REMOVALS);
     for rung in [Rung::WorstCase, Rung::StepNorm, Rung::DataDependent, Rung::PerRow] {
         // These four take the same steps, on a Hessian formed anew each time; only their claims differ.
@@ -32,8 +31,7 @@ pub(super) fn play(
             bounds.push(model.claim().gradient_residual.get());
             if rung == Rung::DataDependent {
                 residuals.truth.push(true_residual(model, rows)?);
-                let settled = model.clone().settle(rows, Some(f64::MAX))?;
-                measured.push(settled.claim.gradient_residual.get());
+                measured.push(model.measure(rows)?.claim.gradient_residual.get());
             }
             Ok(())
         })?;
@@ -42,20 +40,20 @@ pub(super) fn play(
 
     let mut stale = Vec::with_capacity(REMOVALS);
     let mut accuracy = AccuracyHistory::default();
-    let start = scenario.accuracy(&weights(trained))?;
+    let start = scenario.data.accuracy(&weights(trained))?;
     accuracy.updated.push((0, start));
     accuracy.retrained.push((0, start));
     remove_all(scenario, trained, Rung::Stale, |k, model, rows| {
         stale.push(model.claim().gradient_residual.get());
         residuals.stale_truth.push(true_residual(model, rows)?);
-        accuracy.updated.push((k, scenario.accuracy(&weights(model))?));
+        accuracy.updated.push((k, scenario.data.accuracy(&weights(model))?));
         if k % COMPARE_EVERY == 0 {
             let retrained = scenario.plan.train(rows, noise, &mut |_| {})?.model;
-            accuracy.retrained.push((k, scenario.accuracy(&weights(&retrained))?));
+            accuracy.retrained.push((k, scenario.data.accuracy(&weights(&retrained))?));
             let mut released = model.clone();
             released.settle(rows, None)?;
             if let ReleaseOutcome::Published(release) = released.release(noise) {
-                accuracy.released.push((k, scenario.accuracy(&release.weights)?));
+                accuracy.released.push((k, scenario.data.accuracy(&release.weights)?));
             }
         }
         Ok(())
@@ -70,19 +68,15 @@ fn remove_all(
     scenario: &Scenario,
     trained: &Model,
     rung: Rung,
-    mut after_each: impl FnMut(usize, &Model, &MemoryRows) -> Result<(), ExperimentError>,
-) -> Result<(), ExperimentError> {
+    mut after_each: impl FnMut(usize, &Model, &MemoryRows) -> Result<()>,
+) -> Result<()> {
     let config = TrainingConfig { bound: Some(rung), ..scenario.plan.config().clone() };
-    let mut model = Model::from_state(TrainingPlan::new(config)?, trained.state().clone())
+    let model = Model::from_state(TrainingPlan::new(config)?, trained.state().clone())
         .expect("the plan differs from the one trained with in its bound only");
-    let everyone: Vec<usize> = (0..scenario.rows.len()).collect();
-    let mut rows = scenario.rows.batch(&everyone)?;
+    let mut life = Life::new(model, scenario.data.train_rows()?);
     for k in 1..=REMOVALS {
-        let positions = scenario.positions_of(k - 1);
-        let batch = rows.batch(&positions)?;
-        rows.remove(&positions)?;
-        model.change(&Change::remove(&batch), &rows)?;
-        after_each(k, &model, &rows)?;
+        life.remove(&scenario.positions_of(k - 1))?;
+        after_each(k, &life.model, &life.rows)?;
     }
     Ok(())
 }

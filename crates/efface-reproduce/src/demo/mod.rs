@@ -16,11 +16,11 @@ use efface_core::residual::Rung;
 use efface_report::numbers::{count, number, percent, seconds};
 use efface_report::{Page, Part, text};
 
-use crate::ExperimentError;
+use crate::Result;
 use scenario::Scenario;
 
 /// Plays the demo. The noise comes from the system, as that of a real model.
-pub fn run() -> Result<DemoResults, ExperimentError> {
+pub fn run() -> Result<DemoResults> {
     Scenario::prepare()?.play()
 }
 
@@ -98,17 +98,17 @@ pub struct DemoResults {
     pub at_release: Check,
     /// How far the model retrained for comparison may itself be from the exact optimum (upper bound). Measured
     /// distances are distances to that model, so they may exceed a promise by this much.
-    pub retrained_distance_bound: f64,
+    pub(crate) retrained_distance_bound: f64,
     /// Accuracy on rows that were never trained on.
     pub accuracy: Accuracy,
-    /// The residual over a sequence of removals.
-    pub residuals: ResidualHistory,
-    /// Accuracy over the same sequence.
-    pub accuracy_history: AccuracyHistory,
+    /// Over a sequence of removals.
+    pub(crate) residuals: ResidualHistory,
+    /// Over the same sequence.
+    pub(crate) accuracy_history: AccuracyHistory,
     /// The rows whose removal moves the weights most, largest step first (ten fill a line).
-    pub hardest: Vec<RankedDigit>,
-    /// The rows whose removal moves the weights least, smallest step first.
-    pub easiest: Vec<RankedDigit>,
+    pub(crate) hardest: Vec<Digit>,
+    /// Those that move them least, smallest step first.
+    pub(crate) easiest: Vec<Digit>,
 }
 
 /// The model and the guarantee it was set up for.
@@ -118,22 +118,14 @@ pub struct ModelFacts {
     pub n_rows: usize,
     /// Features per row.
     pub dim: usize,
-    /// Classes, each with its own weights (one-vs-rest).
-    pub n_classes: usize,
-    /// λ of the objective, which adds `λ·n/2·‖w‖²`.
-    pub l2_per_row: f64,
     /// The largest ε the model may ever claim, fixed when it was created.
     pub epsilon: f64,
     /// δ of the guarantee.
     pub delta: f64,
-    /// Standard deviation s of the noise that a release adds to every weight.
-    pub noise_std: f64,
-    /// Threads used.
-    pub threads: usize,
-    /// What was done to the rows before training, as a sentence.
-    pub preprocessing: String,
+    pub(crate) noise_std: f64,
+    pub(crate) threads: usize,
     /// Whether the noise came from a seed that someone chose. Then nothing is certified, and the page says so on top.
-    pub danger_fixed_seed: bool,
+    pub(crate) danger_fixed_seed: bool,
 }
 
 /// Wall-clock seconds per stage.
@@ -145,8 +137,8 @@ pub struct StageSeconds {
     pub remove: f64,
     /// Settling after it.
     pub settle: f64,
-    /// Drawing the noise and writing the release.
-    pub release: f64,
+    /// Drawing the noise.
+    pub(crate) release: f64,
     /// Training from scratch on the remaining rows, for comparison only.
     pub retrain: f64,
 }
@@ -156,8 +148,7 @@ pub struct StageSeconds {
 pub struct Subject {
     /// The subject's number.
     pub number: usize,
-    /// How many subjects the rows were dealt to.
-    pub n_subjects: usize,
+    pub(crate) n_subjects: usize,
     /// The rows that were removed.
     pub rows: Vec<Digit>,
 }
@@ -165,21 +156,12 @@ pub struct Subject {
 /// A row of the data, as a picture.
 #[derive(Clone, Debug)]
 pub struct Digit {
-    /// Id of the row.
-    pub row_id: usize,
-    /// The digit it shows.
-    pub label: u8,
+    pub(crate) row_id: usize,
+    pub(crate) label: u8,
     /// 8 × 8 pixels, 0 is paper, 255 is ink.
-    pub image: Vec<u8>,
-}
-
-/// A row with the effort that removing it alone would take.
-#[derive(Clone, Debug)]
-pub struct RankedDigit {
-    /// The row.
-    pub digit: Digit,
-    /// Norm of the removal step, over the weights of all classes together.
-    pub step_norm: f64,
+    pub(crate) image: Vec<u8>,
+    /// Norm of the step that removing this row alone would take, over the weights of all classes together.
+    pub(crate) step_norm: f64,
 }
 
 /// A promise and what was found.
@@ -195,13 +177,13 @@ pub struct Pair {
 #[derive(Clone, Debug)]
 pub struct Check {
     /// The rung of the ladder that gave the promised residual.
-    pub rung: String,
+    pub(crate) rung: &'static str,
     /// Norm of the gradient left behind.
-    pub residual: Pair,
+    pub(crate) residual: Pair,
     /// Distance r of the weights to the retrained ones.
     pub distance: Pair,
-    /// μ of a release at this moment: distance / noise standard deviation; as promised at a release, the claimed one.
-    pub mu: Pair,
+    /// Of a release at this moment: distance / noise standard deviation; as promised at a release, the claimed one.
+    pub(crate) mu: Pair,
     /// ε that follows from μ at the model's δ.
     pub epsilon: Pair,
 }
@@ -209,12 +191,11 @@ pub struct Check {
 /// Accuracy on held-out rows, as fractions between 0 and 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Accuracy {
-    /// Rows held out.
-    pub n_held_out: usize,
+    pub(crate) n_held_out: usize,
     /// The trained model, before the removal.
     pub before: f64,
     /// After removal and settling, without noise.
-    pub after: f64,
+    pub(crate) after: f64,
     /// Retrained from scratch without the subject's rows.
     pub retrained: f64,
     /// As released, with noise.
@@ -226,24 +207,21 @@ pub struct Accuracy {
 /// The steps are taken twice: on a Hessian formed anew each time, and on the stale one. Each rung must bound the steps it
 /// is stated for.
 #[derive(Clone, Debug, Default)]
-pub struct ResidualHistory {
-    /// Rows that leave with each removal.
-    pub rows_per_removal: usize,
+pub(crate) struct ResidualHistory {
     /// What each rung promises, summed up, as the ladder orders them. The measured one has its bound on rounding errors.
-    pub bounds: Vec<(Rung, Vec<f64>)>,
+    pub(crate) bounds: Vec<(Rung, Vec<f64>)>,
     /// The residual that steps on a fresh Hessian left, without any allowance for rounding.
-    pub truth: Vec<f64>,
-    /// The residual that steps on the stale Hessian left.
-    pub stale_truth: Vec<f64>,
+    pub(crate) truth: Vec<f64>,
+    pub(crate) stale_truth: Vec<f64>,
 }
 
 /// Accuracy on held-out rows over the sequence: pairs of the number of removals so far and a fraction between 0 and 1.
 #[derive(Clone, Debug, Default)]
-pub struct AccuracyHistory {
+pub(crate) struct AccuracyHistory {
     /// The updated model, without noise.
-    pub updated: Vec<(usize, f64)>,
+    pub(crate) updated: Vec<(usize, f64)>,
     /// A model retrained from scratch on the remaining rows.
-    pub retrained: Vec<(usize, f64)>,
+    pub(crate) retrained: Vec<(usize, f64)>,
     /// The updated model as a release would publish it, with noise.
-    pub released: Vec<(usize, f64)>,
+    pub(crate) released: Vec<(usize, f64)>,
 }

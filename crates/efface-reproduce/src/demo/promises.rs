@@ -4,6 +4,7 @@ use efface_report::numbers::{bound, count, number, one_in, setting};
 use efface_report::{Part, Section, Table, Text, raised, strong, text, verdict};
 
 use super::evidence::in_words;
+use super::scenario::{N_CLASSES, PREPROCESSING};
 use super::{Check, DemoResults};
 
 impl DemoResults {
@@ -11,14 +12,13 @@ impl DemoResults {
     pub(super) fn verdicts(&self) -> Vec<Part> {
         let reasons: Vec<Text> = self.broken_promises().into_iter().map(Text::from).collect();
         let good = reasons.is_empty();
+        let (n, subject) = (count(self.subject.rows.len()), self.subject.number);
         let text = if good {
             text![
                 strong("Every promise was kept."),
                 format!(
-                    " The {} rows of subject {} were removed, the model was settled and released, and it was compared with a \
-                     model trained from scratch without these rows. No measurement contradicts a promise.",
-                    count(self.subject.rows.len()),
-                    self.subject.number
+                    " The {n} rows of subject {subject} were removed, the model was settled and released, and it was compared with a \
+                     model trained from scratch without these rows. No measurement contradicts a promise."
                 ),
             ]
         } else {
@@ -86,41 +86,35 @@ impl DemoResults {
         [("Right after the instant removal", &self.after_removal), ("After settling, as released", &self.at_release)]
     }
 
-    /// Section "What was promised".
     pub(super) fn promised(&self) -> Section {
         let (mu, epsilon) = (self.at_release.mu.promised, self.at_release.epsilon.promised);
         let all_in_delta =
             if epsilon == 0.0 { " Here the two worlds are so close that δ alone covers the difference." } else { "" };
+        let (spent, factor) = (bound(epsilon), bound(epsilon.exp()));
+        let (delta, chance, allowed) =
+            (setting(self.model.delta), one_in(self.model.delta), setting(self.model.epsilon));
         let in_odds = text![
             format!(
-                "ε\u{a0}=\u{a0}{} at δ\u{a0}=\u{a0}{}. Whatever is found in the released model changes the odds between the two worlds by a \
-                 factor of at most e",
-                bound(epsilon),
-                setting(self.model.delta)
+                "ε\u{a0}=\u{a0}{spent} at δ\u{a0}=\u{a0}{delta}. Whatever is found in the released model changes the odds between the two worlds by a \
+                 factor of at most e"
             ),
             raised("ε"),
             format!(
-                "\u{a0}=\u{a0}{}, but for an exceptional chance of at most {}.{all_in_delta} The model was set up to allow ε\u{a0}=\u{a0}{}.",
-                bound(epsilon.exp()),
-                one_in(self.model.delta),
-                setting(self.model.epsilon)
+                "\u{a0}=\u{a0}{factor}, but for an exceptional chance of at most {chance}.{all_in_delta} The model was set up to allow ε\u{a0}=\u{a0}{allowed}."
             ),
         ];
+        let (guess, points) = (best_guess(mu), bound(points_over_half(mu)));
         let in_guesses = format!(
-            "Whoever has to guess between the two worlds is right at most {} of the time: no more than {} percentage points \
-             better than a coin.",
-            best_guess(mu),
-            bound(points_over_half(mu))
+            "Whoever has to guess between the two worlds is right at most {guess} of the time: no more than {points} \
+             percentage points better than a coin."
         );
+        let (r, s, mu) = (bound(self.at_release.distance.promised), setting(self.model.noise_std), bound(mu));
         let by_which_means = format!(
             "The engine keeps the exact weights secret, together with a proven limit on their distance from the retrained \
-             ones: r\u{a0}=\u{a0}{}. A release adds fresh random noise of standard deviation s\u{a0}=\u{a0}{} to each weight. What counts is how \
+             ones: r\u{a0}=\u{a0}{r}. A release adds fresh random noise of standard deviation s\u{a0}=\u{a0}{s} to each weight. What counts is how \
              small μ = r / s is. The digits of r depend on the rows, so a certificate does not show them: every settled \
-             release claims the same μ\u{a0}=\u{a0}{}, which r / s stays below. The size of the noise was fixed when the model was \
-             created; it does not depend on the data and does not grow with the number of removals.",
-            bound(self.at_release.distance.promised),
-            setting(self.model.noise_std),
-            bound(mu)
+             release claims the same μ\u{a0}=\u{a0}{mu}, which r / s stays below. The size of the noise was fixed when the model was \
+             created; it does not depend on the data and does not grow with the number of removals."
         );
         let parts = vec![
             Part::text(
@@ -165,15 +159,12 @@ impl DemoResults {
             .map(|(what, pair, note)| [what.into(), bound(pair.promised).into(), number(pair.measured).into(), note]);
             parts.push(Part::Table(Table::new("", [moment, "Promised, at most", "Measured", "Check"], rows)));
         }
-        parts.push(Part::Note(
-            format!(
-                "For the weights of all {} classes together. All values are pure numbers. The retrained model is itself known \
-                 up to {}, so a measured distance may exceed its promise by this much.",
-                self.model.n_classes,
-                bound(self.retrained_distance_bound)
-            )
-            .into(),
-        ));
+        let known = bound(self.retrained_distance_bound);
+        let note = format!(
+            "For the weights of all {N_CLASSES} classes together. All values are pure numbers. The retrained model is \
+             itself known up to {known}, so a measured distance may exceed its promise by this much."
+        );
+        parts.push(Part::Note(note.into()));
         parts.push(Part::text(
             "The instant removal answers at once, with a cautious limit. Settling then takes a few passes over the rows and \
              brings the limit close to what computer arithmetic allows. Only then is the model released.",
@@ -181,7 +172,6 @@ impl DemoResults {
         Section::new("", "What was measured", parts)
     }
 
-    /// Section "What this does not promise".
     pub(super) fn not_promised(&self) -> Section {
         let seed = if self.model.danger_fixed_seed {
             "In this run the seed was chosen: nothing is certified."
@@ -203,7 +193,7 @@ impl DemoResults {
                 strong("Preparation of the data."),
                 " Averages, vocabularies, encoders or settings that were fitted to the rows remember them, unless they are \
                  public, private by themselves, or were fixed before the data was seen. In this run: ",
-                self.model.preprocessing.as_str(),
+                PREPROCESSING,
             ],
             text![
                 strong("A chosen seed."),

@@ -4,33 +4,30 @@ use super::*;
 
 /// A small report in which every promise is kept.
 fn sample() -> DemoResults {
-    let digit = |row_id| Digit { row_id, label: 3, image: (0..64).map(|i| 4 * i).collect() };
-    let ranked = |step_norm| RankedDigit { digit: digit(7), step_norm };
+    let digit = |row_id| Digit { row_id, label: 3, image: (0..64).map(|i| 4 * i).collect(), step_norm: 0.5 };
+    let ranked = |step_norm| Digit { step_norm, ..digit(7) };
     let pair = |promised, measured| Pair { promised, measured };
     DemoResults {
         model: ModelFacts {
             n_rows: 1500,
             dim: 64,
-            n_classes: 10,
-            l2_per_row: 1e-3,
             epsilon: 1.0,
             delta: 1e-4,
             noise_std: 0.01,
             threads: 2,
-            preprocessing: "each image is scaled to length 1 by itself.".to_owned(),
             danger_fixed_seed: false,
         },
         seconds: StageSeconds { train: 0.2, remove: 8e-4, settle: 0.01, release: 5e-5, retrain: 0.19 },
         subject: Subject { number: 12, n_subjects: 150, rows: (0..10).map(digit).collect() },
         after_removal: Check {
-            rung: "stale curvature".to_owned(),
+            rung: "stale curvature",
             residual: pair(0.2, 0.008),
             distance: pair(0.14, 5e-4),
             mu: pair(14.0, 0.05),
             epsilon: pair(150.0, 0.1),
         },
         at_release: Check {
-            rung: "measured".to_owned(),
+            rung: "measured",
             residual: pair(2e-12, 1e-12),
             distance: pair(2e-12, 3e-12),
             mu: pair(2e-10, 3e-10),
@@ -39,7 +36,6 @@ fn sample() -> DemoResults {
         retrained_distance_bound: 2e-12,
         accuracy: Accuracy { n_held_out: 297, before: 0.93, after: 0.93, retrained: 0.93, released: 0.927 },
         residuals: ResidualHistory {
-            rows_per_removal: 10,
             bounds: vec![
                 (Rung::WorstCase, vec![8e4, 1.6e5, 2.4e5]),
                 (Rung::StepNorm, vec![2.7, 6.0, 9.0]),

@@ -2,7 +2,6 @@
 
 use efface_report::{Part, Section, Text, emphasis, raised, text};
 
-/// Section "Words used here".
 pub(super) fn section() -> Section {
     let mut terms: Vec<(String, Text)> =
         WORDS.iter().map(|(word, meaning)| ((*word).into(), (*meaning).into())).collect();

@@ -10,37 +10,28 @@ mod trade_off;
 
 use serde::{Deserialize, Serialize};
 
-pub use digits::{Digit, Digits};
-pub use reference::Comparison;
-pub use residuals::{ResidualLine, Residuals};
-pub use trade_off::{Supporting, TradeOff, Unperturbed};
-
+use self::digits::Digits;
+use self::residuals::Residuals;
+use self::trade_off::TradeOff;
 use crate::data::mnist_3_vs_8;
-use crate::{ExperimentError, Progress, Setting};
+use crate::{Result, Setting};
 
-/// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct MnistResults {
-    /// n.
-    pub n_rows: usize,
-    /// d.
-    pub dim: usize,
-    /// Figure 1.
-    pub trade_off: TradeOff,
-    /// Figure 2.
-    pub residuals: Residuals,
-    /// Figure 3.
-    pub digits: Digits,
+pub(crate) struct MnistResults {
+    pub(crate) n_rows: usize,
+    pub(crate) dim: usize,
+    pub(crate) trade_off: TradeOff,
+    pub(crate) residuals: Residuals,
+    pub(crate) digits: Digits,
 }
 
-/// Runs the experiment.
-pub fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<MnistResults, ExperimentError> {
+pub(crate) fn run(setting: &Setting<'_>) -> Result<MnistResults> {
     let data = mnist_3_vs_8(&setting.data, setting.quick)?;
     Ok(MnistResults {
         n_rows: data.n_rows(),
         dim: data.dim(),
-        trade_off: trade_off::run(&data, setting, progress)?,
-        residuals: residuals::run(&data, setting, progress)?,
-        digits: digits::run(&data, setting, progress)?,
+        trade_off: trade_off::run(&data, setting)?,
+        residuals: residuals::run(&data, setting)?,
+        digits: digits::run(&data, setting)?,
     })
 }

@@ -3,20 +3,21 @@
 use efface_report::numbers::{count, number, percent, setting};
 use efface_report::{Axis, Chart, ImageRow, Images, Part, Section, Series, Table};
 
-use super::reference::{ACCURACY_TOLERANCE, FACTOR, HEAVY_FACTOR};
-use super::{Comparison, Digit, Digits, MnistResults, Residuals, TradeOff};
+use super::MnistResults;
+use super::digits::{Digits, RankedDigit};
+use super::reference::{ACCURACY_TOLERANCE, Comparison, FACTOR, HEAVY_FACTOR};
+use super::residuals::Residuals;
+use super::trade_off::TradeOff;
 use crate::data::SIDE;
-use crate::objective::{accuracy_against_removals, by_l2};
+use crate::objective::{Unperturbed, accuracy_against_removals, by_l2};
 
 impl MnistResults {
-    /// The experiment on the page.
-    pub fn section(&self) -> Section {
+    pub(crate) fn section(&self) -> Section {
+        let (n, d) = (count(self.n_rows), count(self.dim));
         let text = format!(
-            "Linear logistic regression that tells a 3 from an 8: n = {}, d = {}, every row of norm 1, no intercept, \
+            "Linear logistic regression that tells a 3 from an 8: n = {n}, d = {d}, every row of norm 1, no intercept, \
              δ = 10⁻⁴ (Section 4.1 of the paper). Mechanism objective runs as it was published: γ = 1/4, \
-             data-dependent bound without the factor ½, budget σε/c, a fresh Hessian at every removal.",
-            count(self.n_rows),
-            count(self.dim)
+             data-dependent bound without the factor ½, budget σε/c, a fresh Hessian at every removal."
         );
         let mut parts = vec![Part::text(text)];
         parts.extend(self.trade_off.parts());
@@ -24,11 +25,9 @@ impl MnistResults {
         parts.push(Part::Images(self.digits.images()));
         Section::new("mnist", "MNIST, 3 against 8", parts)
     }
-}
 
-impl MnistResults {
     /// What was to hold and does not.
-    pub fn shortfalls(&self) -> Vec<String> {
+    pub(crate) fn shortfalls(&self) -> Vec<String> {
         let apart = self.trade_off.comparison.iter().filter(|row| !row.agrees);
         let told = apart.map(|row| {
             let (l2, std) = (setting(row.l2_per_row), setting(row.noise_std));
@@ -58,22 +57,19 @@ impl TradeOff {
 
     /// Left panel.
     fn noise_chart(&self) -> Chart {
-        let series = by_l2(&self.runs).into_iter().map(|(l2_per_row, runs)| {
+        let series = by_l2(&self.runs).map(|(l2_per_row, runs)| {
             let points = runs.iter().map(|run| (run.strength.noise_std, run.accuracy));
             Series::line(format!("λ = {}", setting(l2_per_row)), points)
         });
-        let unperturbed: Vec<String> = self
-            .unperturbed
-            .iter()
-            .map(|model| format!("{} at λ = {}", percent(model.accuracy), setting(model.l2_per_row)))
-            .collect();
+        let of_model =
+            |model: &Unperturbed| format!("{} at λ = {}", percent(model.accuracy), setting(model.l2_per_row));
+        let unperturbed = self.unperturbed.iter().map(of_model).collect::<Vec<_>>().join(", ");
         Chart {
             id: "mnist-noise".to_owned(),
             title: "Figure 1, left: accuracy against the perturbation".to_owned(),
             caption: format!(
                 "Accuracy on the test rows of models whose objective is perturbed by b ~ N(0, σ²I), mean over draws \
-                 of b. Unperturbed: {}.",
-                unperturbed.join(", ")
+                 of b. Unperturbed: {unperturbed}."
             ),
             x: Axis::log("standard deviation σ of the perturbation"),
             y: Axis::percent("test accuracy"),
@@ -84,23 +80,22 @@ impl TradeOff {
 
     /// Middle panel.
     fn epsilon_chart(&self) -> Chart {
-        let mut series: Vec<Series> = Vec::new();
-        for model in &self.unperturbed {
+        let series = self.unperturbed.iter().map(|model| {
             let points = self.supporting.iter().filter(|point| point.l2_per_row == model.l2_per_row);
             let points = points.map(|point| (point.epsilon, point.accuracy));
-            series.push(Series::line(format!("λ = {}", setting(model.l2_per_row)), points));
-        }
+            Series::line(format!("λ = {}", setting(model.l2_per_row)), points)
+        });
+        let largest = setting(self.runs.iter().map(|run| run.strength.noise_std).fold(0.0, f64::max));
         Chart {
             id: "mnist-epsilon".to_owned(),
             title: "Figure 1, middle: ε against accuracy for 100 supported removals".to_owned(),
             caption: format!(
-                "For each λ and ε, σ is as large as 100 removals need. A point is missing where no σ up to {} is enough: \
-                 more noise makes the weights, and with them the bound, larger.",
-                setting(self.runs.iter().map(|run| run.strength.noise_std).fold(0.0, f64::max))
+                "For each λ and ε, σ is as large as 100 removals need. A point is missing where no σ up to {largest} is enough: \
+                 more noise makes the weights, and with them the bound, larger."
             ),
             x: Axis::log("ε at δ = 10⁻⁴"),
             y: Axis::percent("test accuracy"),
-            series,
+            series: series.collect(),
             ..Chart::default()
         }
     }
@@ -123,15 +118,14 @@ impl Residuals {
             }
             _ => String::new(),
         };
+        let (l2, std) = (setting(self.strength.l2_per_row), setting(self.strength.noise_std));
         Chart {
             id: "mnist-residuals".to_owned(),
             title: "Figure 2: gradient residual against the number of removals".to_owned(),
             caption: format!(
-                "λ = {}, σ = {}, one random order. The bounds are sums over all removals so far. {told} The line \
+                "λ = {l2}, σ = {std}, one random order. The bounds are sums over all removals so far. {told} The line \
                  of Efface is the instant bound of mechanism release, whose model is not perturbed: a Hessian that is formed once, not at every removal, \
-                 so that the bound grows with the way the weights have gone, until settling takes it down to 10⁻⁹.",
-                setting(self.strength.l2_per_row),
-                setting(self.strength.noise_std)
+                 so that the bound grows with the way the weights have gone, until settling takes it down to 10⁻⁹."
             ),
             x: Axis::linear("number of rows removed"),
             y: Axis::log("gradient residual norm"),
@@ -143,7 +137,7 @@ impl Residuals {
 
 impl Digits {
     fn images(&self) -> Images {
-        let row = |name: &str, digits: &[Digit]| ImageRow {
+        let row = |name: &str, digits: &[RankedDigit]| ImageRow {
             name: name.to_owned(),
             images: digits.iter().map(|digit| (digit.pixels.clone(), number(digit.influence))).collect(),
         };

@@ -6,33 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::objective::ObjectiveRun;
 
-/// Figures of the published code for one choice of λ and σ.
-struct Reference {
-    l2_per_row: f64,
-    noise_std: f64,
-    accuracy: (f64, f64),
-    accumulated_bound: (f64, f64),
-    supported_removals: (f64, f64),
-}
-
-const fn reference(
-    (l2_per_row, noise_std): (f64, f64),
-    accuracy: (f64, f64),
-    accumulated_bound: (f64, f64),
-    supported_removals: (f64, f64),
-) -> Reference {
-    Reference { l2_per_row, noise_std, accuracy, accumulated_bound, supported_removals }
-}
+/// λ and σ; then accuracy, bound after 100 removals and supported removals of the published code, each from and to.
+type Reference = ((f64, f64), (f64, f64), (f64, f64), (f64, f64));
 
 /// Where repeated runs differ, both ends are given.
 const REFERENCES: [Reference; 7] = [
-    reference((1e-4, 0.1), (0.970, 0.970), (7.6, 7.6), (0.2, 0.2)),
-    reference((1e-4, 1.0), (0.969, 0.969), (6.9, 6.9), (2.0, 2.0)),
-    reference((1e-3, 0.1), (0.954, 0.954), (0.66, 0.66), (3.1, 3.1)),
-    reference((1e-3, 1.0), (0.955, 0.955), (0.66, 0.66), (31.0, 31.0)),
-    reference((1e-3, 10.0), (0.945, 0.947), (0.67, 0.94), (250.0, 290.0)),
-    reference((1e-2, 1.0), (0.913, 0.913), (0.059, 0.059), (372.0, 372.0)),
-    reference((1e-2, 10.0), (0.910, 0.910), (0.059, 0.059), (3_700.0, 3_700.0)),
+    ((1e-4, 0.1), (0.970, 0.970), (7.6, 7.6), (0.2, 0.2)),
+    ((1e-4, 1.0), (0.969, 0.969), (6.9, 6.9), (2.0, 2.0)),
+    ((1e-3, 0.1), (0.954, 0.954), (0.66, 0.66), (3.1, 3.1)),
+    ((1e-3, 1.0), (0.955, 0.955), (0.66, 0.66), (31.0, 31.0)),
+    ((1e-3, 10.0), (0.945, 0.947), (0.67, 0.94), (250.0, 290.0)),
+    ((1e-2, 1.0), (0.913, 0.913), (0.059, 0.059), (372.0, 372.0)),
+    ((1e-2, 10.0), (0.910, 0.910), (0.059, 0.059), (3_700.0, 3_700.0)),
 ];
 
 /// Accuracies agree within so much.
@@ -46,60 +31,54 @@ pub(super) const HEAVY_FACTOR: f64 = 4.0;
 
 /// One of our runs beside the published code's.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Comparison {
-    /// λ.
-    pub l2_per_row: f64,
-    /// σ.
-    pub noise_std: f64,
+pub(crate) struct Comparison {
+    pub(crate) l2_per_row: f64,
+    pub(crate) noise_std: f64,
     /// Accuracy: ours, theirs from and to.
-    pub accuracy: (f64, f64, f64),
+    pub(crate) accuracy: (f64, f64, f64),
     /// Accumulated bound after 100 removals: ours, theirs from and to.
-    pub accumulated_bound: (f64, f64, f64),
+    pub(crate) accumulated_bound: (f64, f64, f64),
     /// Supported removals: ours, theirs from and to.
-    pub supported_removals: (f64, f64, f64),
+    pub(crate) supported_removals: (f64, f64, f64),
     /// How many times smaller the measured residual is than the bound.
-    pub bound_over_measured: f64,
+    pub(crate) bound_over_measured: f64,
     /// Whether all three agree.
-    pub agrees: bool,
+    pub(crate) agrees: bool,
 }
 
 /// Our runs beside theirs, where both exist.
 pub(super) fn compare(runs: &[ObjectiveRun]) -> Vec<Comparison> {
-    let pairs = REFERENCES.iter().filter_map(|theirs| {
-        let same = |run: &&ObjectiveRun| {
-            run.strength.l2_per_row == theirs.l2_per_row && run.strength.noise_std == theirs.noise_std
-        };
-        runs.iter().find(same).map(|ours| (ours, theirs))
+    let comparisons = REFERENCES.iter().filter_map(|theirs| {
+        let same = |run: &&ObjectiveRun| (run.strength.l2_per_row, run.strength.noise_std) == theirs.0;
+        runs.iter().find(same).map(|ours| comparison(ours, theirs))
     });
-    pairs.map(|(ours, theirs)| comparison(ours, theirs)).collect()
+    comparisons.collect()
 }
 
-fn comparison(ours: &ObjectiveRun, theirs: &Reference) -> Comparison {
-    let factor = if theirs.l2_per_row < 5e-4 { HEAVY_FACTOR } else { FACTOR };
+fn comparison(ours: &ObjectiveRun, &((l2_per_row, noise_std), accuracy, bound, supported): &Reference) -> Comparison {
+    let factor = if l2_per_row < 5e-4 { HEAVY_FACTOR } else { FACTOR };
     let near = |value: f64, (low, high): (f64, f64)| value >= low / factor && value <= high * factor;
+    let beside = |value: f64, (low, high): (f64, f64)| (value, low, high);
     // Of fewer removals, the bound that a hundred would add up to.
-    let bound = ours.accumulated_bound * 100.0 / ours.n_removals as f64;
-    let (low, high) = theirs.accuracy;
-    let accurate = ours.accuracy >= low - ACCURACY_TOLERANCE && ours.accuracy <= high + ACCURACY_TOLERANCE;
+    let our_bound = ours.accumulated_bound * 100.0 / ours.n_removals as f64;
+    let accurate = ours.accuracy >= accuracy.0 - ACCURACY_TOLERANCE && ours.accuracy <= accuracy.1 + ACCURACY_TOLERANCE;
     Comparison {
-        l2_per_row: theirs.l2_per_row,
-        noise_std: theirs.noise_std,
-        accuracy: (ours.accuracy, low, high),
-        accumulated_bound: (bound, theirs.accumulated_bound.0, theirs.accumulated_bound.1),
-        supported_removals: (ours.supported_removals, theirs.supported_removals.0, theirs.supported_removals.1),
+        l2_per_row,
+        noise_std,
+        accuracy: beside(ours.accuracy, accuracy),
+        accumulated_bound: beside(our_bound, bound),
+        supported_removals: beside(ours.supported_removals, supported),
         bound_over_measured: ours.accumulated_bound / ours.measured_residual,
-        agrees: accurate
-            && near(bound, theirs.accumulated_bound)
-            && near(ours.supported_removals, theirs.supported_removals),
+        agrees: accurate && near(our_bound, bound) && near(ours.supported_removals, supported),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Progress;
+    use crate::Setting;
     use crate::data::mnist_3_vs_8;
-    use crate::objective::{Effort, Strength, measure_all};
+    use crate::objective::{Effort, Strength, measure};
 
     #[test]
     fn the_published_method_lands_where_the_published_code_does() {
@@ -108,10 +87,11 @@ mod tests {
             return;
         };
         let data = mnist_3_vs_8(folder.as_ref(), false).expect("MNIST");
-        let strength = |l2_per_row, noise_std| Strength { l2_per_row, noise_std };
-        let strengths = [strength(1e-3, 1.0), strength(1e-2, 10.0)];
         let effort = Effort { n_removals: 30, n_draws: 2 };
-        let runs = measure_all(&data, &strengths, effort, 1, &mut Progress::new(&mut |_| {})).expect("runs");
+        let runs = [(1e-3, 1.0), (1e-2, 10.0)].map(|(l2_per_row, noise_std)| {
+            let strength = Strength { l2_per_row, noise_std };
+            measure(&data, strength, effort, &Setting::new("".into(), false, 1, &mut |_| {})).expect("a run")
+        });
         let compared = compare(&runs);
         assert_eq!(compared.len(), 2);
         for row in compared {

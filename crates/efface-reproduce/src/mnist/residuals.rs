@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::DataSet;
 use crate::life::{Life, random_order, weights};
 use crate::objective::{EPSILON, Strength, published_plan, release_plan};
-use crate::{ExperimentError, Progress, Setting};
+use crate::{Result, Setting};
 
 /// λ and σ of the figure.
 pub(super) const STRENGTH: Strength = Strength { l2_per_row: 1e-3, noise_std: 10.0 };
@@ -17,45 +17,37 @@ pub(super) const STRENGTH: Strength = Strength { l2_per_row: 1e-3, noise_std: 10
 /// Rows per step of the lines of batches.
 pub(super) const BATCH: usize = 10;
 
-/// Figure 2.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Residuals {
-    /// λ and σ.
-    pub strength: Strength,
-    /// One line per bound.
-    pub lines: Vec<ResidualLine>,
+pub(crate) struct Residuals {
+    pub(crate) strength: Strength,
+    pub(crate) lines: Vec<ResidualLine>,
 }
 
 /// A residual, or a bound of it, after so many removals.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ResidualLine {
-    /// What it is.
-    pub name: String,
+pub(crate) struct ResidualLine {
+    pub(crate) name: String,
     /// Rows that leave in one step.
-    pub batch: usize,
+    pub(crate) batch: usize,
     /// `(removals, residual)`.
-    pub points: Vec<(usize, f64)>,
+    pub(crate) points: Vec<(usize, f64)>,
 }
 
-pub(super) fn run(
-    data: &DataSet,
-    setting: &Setting,
-    progress: &mut Progress<'_>,
-) -> Result<Residuals, ExperimentError> {
+pub(super) fn run(data: &DataSet, setting: &Setting<'_>) -> Result<Residuals> {
     let n_removals = if setting.quick { 20 } else { 1_000 };
     let (mut measured, mut bounds) = (Vec::new(), Vec::new());
     let published = published_plan(data, STRENGTH, EPSILON)?;
     for batch in [1, BATCH] {
-        progress.begin(format!("MNIST: residuals, {batch} at a time"), n_removals / batch);
+        setting.begin(format!("MNIST: residuals, {batch} at a time"), n_removals / batch);
         let life = Life::begin(&published, data.train_rows()?, setting.seed)?;
-        let followed = follow(life, batch, n_removals, setting.seed, progress)?;
+        let followed = follow(life, batch, n_removals, setting)?;
         let line = |name: &str, points| ResidualLine { name: name.to_owned(), batch, points };
         measured.push(line("measured", followed.measured));
         bounds.extend([line("worst case", followed.worst_case), line("data-dependent", followed.claimed)]);
     }
-    progress.begin("MNIST: residuals, the bound of mechanism release", n_removals);
+    setting.begin("MNIST: residuals, the bound of mechanism release", n_removals);
     let life = Life::begin(&release_plan(data, STRENGTH.l2_per_row)?, data.train_rows()?, setting.seed)?;
-    let ours = follow(life, 1, n_removals, setting.seed, progress)?;
+    let ours = follow(life, 1, n_removals, setting)?;
     bounds.push(ResidualLine { name: "Efface, instant".to_owned(), batch: 1, points: ours.claimed });
     measured.append(&mut bounds);
     Ok(Residuals { strength: STRENGTH, lines: measured })
@@ -69,14 +61,8 @@ struct Followed {
 }
 
 /// Removes rows and notes, after each tenth, what is claimed, what the worst case would add up to, and what is true.
-fn follow(
-    mut life: Life,
-    batch: usize,
-    n_removals: usize,
-    seed: u64,
-    progress: &mut Progress<'_>,
-) -> Result<Followed, ExperimentError> {
-    let order = random_order(life.rows.len(), seed);
+fn follow(mut life: Life, batch: usize, n_removals: usize, setting: &Setting<'_>) -> Result<Followed> {
+    let order = random_order(life.rows.len(), setting.seed);
     let mut followed = Followed::default();
     let mut worst = life.model.claim().gradient_residual;
     for (step, positions) in order.chunks(batch).take(n_removals / batch).enumerate() {
@@ -89,7 +75,7 @@ fn follow(
             followed.worst_case.push((removed, worst.get()));
             followed.measured.push((removed, life.model.measure(&life.rows)?.claim.gradient_residual.get()));
         }
-        progress.step();
+        setting.step();
     }
     Ok(followed)
 }

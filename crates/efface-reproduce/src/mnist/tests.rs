@@ -10,7 +10,7 @@ use efface_core::residual::{Constants, Rung};
 use efface_core::rows::RowStore;
 use efface_data::MemoryRows;
 
-use crate::ExperimentError;
+use crate::Result;
 use crate::data::mnist_3_vs_8;
 
 /// Rows that leave in one batch.
@@ -25,7 +25,7 @@ struct Ladder {
 }
 
 impl Ladder {
-    fn climb(data: &Path) -> Result<Self, ExperimentError> {
+    fn climb(data: &Path) -> Result<Self> {
         let config = TrainingConfig::new(&loss::Logistic, 1e-3, Some(2));
         let rows = mnist_3_vs_8(data, false)?.train;
         let plan = TrainingPlan::new(config.clone())?;
@@ -62,12 +62,7 @@ impl Ladder {
     }
 }
 
-fn removed(
-    plan: TrainingPlan,
-    trained: &Model,
-    batch: &MemoryRows,
-    remaining: &MemoryRows,
-) -> Result<Model, ExperimentError> {
+fn removed(plan: TrainingPlan, trained: &Model, batch: &MemoryRows, remaining: &MemoryRows) -> Result<Model> {
     let mut model = Model::from_state(plan, trained.state().clone()).expect("the plan differs in its bound only");
     model.change(&Change::remove(batch), remaining)?;
     assert_eq!(remaining.n_rows(), model.state().count.n_rows, "rows are counted alike");

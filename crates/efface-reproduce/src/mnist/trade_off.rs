@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::reference::{self, Comparison};
 use crate::data::DataSet;
-use crate::life::{Life, weights};
-use crate::objective::{Effort, ObjectiveRun, Strength, grid, measure_all, published_plan, release_plan};
-use crate::{ExperimentError, Progress, Setting};
+use crate::measure::mean;
+use crate::objective::{Effort, ObjectiveRun, Strength, Unperturbed, drawn, measure_grid, published_plan, unperturbed};
+use crate::{Result, Setting};
 
 /// λ of the figure.
 const L2_PER_ROW: [f64; 4] = [1e-4, 1e-3, 1e-2, 1e-1];
@@ -21,54 +21,35 @@ const EPSILONS: [f64; 7] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 /// Removals that the middle panel supports.
 pub(super) const SUPPORTED: f64 = 100.0;
 
-/// Figure 1.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct TradeOff {
+pub(crate) struct TradeOff {
     /// Accuracy without a perturbation, for each λ.
-    pub unperturbed: Vec<Unperturbed>,
+    pub(crate) unperturbed: Vec<Unperturbed>,
     /// Left and right panel: every λ and σ.
-    pub runs: Vec<ObjectiveRun>,
+    pub(crate) runs: Vec<ObjectiveRun>,
     /// Middle panel: every λ and ε for which some σ of the runs supports 100 removals.
-    pub supporting: Vec<Supporting>,
+    pub(crate) supporting: Vec<Supporting>,
     /// The runs beside what the published code gives.
-    pub comparison: Vec<Comparison>,
-}
-
-/// Accuracy of the model that is not perturbed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Unperturbed {
-    /// λ.
-    pub l2_per_row: f64,
-    /// Accuracy on the test rows.
-    pub accuracy: f64,
+    pub(crate) comparison: Vec<Comparison>,
 }
 
 /// A model with as much noise as 100 removals need.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Supporting {
-    /// λ.
-    pub l2_per_row: f64,
-    /// ε.
-    pub epsilon: f64,
+pub(crate) struct Supporting {
+    pub(crate) l2_per_row: f64,
+    pub(crate) epsilon: f64,
     /// σ that makes the budget the bound of 100 removals.
-    pub noise_std: f64,
+    pub(crate) noise_std: f64,
     /// Accuracy on the test rows, mean over the draws of b.
-    pub accuracy: f64,
+    pub(crate) accuracy: f64,
 }
 
-pub(super) fn run(data: &DataSet, setting: &Setting, progress: &mut Progress<'_>) -> Result<TradeOff, ExperimentError> {
-    let effort =
-        if setting.quick { Effort { n_removals: 3, n_draws: 1 } } else { Effort { n_removals: 100, n_draws: 5 } };
+pub(super) fn run(data: &DataSet, setting: &Setting<'_>) -> Result<TradeOff> {
+    let effort = Effort::of(setting);
     let l2_per_row = if setting.quick { &L2_PER_ROW[1..3] } else { &L2_PER_ROW[..] };
-    progress.begin("MNIST: unperturbed models", l2_per_row.len());
-    let mut unperturbed = Vec::new();
-    for &l2_per_row in l2_per_row {
-        let life = Life::begin(&release_plan(data, l2_per_row)?, data.train_rows()?, setting.seed)?;
-        unperturbed.push(Unperturbed { l2_per_row, accuracy: data.accuracy(&weights(&life.model))? });
-        progress.step();
-    }
-    let runs = measure_all(data, &grid(l2_per_row, &NOISE_STD), effort, setting.seed, progress)?;
-    let supporting = supporting(data, l2_per_row, &runs, effort.n_draws, setting.seed, progress)?;
+    let unperturbed = unperturbed(data, l2_per_row, setting)?;
+    let runs = measure_grid(data, l2_per_row, &NOISE_STD, effort, setting)?;
+    let supporting = supporting(data, l2_per_row, &runs, effort.n_draws, setting)?;
     // The published figures are of all rows.
     let comparison = if setting.quick { Vec::new() } else { reference::compare(&runs) };
     Ok(TradeOff { unperturbed, runs, supporting, comparison })
@@ -79,10 +60,9 @@ fn supporting(
     l2_per_row: &[f64],
     runs: &[ObjectiveRun],
     n_draws: usize,
-    seed: u64,
-    progress: &mut Progress<'_>,
-) -> Result<Vec<Supporting>, ExperimentError> {
-    progress.begin("MNIST: noise for 100 removals", l2_per_row.len() * EPSILONS.len() * n_draws);
+    setting: &Setting<'_>,
+) -> Result<Vec<Supporting>> {
+    setting.begin("MNIST: noise for 100 removals", l2_per_row.len() * EPSILONS.len() * n_draws);
     let mut all = Vec::new();
     for (&l2_per_row, epsilon) in l2_per_row.iter().flat_map(|l2| EPSILONS.map(|epsilon| (l2, epsilon))) {
         let bounds: Vec<(f64, f64)> = runs
@@ -94,12 +74,7 @@ fn supporting(
         let budget_of_unit = published_plan(data, unit, epsilon)?.removal_budget();
         let Some(noise_std) = noise_for(&bounds, budget_of_unit.map_or(1.0, LowerBound::get)) else { continue };
         let plan = published_plan(data, Strength { l2_per_row, noise_std }, epsilon)?;
-        let mut accuracy = 0.0;
-        for draw in 0..n_draws as u64 {
-            let life = Life::begin(&plan, data.train_rows()?, seed.wrapping_add(draw))?;
-            accuracy += data.accuracy(&weights(&life.model))? / n_draws as f64;
-            progress.step();
-        }
+        let accuracy = mean(&drawn(data, &plan, n_draws, setting)?.1);
         all.push(Supporting { l2_per_row, epsilon, noise_std, accuracy });
     }
     Ok(all)

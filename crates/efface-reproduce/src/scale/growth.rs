@@ -1,7 +1,5 @@
 //! Growth curves: what training, one removal and settling cost as rows or features double, and with which exponent.
 
-use std::time::Instant;
-
 use efface_core::model::TrainingPlan;
 use efface_data::MemoryRows;
 use serde::{Deserialize, Serialize};
@@ -9,78 +7,61 @@ use serde::{Deserialize, Serialize};
 use super::Sizes;
 use super::synthetic::{ClassMoments, ClassRows};
 use crate::life::{Life, random_order};
-use crate::measure::median;
-use crate::{ExperimentError, Progress};
+use crate::measure::{median, try_timed};
+use crate::{Result, Setting};
 
-/// Both curves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Growth {
+pub(crate) struct Growth {
     /// Against n, at a fixed d.
-    pub by_rows: Curve,
+    pub(crate) by_rows: Curve,
     /// Against d, at a fixed n.
-    pub by_features: Curve,
+    pub(crate) by_features: Curve,
 }
 
 /// Costs at growing sizes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Curve {
+pub(crate) struct Curve {
     /// One per size, which doubles from one to the next.
-    pub costs: Vec<Cost>,
+    pub(crate) costs: Vec<Cost>,
     /// Exponents over the upper half of the sizes.
-    pub exponents: Exponents,
+    pub(crate) exponents: Exponents,
 }
 
-/// Costs at one size.
+/// Costs at one size. Training and settling are the least of a few times, one removal is the middle of many.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Cost {
-    /// n.
-    pub n_rows: usize,
-    /// d.
-    pub dim: usize,
-    /// Training, the least of a few times.
-    pub train_seconds: f64,
-    /// One removal, the middle of many.
-    pub removal_seconds: f64,
-    /// Settling after these removals, the least of a few times.
-    pub settle_seconds: f64,
-    /// Passes over the rows that settling took.
-    pub settle_passes: usize,
+pub(crate) struct Cost {
+    pub(crate) n_rows: usize,
+    pub(crate) dim: usize,
+    pub(crate) train_seconds: f64,
+    pub(crate) removal_seconds: f64,
+    pub(crate) settle_seconds: f64,
+    pub(crate) settle_passes: usize,
 }
 
 /// a of `seconds ∝ sizeᵃ`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Exponents {
-    /// Of training.
-    pub train: f64,
-    /// Of one removal.
-    pub removal: f64,
-    /// Of settling.
-    pub settle: f64,
+pub(crate) struct Exponents {
+    pub(crate) train: f64,
+    pub(crate) removal: f64,
+    pub(crate) settle: f64,
 }
 
 /// Runs both curves on rows that are drawn like the first features of `real`.
-pub(super) fn run(
-    real: &MemoryRows,
-    sizes: &Sizes,
-    plan: &TrainingPlan,
-    seed: u64,
-    progress: &mut Progress<'_>,
-) -> Result<Growth, ExperimentError> {
-    progress.begin("growth with the rows", sizes.growth_rows.len());
-    let moments = ClassMoments::of(&ClassRows::first_features(real, sizes.growth_fixed_dim));
-    let mut by_rows = Vec::new();
-    for n_rows in &sizes.growth_rows {
-        by_rows.push(cost(&moments, *n_rows, sizes.growth_removals, plan, seed)?);
-        progress.step();
-    }
-    progress.begin("growth with the features", sizes.growth_dims.len());
-    let mut by_features = Vec::new();
-    for dim in &sizes.growth_dims {
-        let moments = ClassMoments::of(&ClassRows::first_features(real, *dim));
-        by_features.push(cost(&moments, sizes.growth_fixed_rows, sizes.growth_removals, plan, seed)?);
-        progress.step();
-    }
-    Ok(Growth { by_rows: Curve::of(by_rows, |cost| cost.n_rows), by_features: Curve::of(by_features, |cost| cost.dim) })
+pub(super) fn run(real: &MemoryRows, sizes: &Sizes, plan: &TrainingPlan, setting: &Setting<'_>) -> Result<Growth> {
+    let costs = |what: &str, sizes_of: &[(usize, usize)]| -> Result<Vec<Cost>> {
+        setting.begin(what, sizes_of.len());
+        let cost = |&(n_rows, dim): &(usize, usize)| {
+            let moments = ClassMoments::of(&ClassRows::first_features(real, dim));
+            let cost = cost(&moments, n_rows, sizes.growth_removals, plan, setting.seed)?;
+            setting.step();
+            Ok(cost)
+        };
+        sizes_of.iter().map(cost).collect()
+    };
+    Ok(Growth {
+        by_rows: Curve::of(costs("growth with the rows", &sizes.growth_with_rows)?, |cost| cost.n_rows),
+        by_features: Curve::of(costs("growth with the features", &sizes.growth_with_features)?, |cost| cost.dim),
+    })
 }
 
 impl Curve {
@@ -98,30 +79,22 @@ impl Curve {
     }
 }
 
-fn cost(
-    moments: &ClassMoments,
-    n_rows: usize,
-    n_removals: usize,
-    plan: &TrainingPlan,
-    seed: u64,
-) -> Result<Cost, ExperimentError> {
+fn cost(moments: &ClassMoments, n_rows: usize, n_removals: usize, plan: &TrainingPlan, seed: u64) -> Result<Cost> {
     let rows = ClassRows::draw(moments, n_rows, seed);
     let dim = rows.dim;
     let mut life = Life::begin(plan, rows.into_rows()?, seed)?;
     let first = life.training_seconds;
     let train_seconds = repeated(first, || Ok(life.retrain(seed)?.1))?;
 
-    let mut removal_seconds = Vec::with_capacity(n_removals);
-    for position in random_order(n_rows, seed).into_iter().take(n_removals) {
-        removal_seconds.push(life.remove(&[position])?.1);
-    }
+    let leaving = random_order(n_rows, seed).into_iter().take(n_removals);
+    let removal_seconds = leaving.map(|position| Ok(life.remove(&[position])?.1)).collect::<Result<Vec<f64>>>()?;
 
     let mut settle_passes = 0;
-    let mut settle = || -> Result<f64, ExperimentError> {
+    let mut settle = || -> Result<f64> {
         let mut model = life.model.clone();
-        let start = Instant::now();
-        settle_passes = model.settle(&life.rows, None)?.passes;
-        Ok(start.elapsed().as_secs_f64())
+        let (settled, seconds) = try_timed(|| model.settle(&life.rows, None))?;
+        settle_passes = settled.passes;
+        Ok(seconds)
     };
     let first = settle()?;
     let settle_seconds = repeated(first, settle)?;
@@ -130,7 +103,7 @@ fn cost(
 
 /// Least of up to five times of the same work, fewer when it is long: what else the machine does can only add to it. The
 /// first is given.
-fn repeated(first: f64, mut seconds: impl FnMut() -> Result<f64, ExperimentError>) -> Result<f64, ExperimentError> {
+fn repeated(first: f64, mut seconds: impl FnMut() -> Result<f64>) -> Result<f64> {
     let mut times = vec![first];
     while times.len() < MOST_REPEATS && times.iter().sum::<f64>() < ENOUGH_SECONDS {
         times.push(seconds()?);

@@ -1,131 +1,107 @@
 //! The large run: trained, rows removed one at a time, settled, and checked against a model trained from zero.
 
-use std::time::Instant;
-
 use efface_core::model::{Model, ReleaseOutcome, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::RowStore;
+use efface_data::MemoryRows;
 use serde::{Deserialize, Serialize};
 
+use super::Sizes;
 use super::synthetic::{ClassMoments, ClassRows};
-use super::{Sizes, TestRows};
+use crate::data::accuracy;
 use crate::life::{Life, distance, random_order, weights};
-use crate::measure::{median, peak_memory, quantile};
-use crate::{ExperimentError, Progress};
+use crate::measure::{median, peak_memory, quantile, try_timed};
+use crate::{ExperimentError, Result, Setting};
 
 /// What the large run measured. There is none unless every claim held.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct LargeRun {
-    /// n: rows that were trained on.
-    pub n_rows: usize,
-    /// d: features of a row.
-    pub dim: usize,
-    /// λ.
-    pub l2_per_row: f64,
+pub(crate) struct LargeRun {
+    pub(crate) n_rows: usize,
+    pub(crate) dim: usize,
+    pub(crate) l2_per_row: f64,
     /// Rows that left, one at a time.
-    pub n_removed: usize,
-    /// The rows in memory.
-    pub rows_bytes: u64,
+    pub(crate) n_removed: usize,
+    pub(crate) rows_bytes: u64,
     /// Drawing the rows and checking their norms.
-    pub draw_seconds: f64,
-    /// Training.
-    pub train_seconds: f64,
-    /// One removal, in the middle.
-    pub removal_median_seconds: f64,
+    pub(crate) draw_seconds: f64,
+    pub(crate) train_seconds: f64,
+    pub(crate) removal_median_seconds: f64,
     /// One removal: 95 % take at most this.
-    pub removal_95_seconds: f64,
-    /// All removals together.
-    pub removals_seconds: f64,
-    /// Settling after the removals.
-    pub settle_seconds: f64,
-    /// Passes over the rows that settling took.
-    pub settle_passes: usize,
-    /// Hessians that settling had to form.
-    pub settle_hessians: usize,
+    pub(crate) removal_95_seconds: f64,
+    pub(crate) removals_seconds: f64,
+    pub(crate) settle_seconds: f64,
+    pub(crate) settle_passes: usize,
+    pub(crate) settle_hessians: usize,
     /// Training from zero on the rows that were left.
-    pub retrain_seconds: f64,
+    pub(crate) retrain_seconds: f64,
     /// Bound on the distance of the retrained weights from the exact ones.
-    pub retrained_claimed_distance: f64,
+    pub(crate) retrained_claimed_distance: f64,
     /// The model after the last removal, before it was settled.
-    pub instant: Checked,
-    /// The model once it was settled.
-    pub settled: Checked,
-    /// Standard deviation of the noise of a release.
-    pub release_noise_std: f64,
+    pub(crate) instant: Checked,
+    pub(crate) settled: Checked,
+    pub(crate) release_noise_std: f64,
     /// Distance that the release claims, whatever the rows are.
-    pub release_distance: f64,
+    pub(crate) release_distance: f64,
     /// ε that the release spends at the promised δ.
-    pub release_epsilon: f64,
-    /// Real rows behind the accuracies.
-    pub n_test_rows: usize,
-    /// Accuracy of the settled weights, which stay secret.
-    pub settled_accuracy: f64,
-    /// Accuracy of the released weights.
-    pub released_accuracy: f64,
-    /// Accuracy of the weights that were trained from zero.
-    pub retrained_accuracy: f64,
+    pub(crate) release_epsilon: f64,
+    pub(crate) n_test_rows: usize,
+    pub(crate) settled_accuracy: f64,
+    pub(crate) released_accuracy: f64,
+    pub(crate) retrained_accuracy: f64,
     /// Peak of the process's resident memory at the end of the run, where the system tells.
-    pub peak_memory_bytes: Option<u64>,
+    pub(crate) peak_memory_bytes: Option<u64>,
 }
 
 /// A claim beside what was measured of the same weights. It holds: one that does not ends the experiment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Checked {
-    /// Bound on the norm of the gradient.
-    pub claimed_residual: f64,
+pub(crate) struct Checked {
+    pub(crate) claimed_residual: f64,
     /// The gradient's norm is at least this, by one pass over the rows.
-    pub measured_residual: f64,
+    pub(crate) measured_residual: f64,
     /// Bound on the distance from the exact weights.
-    pub claimed_distance: f64,
+    pub(crate) claimed_distance: f64,
     /// Distance from the weights that were trained from zero.
-    pub measured_distance: f64,
+    pub(crate) measured_distance: f64,
 }
 
 /// Runs it. A claim that does not hold is an error.
 pub(super) fn run(
     moments: &ClassMoments,
     sizes: &Sizes,
-    test: &TestRows,
+    test: &MemoryRows,
     plan: &TrainingPlan,
-    seed: u64,
-    progress: &mut Progress<'_>,
-) -> Result<LargeRun, ExperimentError> {
+    setting: &Setting<'_>,
+) -> Result<LargeRun> {
     let n_rows = sizes.large_rows;
-    progress.begin(format!("drawing {n_rows} rows"), 1);
-    let start = Instant::now();
-    let rows = ClassRows::draw(moments, n_rows, seed).into_rows()?;
-    let draw_seconds = start.elapsed().as_secs_f64();
-    progress.step();
+    setting.begin(format!("drawing {n_rows} rows"), 1);
+    let (rows, draw_seconds) = try_timed(|| ClassRows::draw(moments, n_rows, setting.seed).into_rows())?;
+    setting.step();
     let (dim, rows_bytes) = (rows.dim(), rows.memory_bytes() as u64);
 
-    progress.begin(format!("training on {n_rows} rows of {dim} features"), 1);
-    let mut life = Life::begin(plan, rows, seed)?;
-    progress.step();
+    setting.begin(format!("training on {n_rows} rows of {dim} features"), 1);
+    let mut life = Life::begin(plan, rows, setting.seed)?;
+    setting.step();
 
-    progress.begin("removing rows one at a time", sizes.large_removals);
-    let mut removal_seconds = Vec::with_capacity(sizes.large_removals);
-    for position in random_order(n_rows, seed).into_iter().take(sizes.large_removals) {
-        removal_seconds.push(life.remove(&[position])?.1);
-        progress.step();
-    }
+    setting.begin("removing rows one at a time", sizes.large_removals);
+    let leaving = random_order(n_rows, setting.seed).into_iter().take(sizes.large_removals);
+    let removal_seconds = life.remove_each(leaving, setting)?;
     let instant = life.model.clone();
     let instant_residual = least_residual(&instant, &life)?;
 
-    progress.begin("settling", 1);
-    let start = Instant::now();
-    let settling = life.model.settle(&life.rows, None)?;
-    let settle_seconds = start.elapsed().as_secs_f64();
+    setting.begin("settling", 1);
+    let (settling, settle_seconds) = life.settle()?;
     let settled_residual = least_residual(&life.model, &life)?;
-    progress.step();
+    setting.step();
 
-    progress.begin("training from zero on the rows left", 1);
-    let (retrained, retrain_seconds) = life.retrain(seed)?;
-    progress.step();
+    setting.begin("training from zero on the rows left", 1);
+    let (retrained, retrain_seconds) = life.retrain(setting.seed)?;
+    setting.step();
     let instant = check(&instant, instant_residual, &retrained)?;
     let settled = check(&life.model, settled_residual, &retrained)?;
 
-    let settled_accuracy = test.accuracy(&weights(&life.model))?;
-    let ReleaseOutcome::Published(released) = life.model.release(&mut NoiseSource::danger_fixed_seed(seed)) else {
+    let settled_accuracy = accuracy(test, &weights(&life.model))?;
+    let ReleaseOutcome::Published(released) = life.model.release(&mut NoiseSource::danger_fixed_seed(setting.seed))
+    else {
         return Err(ExperimentError::NotReleased { what: "the settled model".to_owned() });
     };
     Ok(LargeRun {
@@ -149,22 +125,22 @@ pub(super) fn run(
         release_noise_std: released.claim.noise_std,
         release_distance: released.claim.distance_bound.get(),
         release_epsilon: released.claim.epsilon_spent,
-        n_test_rows: test.labels.len(),
+        n_test_rows: test.len(),
         settled_accuracy,
-        released_accuracy: test.accuracy(&released.weights)?,
-        retrained_accuracy: test.accuracy(&weights(&retrained))?,
+        released_accuracy: accuracy(test, &released.weights)?,
+        retrained_accuracy: accuracy(test, &weights(&retrained))?,
         peak_memory_bytes: peak_memory(),
     })
 }
 
 /// The gradient of these weights over the rows now present is at least this.
-fn least_residual(model: &Model, life: &Life) -> Result<f64, ExperimentError> {
+fn least_residual(model: &Model, life: &Life) -> Result<f64> {
     Ok(model.measure(&life.rows)?.residual_at_least.get())
 }
 
 /// Holds a model's claim against what was measured. Both models are near the same exact weights, so their distance is
 /// at most the sum of what they claim.
-fn check(model: &Model, measured_residual: f64, retrained: &Model) -> Result<Checked, ExperimentError> {
+fn check(model: &Model, measured_residual: f64, retrained: &Model) -> Result<Checked> {
     let claim = model.claim();
     let (claimed_residual, claimed_distance) = (claim.gradient_residual.get(), claim.distance_bound.get());
     let measured_distance = distance(&weights(model), &weights(retrained));

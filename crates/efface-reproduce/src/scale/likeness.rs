@@ -1,39 +1,35 @@
 //! How much drawn rows are like the real ones: a few numbers of both, side by side.
 
 use efface_core::model::TrainingPlan;
+use efface_data::MemoryRows;
 use serde::{Deserialize, Serialize};
 
-use super::TestRows;
 use super::synthetic::{ClassMoments, ClassRows, mean};
-use crate::ExperimentError;
+use crate::Result;
+use crate::data::accuracy;
 use crate::life::{Life, weights};
 
-/// Numbers of real and of drawn rows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Likeness {
-    /// Features of a row.
-    pub dim: usize,
+pub(crate) struct Likeness {
+    pub(crate) dim: usize,
     /// The rows that were drawn from.
-    pub real: Look,
-    /// Drawn rows.
-    pub drawn: Look,
+    pub(crate) real: Look,
+    pub(crate) drawn: Look,
 }
 
 /// What rows look like.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Look {
-    /// Rows looked at.
-    pub n_rows: usize,
+pub(crate) struct Look {
+    pub(crate) n_rows: usize,
     /// Mean cosine of two rows of the same class, over the six classes.
-    pub cosine_within_class: f64,
+    pub(crate) cosine_within_class: f64,
     /// Mean squared distance of a row from the mean of its class.
-    pub variance_within_class: f64,
+    pub(crate) variance_within_class: f64,
     /// Share of that variance along the direction where it is largest.
-    pub first_direction_share: f64,
-    /// Fraction of features that are zero.
-    pub zero_fraction: f64,
+    pub(crate) first_direction_share: f64,
+    pub(crate) zero_fraction: f64,
     /// Accuracy on real test rows of a model that is trained on these rows, built against nature.
-    pub test_accuracy: f64,
+    pub(crate) test_accuracy: f64,
 }
 
 /// Draws `n_drawn` rows and looks at both kinds.
@@ -41,23 +37,23 @@ pub(super) fn compare(
     real: ClassRows,
     moments: &ClassMoments,
     n_drawn: usize,
-    test: &TestRows,
+    test: &MemoryRows,
     plan: &TrainingPlan,
     seed: u64,
-) -> Result<Likeness, ExperimentError> {
+) -> Result<Likeness> {
     let dim = real.dim;
     let drawn = ClassRows::draw(moments, n_drawn, seed);
     Ok(Likeness { dim, real: look(real, test, plan, seed)?, drawn: look(drawn, test, plan, seed)? })
 }
 
-fn look(rows: ClassRows, test: &TestRows, plan: &TrainingPlan, seed: u64) -> Result<Look, ExperimentError> {
+fn look(rows: ClassRows, test: &MemoryRows, plan: &TrainingPlan, seed: u64) -> Result<Look> {
     let n_rows = rows.classes.len();
     let centred = Centred::of(&rows);
     let zero_fraction = rows.features.iter().filter(|x| **x == 0.0).count() as f64 / rows.features.len() as f64;
     let cosine_within_class = centred.cosine();
     let (variance_within_class, first_direction_share) = centred.spread();
     let life = Life::begin(plan, rows.into_rows()?, seed)?;
-    let test_accuracy = test.accuracy(&weights(&life.model))?;
+    let test_accuracy = accuracy(test, &weights(&life.model))?;
     Ok(Look { n_rows, cosine_within_class, variance_within_class, first_direction_share, zero_fraction, test_accuracy })
 }
 

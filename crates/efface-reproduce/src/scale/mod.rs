@@ -12,88 +12,66 @@ mod synthetic;
 
 use efface_core::loss::Logistic;
 use efface_core::model::{TrainingConfig, TrainingPlan};
-use efface_core::predict;
-use efface_data::MemoryRows;
 use serde::{Deserialize, Serialize};
 
-pub use growth::{Cost, Curve, Exponents, Growth};
-pub use large::{Checked, LargeRun};
-pub use likeness::{Likeness, Look};
-
+use self::growth::Growth;
+use self::large::LargeRun;
+use self::likeness::Likeness;
 use self::synthetic::{ClassMoments, ClassRows};
-use crate::{ExperimentError, Progress, Setting, data};
+use crate::{Result, Setting, data};
 
-/// What was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ScaleResults {
-    /// How much the rows are like real ones.
-    pub likeness: Likeness,
-    /// A million rows.
-    pub large: LargeRun,
-    /// Growth curves.
-    pub growth: Growth,
+pub(crate) struct ScaleResults {
+    pub(crate) likeness: Likeness,
+    pub(crate) large: LargeRun,
+    pub(crate) growth: Growth,
 }
 
-/// Runs the experiment.
-pub fn run(setting: &Setting, progress: &mut Progress<'_>) -> Result<ScaleResults, ExperimentError> {
+pub(crate) fn run(setting: &Setting<'_>) -> Result<ScaleResults> {
     let sizes = Sizes::of(setting.quick);
     let plan = TrainingPlan::new(TrainingConfig::new(&Logistic, L2_PER_ROW, Some(2)))?;
-    progress.begin("reading the scenes", 1);
+    setting.begin("reading the scenes", 1);
     let scenes = data::scenes(&setting.data, setting.quick)?;
-    progress.step();
-    let test = TestRows::of(ClassRows::first_features(&scenes.test, sizes.large_dim))?;
+    setting.step();
+    let test = ClassRows::first_features(&scenes.test, sizes.large_dim).into_rows()?;
     let real = ClassRows::first_features(&scenes.train, sizes.large_dim);
     let moments = ClassMoments::of(&real);
 
-    progress.begin("comparing drawn rows with real ones", 1);
+    setting.begin("comparing drawn rows with real ones", 1);
     let likeness = likeness::compare(real, &moments, sizes.compared_rows, &test, &plan, setting.seed)?;
-    progress.step();
-    let large = large::run(&moments, &sizes, &test, &plan, setting.seed, progress)?;
-    let growth = growth::run(&scenes.train, &sizes, &plan, setting.seed, progress)?;
+    setting.step();
+    let large = large::run(&moments, &sizes, &test, &plan, setting)?;
+    let growth = growth::run(&scenes.train, &sizes, &plan, setting)?;
     Ok(ScaleResults { likeness, large, growth })
 }
 
-/// How much is done.
 struct Sizes {
     large_rows: usize,
     large_dim: usize,
     large_removals: usize,
     /// Drawn rows that are compared with the real ones.
     compared_rows: usize,
-    growth_rows: Vec<usize>,
-    growth_fixed_dim: usize,
-    growth_dims: Vec<usize>,
-    growth_fixed_rows: usize,
+    /// Rows and features at each point of the two growth curves.
+    growth_with_rows: Vec<(usize, usize)>,
+    growth_with_features: Vec<(usize, usize)>,
     /// Removals behind each cost.
     growth_removals: usize,
 }
 
 impl Sizes {
     fn of(quick: bool) -> Self {
-        let doubling = |first: usize, n: usize| (0..n).map(|k| first << k).collect();
-        if quick {
-            return Self {
-                large_rows: 2_000,
-                large_dim: 64,
-                large_removals: 50,
-                compared_rows: 500,
-                growth_rows: doubling(500, 4),
-                growth_fixed_dim: 32,
-                growth_dims: doubling(16, 4),
-                growth_fixed_rows: 500,
-                growth_removals: 20,
-            };
-        }
+        let size = |few: usize, many: usize| if quick { few } else { many };
+        let doubling = |first: usize, n: usize| (0..n).map(move |k| first << k);
+        let (fixed_rows, fixed_dim) = (size(500, 20_000), size(32, 256));
+        let (rows, dims) = (doubling(size(500, 5_000), size(4, 7)), doubling(size(16, 64), size(4, 6)));
         Self {
-            large_rows: 1_000_000,
-            large_dim: 2_048,
-            large_removals: 10_000,
-            compared_rows: 20_000,
-            growth_rows: doubling(5_000, 7),
-            growth_fixed_dim: 256,
-            growth_dims: doubling(64, 6),
-            growth_fixed_rows: 20_000,
-            growth_removals: 200,
+            large_rows: size(2_000, 1_000_000),
+            large_dim: size(64, 2_048),
+            large_removals: size(50, 10_000),
+            compared_rows: size(500, 20_000),
+            growth_with_rows: rows.map(|n_rows| (n_rows, fixed_dim)).collect(),
+            growth_with_features: dims.map(|dim| (fixed_rows, dim)).collect(),
+            growth_removals: size(20, 200),
         }
     }
 }
@@ -101,27 +79,10 @@ impl Sizes {
 /// λ of every model here.
 const L2_PER_ROW: f64 = 1e-3;
 
-/// Real rows to test on, built against nature.
-struct TestRows {
-    rows: MemoryRows,
-    labels: Vec<f64>,
-}
-
-impl TestRows {
-    fn of(rows: ClassRows) -> Result<Self, ExperimentError> {
-        let labels = rows.labels();
-        Ok(Self { rows: rows.into_rows()?, labels })
-    }
-
-    /// Fraction of the rows whose label these weights find.
-    fn accuracy(&self, weights: &[Vec<f64>]) -> Result<f64, ExperimentError> {
-        Ok(predict::accuracy(&predict::margins(&self.rows, weights)?, &self.labels))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ExperimentError;
     use efface_report::Part;
 
     #[test]
@@ -130,10 +91,9 @@ mod tests {
             eprintln!("skipped: EFFACE_DATA does not say where the data sets are");
             return;
         };
-        let setting = Setting { data: data.into(), quick: true, seed: 1 };
         let mut stages = Vec::new();
         let mut tell = |stage: &crate::Stage| stages.push(stage.what.clone());
-        let results = run(&setting, &mut Progress::new(&mut tell)).expect("a quick run");
+        let results = run(&Setting::new(data.into(), true, 1, &mut tell)).expect("a quick run");
         assert!(results.large.instant.measured_distance <= results.large.instant.claimed_distance);
         assert!(results.large.settled.measured_distance < 1e-9, "{:?}", results.large.settled);
         assert_eq!((results.large.n_rows, results.large.dim, results.large.n_removed), (2_000, 64, 50));
@@ -151,8 +111,7 @@ mod tests {
     #[test]
     fn missing_data_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
-        let setting = Setting { data: folder.path().into(), quick: true, seed: 1 };
-        let error = run(&setting, &mut Progress::new(&mut |_| {})).expect_err("nothing there");
+        let error = run(&Setting::new(folder.path().into(), true, 1, &mut |_| {})).expect_err("nothing there");
         assert!(matches!(error, ExperimentError::Missing { .. }), "{error}");
     }
 }

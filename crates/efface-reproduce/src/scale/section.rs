@@ -3,21 +3,21 @@
 use efface_report::numbers::{bytes, count, number, percent, seconds, setting};
 use efface_report::{Axis, Chart, Part, Section, Series, Table};
 
-use super::{Curve, LargeRun, Likeness, Look, ScaleResults};
+use super::ScaleResults;
+use super::growth::{Cost, Curve, Exponents};
+use super::large::{Checked, LargeRun};
+use super::likeness::{Likeness, Look};
 
 impl ScaleResults {
-    /// The experiment on the page.
-    pub fn section(&self) -> Section {
+    pub(crate) fn section(&self) -> Section {
         let Self { likeness, large, growth } = self;
+        let (n_rows, dim, n_removed) = (count(large.n_rows), count(large.dim), count(large.n_removed));
         let parts = vec![
             Part::text(format!(
-                "{} rows of {} features in single precision, drawn to look like the features of real scenes: built \
-                 (buildings, streets) against nature. A model is trained, {} rows leave one at a time, the model is \
+                "{n_rows} rows of {dim} features in single precision, drawn to look like the features of real scenes: built \
+                 (buildings, streets) against nature. A model is trained, {n_removed} rows leave one at a time, the model is \
                  settled, and it is compared with one that is trained from zero on the rows left. Had a claim not \
-                 held, the experiment would have ended with an error instead of this page.",
-                count(large.n_rows),
-                count(large.dim),
-                count(large.n_removed),
+                 held, the experiment would have ended with an error instead of this page."
             )),
             Part::Table(run_table(large)),
             Part::Table(check_table(large)),
@@ -41,58 +41,42 @@ impl ScaleResults {
 }
 
 fn run_table(large: &LargeRun) -> Table {
-    let mut rows = vec![
-        ["rows in memory".to_owned(), bytes(large.rows_bytes)],
-        ["drawing them".to_owned(), seconds(large.draw_seconds)],
-        ["training".to_owned(), seconds(large.train_seconds)],
-        ["one removal, median".to_owned(), seconds(large.removal_median_seconds)],
-        ["one removal, 95 %".to_owned(), seconds(large.removal_95_seconds)],
-        [format!("all {} removals", count(large.n_removed)), seconds(large.removals_seconds)],
-        [
-            "settling".to_owned(),
-            format!(
-                "{} ({} passes, {} Hessians)",
-                seconds(large.settle_seconds),
-                large.settle_passes,
-                large.settle_hessians
-            ),
-        ],
-        ["training from zero".to_owned(), seconds(large.retrain_seconds)],
-        ["accuracy, settled (secret)".to_owned(), percent(large.settled_accuracy)],
-        [
-            format!("accuracy, released (noise {:.0e}, ε = {:.1e})", large.release_noise_std, large.release_epsilon),
-            percent(large.released_accuracy),
-        ],
-        ["accuracy, trained from zero".to_owned(), percent(large.retrained_accuracy)],
-    ];
+    let (settling, passes, hessians) = (seconds(large.settle_seconds), large.settle_passes, large.settle_hessians);
+    let (noise, epsilon) = (large.release_noise_std, large.release_epsilon);
+    let mut rows = [
+        ["rows in memory", &bytes(large.rows_bytes)],
+        ["drawing them", &seconds(large.draw_seconds)],
+        ["training", &seconds(large.train_seconds)],
+        ["one removal, median", &seconds(large.removal_median_seconds)],
+        ["one removal, 95 %", &seconds(large.removal_95_seconds)],
+        [&format!("all {} removals", count(large.n_removed)), &seconds(large.removals_seconds)],
+        ["settling", &format!("{settling} ({passes} passes, {hessians} Hessians)")],
+        ["training from zero", &seconds(large.retrain_seconds)],
+        ["accuracy, settled (secret)", &percent(large.settled_accuracy)],
+        [&format!("accuracy, released (noise {noise:.0e}, ε = {epsilon:.1e})"), &percent(large.released_accuracy)],
+        ["accuracy, trained from zero", &percent(large.retrained_accuracy)],
+    ]
+    .map(|row| row.map(str::to_owned))
+    .to_vec();
     rows.extend(large.peak_memory_bytes.map(|peak| ["peak memory of the process".to_owned(), bytes(peak)]));
-    let caption = format!(
-        "{} × {}, λ = {}; accuracy on {} real test rows",
-        count(large.n_rows),
-        count(large.dim),
-        setting(large.l2_per_row),
-        count(large.n_test_rows)
-    );
+    let [n_rows, dim, n_test_rows] = [large.n_rows, large.dim, large.n_test_rows].map(count);
+    let l2 = setting(large.l2_per_row);
+    let caption = format!("{n_rows} × {dim}, λ = {l2}; accuracy on {n_test_rows} real test rows");
     Table::new(caption, ["step", "measured"], rows)
 }
 
 fn check_table(large: &LargeRun) -> Table {
-    let models = [("after the removals", &large.instant), ("settled", &large.settled)];
-    let mut rows: Vec<Vec<String>> = models
-        .iter()
-        .map(|(name, checked)| {
-            vec![
-                (*name).to_owned(),
-                number(checked.claimed_residual),
-                number(checked.measured_residual),
-                number(checked.claimed_distance),
-                number(checked.measured_distance),
-            ]
-        })
-        .collect();
-    let none = || "–".to_owned();
-    let retrained_distance = number(large.retrained_claimed_distance);
-    rows.push(vec!["trained from zero".to_owned(), none(), none(), retrained_distance, none()]);
+    let row = |name: &str, checked: &Checked| {
+        let Checked { claimed_residual, measured_residual, claimed_distance, measured_distance } = checked;
+        let values = [claimed_residual, measured_residual, claimed_distance, measured_distance];
+        [&[name.to_owned()], &values.map(|value| number(*value))[..]].concat()
+    };
+    let retrained = ["trained from zero", "–", "–", &number(large.retrained_claimed_distance), "–"];
+    let rows = [
+        row("after the removals", &large.instant),
+        row("settled", &large.settled),
+        retrained.map(str::to_owned).to_vec(),
+    ];
     let columns = ["model", "gradient, claimed", "gradient, at least", "distance, claimed", "distance, measured"];
     let caption = "Claims beside measurements; one that does not hold would have ended the experiment. Claims are distances from the exact weights; measured is the distance from \
                    the weights that were trained from zero, which may be as large as both claims together.";
@@ -114,8 +98,8 @@ fn likeness_table(likeness: &Likeness) -> Table {
 }
 
 fn growth_chart(id: &str, title: &str, size: char, curve: &Curve) -> Chart {
-    let at = |cost: &super::Cost| if size == 'n' { cost.n_rows } else { cost.dim } as f64;
-    let line = |name: &str, exponent: f64, seconds: fn(&super::Cost) -> f64| {
+    let at = |cost: &Cost| if size == 'n' { cost.n_rows } else { cost.dim } as f64;
+    let line = |name: &str, exponent: f64, seconds: fn(&Cost) -> f64| {
         let points = curve.costs.iter().map(|cost| (at(cost), seconds(cost)));
         Series::line(format!("{name} ({size}^{exponent:.2})"), points)
     };
@@ -143,7 +127,7 @@ fn growth_chart(id: &str, title: &str, size: char, curve: &Curve) -> Chart {
 }
 
 fn exponent_table(by_rows: &Curve, by_features: &Curve) -> Table {
-    let row = |name: &str, exponent: fn(&super::Exponents) -> f64| {
+    let row = |name: &str, exponent: fn(&Exponents) -> f64| {
         let of = |curve: &Curve| format!("{:.2}", exponent(&curve.exponents));
         vec![name.to_owned(), of(by_rows), of(by_features)]
     };

@@ -11,20 +11,17 @@
 //! and shown beside the results.
 
 use efface_core::rows::RowStore;
-use efface_data::{
-    FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, RawLabels, RowTransform, Scale, Table,
-    TableParts,
-};
+use efface_data::{FeatureValues, MemoryRows, RowTransform, Scale};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-use crate::ExperimentError;
+use crate::Result;
+use crate::data::rows_of;
 
 /// Unit rows in single precision, each with its class.
 pub(crate) struct ClassRows {
-    /// d.
     pub(crate) dim: usize,
     /// Row-major.
     pub(crate) features: Vec<f32>,
@@ -57,7 +54,10 @@ impl ClassRows {
             for (row, class) in features.chunks_exact_mut(dim).zip(classes) {
                 let drawn_from = moments.random_class(&mut generator);
                 drawn_from.draw(&mut generator, row);
-                clip(row);
+                // Negative entries are set to zero.
+                for x in row.iter_mut() {
+                    *x = x.max(0.0);
+                }
                 to_norm_one(row);
                 *class = drawn_from.class;
             }
@@ -65,7 +65,6 @@ impl ClassRows {
         drawn
     }
 
-    /// Rows with their classes.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[f32], u8)> {
         self.features.chunks_exact(self.dim).zip(self.classes.iter().copied())
     }
@@ -76,19 +75,10 @@ impl ClassRows {
     }
 
     /// The rows as a model takes them, without a copy of their features. That no norm exceeds 1 is checked on the way.
-    pub(crate) fn into_rows(self) -> Result<MemoryRows, ExperimentError> {
-        let origin = Origin::new("rows of an experiment");
-        let table = Table::new(TableParts {
-            feature_names: (0..self.dim).map(|j| format!("x{j}")).collect(),
-            labels: Some(Labels::new(RawLabels::Numbers(self.labels()), origin.clone(), None)),
-            features: FeatureValues::F32(self.features),
-            ids: None,
-            subjects: None,
-            origin,
-        })?;
-        let transform = RowTransform { scale: Scale::None, intercept: false };
-        let codec = LabelCodec::Classes(vec!["0".to_owned(), "1".to_owned()]);
-        Ok(MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead)?)
+    pub(crate) fn into_rows(self) -> Result<MemoryRows> {
+        let unscaled = RowTransform { scale: Scale::None, intercept: false };
+        let labels = self.labels();
+        rows_of(FeatureValues::F32(self.features), self.dim, (labels, 2), &unscaled)
     }
 }
 
@@ -100,7 +90,6 @@ pub(crate) struct ClassMoments {
 }
 
 impl ClassMoments {
-    /// Of these rows.
     pub(crate) fn of(real: &ClassRows) -> Self {
         let mut classes: Vec<ClassSource> = Vec::new();
         for (row, class) in real.iter() {
@@ -164,13 +153,6 @@ pub(crate) fn mean<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Vec
         n_rows += 1;
     }
     sum.into_iter().map(|sum| sum / f64::from(n_rows.max(1))).collect()
-}
-
-/// Sets negative entries to zero.
-fn clip(row: &mut [f32]) {
-    for x in row {
-        *x = x.max(0.0);
-    }
 }
 
 /// Divides a row by its norm; a row of zeros stays one.

@@ -60,7 +60,7 @@ impl Folder {
 
     /// Data sets that the numbers kept of this experiment had to do without.
     pub(super) fn n_missing(&self, experiment: Experiment) -> Option<usize> {
-        read(&self.record(experiment)).ok().map(|record| record.results.missing().len())
+        read(&self.record(experiment)).ok().map(|record| record.missing().len())
     }
 
     /// Keeps the numbers of an experiment; returns their file.
@@ -80,9 +80,9 @@ impl Folder {
                 continue;
             }
             match read(&path) {
-                Ok(record) if record.results.experiment() == experiment => records.push(record),
+                Ok(record) if record.experiment() == experiment => records.push(record),
                 Ok(record) => {
-                    let found = record.results.experiment().tag();
+                    let found = record.experiment().tag();
                     output.warn(&format!("{} is left aside: it has the numbers of `{found}`", at(&path)));
                     n_left_aside += 1;
                 }

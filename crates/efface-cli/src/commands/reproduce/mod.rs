@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use efface_report::Page;
-use efface_reproduce::{Experiment, Progress, Record, Setting, Stage};
+use efface_reproduce::{Experiment, Record, Setting, Stage};
 use serde::Serialize;
 
 use self::folder::Folder;
@@ -46,7 +46,7 @@ struct ShownRecord {
 
 impl ShownRecord {
     fn new(record: &Record) -> Self {
-        Self { experiment: record.results.experiment().tag(), quick: record.quick, seed: record.seed }
+        Self { experiment: record.experiment().tag(), quick: record.quick, seed: record.seed }
     }
 }
 
@@ -67,17 +67,16 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
             "{out} has the numbers of a full run of `{tag}`, and a quick one would replace them: give another --out"
         );
     }
-    let setting = Setting { data, quick: args.quick, seed: args.seed };
 
     let mut stages = Stages::new(output.is_text());
     let mut run_one = |experiment: Experiment| {
         let mut tell = |stage: &Stage| stages.now(experiment.tag(), &stage.what, stage.done, stage.of);
-        let record = experiment.run(&setting, &mut Progress::new(&mut tell));
+        let record = experiment.run(&Setting::new(data.clone(), args.quick, args.seed, &mut tell));
         stages.clear();
         record.map(|record| Found {
             seconds: record.seconds,
-            missing: record.results.missing().to_vec(),
-            shortfalls: if record.quick { Vec::new() } else { record.results.shortfalls() },
+            missing: record.missing().to_vec(),
+            shortfalls: if record.quick { Vec::new() } else { record.shortfalls() },
             record,
         })
     };
