@@ -37,7 +37,7 @@ pub use read::{
     ReadProgress, TableReader, carries_labels, is_array, open_table, open_table_with, read_table, read_table_with,
 };
 pub use rows::{EncodedRows, FeatureOrder, FeatureValues, MemoryRows, Precision, encode_table};
-pub use scale::{NORM_TOLERANCE, RowDivisor, RowTransform, Scale};
+pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
 pub use schema::{
     ColumnKind, ColumnSchema, EntryOrigin, LeftOut, MAX_FEATURES, Missing, ProposalOptions, ProposedColumn, Scalar,
     Schema, SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange, propose,

@@ -5,10 +5,11 @@ use efface_core::rounding;
 use efface_core::rows::{BLOCK_ROWS, Features, RowValue};
 use rayon::prelude::*;
 
+use super::checks::n_whole_rows;
 use super::error::RowsError;
 use super::table::len_of;
-use crate::error::ScaleError;
-use crate::scale::RowTransform;
+use crate::rows::each;
+use crate::scale::{RowTransform, check_finite};
 
 /// `weights · scaled row` of every row, row by row: `result[i * weights.len() + k]`. The intercept's weight is the last.
 pub fn scores(
@@ -19,9 +20,7 @@ pub fn scores(
 ) -> Result<Vec<f64>, RowsError> {
     let transform = &transform.for_prediction();
     let dim = transform.model_dim(n_features);
-    if n_features == 0 || !len_of(features).is_multiple_of(n_features) {
-        return Err(RowsError::Shape { found: len_of(features), n_features });
-    }
+    n_whole_rows(len_of(features), n_features)?;
     if let Some(weights) = weights.iter().find(|weights| weights.len() != dim) {
         return Err(RowsError::Count { what: "weights", found: weights.len(), expected: dim });
     }
@@ -68,25 +67,16 @@ fn scores_of<T: RowValue>(
 
 /// The largest Euclidean norm of a row, rounded up; 0 without rows.
 pub fn longest_row(features: Features<'_>, n_features: usize) -> Result<f64, RowsError> {
-    if n_features == 0 || !len_of(features).is_multiple_of(n_features) {
-        return Err(RowsError::Shape { found: len_of(features), n_features });
-    }
-    Ok(match features {
-        Features::F32(values) => longest(values, n_features)?,
-        Features::F64(values) => longest(values, n_features)?,
-    })
+    n_whole_rows(len_of(features), n_features)?;
+    each!(Features, features, values => longest(values, n_features))
 }
 
 fn longest<T: RowValue>(values: &[T], n_features: usize) -> Result<f64, RowsError> {
     let norm = |wide: &mut Vec<f64>, (row, values): (usize, &[T])| {
         wide.clear();
         wide.extend(values.iter().map(|x| x.wide()));
-        match wide.iter().enumerate().find(|(_, value)| !value.is_finite()) {
-            None => Ok(rounding::norm(wide).get()),
-            Some((feature, value)) => {
-                Err(RowsError::Scale { row, source: ScaleError::NotFinite { feature, value: *value } })
-            }
-        }
+        check_finite(wide).map_err(|source| RowsError::Scale { row, source })?;
+        Ok(rounding::norm(wide).get())
     };
     let norms = values.par_chunks_exact(n_features).enumerate().with_min_len(64).map_init(Vec::new, norm);
     norms.try_reduce(|| 0.0, |a, b| Ok(a.max(b)))

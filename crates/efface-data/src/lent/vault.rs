@@ -9,10 +9,8 @@ use super::checks::checksum;
 use super::error::RowsError;
 use super::table::{LentRows, LentTable, len_of};
 use super::view::RowsView;
-use crate::error::{AppendError, LookupError};
-use crate::rows::EncodedRows;
-use crate::rows::MemoryRows;
-use crate::rows::Precision;
+use crate::error::AppendError;
+use crate::rows::{EncodedRows, MemoryRows, Precision, each};
 use crate::vault::{Vault, VaultError};
 
 /// The rows of a model for the length of one call.
@@ -25,7 +23,7 @@ impl<'a> LentVault<'a> {
     /// Rows lent again. Values that do not have the shape that they had at training are an error.
     pub fn new(table: &'a mut LentTable, lent: LentRows<'a>) -> Result<Self, RowsError> {
         let (found, found_precision) = (len_of(lent.features), Precision::of(lent.features));
-        let (expected, expected_precision) = (table.n_lent * table.n_features, table.precision());
+        let (expected, expected_precision) = (table.n_lent * table.spec.n_features, table.precision());
         if (found, found_precision) != (expected, expected_precision) {
             return Err(RowsError::OtherRows { found, found_precision, expected, expected_precision });
         }
@@ -49,15 +47,12 @@ impl<'a> LentVault<'a> {
     }
 
     fn has_changed(&self, row: usize) -> bool {
-        if row >= self.table.n_lent || !self.table.present[row] {
-            return false;
-        }
-        let range = row * self.table.n_features..(row + 1) * self.table.n_features;
-        let now = match self.lent.features {
-            Features::F32(values) => checksum(&values[range]),
-            Features::F64(values) => checksum(&values[range]),
-        };
-        now != self.table.checksums[row]
+        let (table, n_features) = (&self.table, self.table.spec.n_features);
+        row < table.n_lent
+            && table.noted.present[row]
+            && each!(Features, self.lent.features, values => {
+                checksum(&values[row * n_features..(row + 1) * n_features]) != table.checksums[row]
+            })
     }
 }
 
@@ -80,10 +75,7 @@ impl Vault for LentVault<'_> {
     }
 
     fn batch(&self, positions: &[usize]) -> Result<MemoryRows, VaultError> {
-        if let Some(position) = positions.iter().find(|position| !self.table.is_present(**position)) {
-            let (position, len) = (*position, self.table.len());
-            return Err(LookupError::NotPresent { position, len }.into());
-        }
+        self.table.noted.check_present(positions)?;
         self.check_unchanged_at(positions)?;
         let batch = self.view().batch(positions);
         self.check_unchanged_at(positions)?;
@@ -103,13 +95,13 @@ impl Vault for LentVault<'_> {
     }
 
     fn leave(&mut self, positions: &[usize]) -> Result<(), VaultError> {
-        self.table.set_present(positions, false);
+        self.table.noted.set_present(positions, false);
         Ok(())
     }
 
     fn undo(&mut self, left: &[usize], arrived: Range<usize>) -> Result<(), VaultError> {
         self.table.truncate(arrived.start);
-        self.table.set_present(left, true);
+        self.table.noted.set_present(left, true);
         Ok(())
     }
 

@@ -3,25 +3,25 @@
 use std::ops::Range;
 
 use efface_core::rows::{RowBlock, RowBlocks, RowShape, RowStore, StoreError, WeightSum};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::block::Block;
-use super::checksum::Record;
+use super::checksum::checksum;
 use super::layout::{Run, consecutive};
 use super::{StoredRows, StoredRowsError};
 use crate::error::{LookupError, SegmentError};
 use crate::labels::class_of;
-use crate::rows::{FeatureValues, MemoryRows};
+use crate::rows::{Annotations, FeatureValues, MemoryRows};
 
 impl RowBlocks for StoredRows {
     fn row_shape(&self) -> RowShape {
         let n_rows = self.len - self.gone.len();
-        let weight_sum = if self.layout().weighted { self.weight_sum } else { WeightSum::of_rows(n_rows) };
-        RowShape { dim: self.geometry.dim(), n_rows, weight_sum, row_norm_bound: self.row_norm_bound }
+        let weight_sum = if self.layout.weighted { self.weight_sum } else { WeightSum::of_rows(n_rows) };
+        RowShape { dim: self.layout.dim, n_rows, weight_sum, row_norm_bound: self.row_norm_bound }
     }
 
     fn n_blocks(&self) -> usize {
-        self.geometry.n_blocks(self.len)
+        self.layout.n_blocks(self.len)
     }
 
     fn visit_block(&self, index: usize, visitor: &mut dyn FnMut(&RowBlock<'_>)) -> Result<(), StoreError> {
@@ -34,18 +34,14 @@ impl StoredRows {
     pub fn batch(&self, positions: &[usize]) -> Result<MemoryRows, StoredRowsError> {
         self.check_present(positions)?;
         let n_rows = positions.len();
-        let mut batch = Batch {
-            features: FeatureValues::zeros(self.precision(), n_rows * self.dim()),
-            labels: vec![0.0; n_rows],
-            selectors: vec![0; n_rows],
-            row_weights: self.layout().weighted.then(|| vec![0.0; n_rows]),
-        };
-        if let Err(error) = self.read_rows(positions, &mut batch) {
-            batch.features.zeroize();
-            return Err(error);
-        }
-        let Batch { features, labels, selectors, row_weights } = batch;
-        Ok(MemoryRows::of_parts(self.dim(), self.row_norm_bound, features, labels, selectors, row_weights))
+        let (dim, row_norm_bound) = (self.dim(), self.row_norm_bound);
+        let features = FeatureValues::zeros(self.precision(), n_rows * dim);
+        let row_weights = self.layout.weighted.then(|| vec![0.0; n_rows]);
+        let noted = Annotations::new(vec![0.0; n_rows], vec![0; n_rows], row_weights);
+        let mut batch = MemoryRows { dim, row_norm_bound, features, noted };
+        self.read_rows(positions, &mut batch)?;
+        batch.noted.weigh();
+        Ok(batch)
     }
 
     /// Reads what may be kept in memory now, and in this thread: right after rows have been read from a file, its
@@ -82,8 +78,8 @@ impl StoredRows {
         if segment >= n_segments {
             return Err(StoredRowsError::NoSegment { segment, n_segments });
         }
-        let blocks = self.layout().segment_blocks;
-        let mut buffer = self.cache.take_buffer().unwrap_or_else(|| Block::new(&self.geometry));
+        let blocks = self.layout.segment_blocks;
+        let mut buffer = self.cache.take_buffer().unwrap_or_else(|| Block::new(&self.layout));
         let blocks = (segment * blocks..self.n_blocks()).take(blocks);
         let outcome = blocks.map(|index| self.block_run(index)).try_for_each(|run| {
             let run = run?;
@@ -94,12 +90,12 @@ impl StoredRows {
     }
 
     /// Reads rows one after the other, consecutive ones together.
-    fn read_rows(&self, positions: &[usize], into: &mut Batch) -> Result<(), StoredRowsError> {
-        let Batch { features, labels, selectors, row_weights } = into;
-        let dim = self.dim();
-        let mut checksums = vec![0_u32; positions.len().min(self.geometry.block_rows())];
+    fn read_rows(&self, positions: &[usize], into: &mut MemoryRows) -> Result<(), StoredRowsError> {
+        let MemoryRows { dim, features, noted: Annotations { labels, selectors, row_weights, .. }, .. } = into;
+        let dim = *dim;
+        let mut checksums = vec![0_u32; positions.len().min(self.layout.block_rows)];
         let mut start = 0;
-        for run in consecutive(positions).flat_map(|range| self.geometry.runs(range)) {
+        for run in consecutive(positions).flat_map(|range| self.layout.runs(range)) {
             let rows = start..start + run.len();
             start = rows.end;
             let segment = &self.segments[run.segment];
@@ -110,15 +106,10 @@ impl StoredRows {
             }
             segment.read(run.checksums_at, bytemuck::cast_slice_mut(&mut checksums[..run.len()]))?;
             segment.read(run.features_at, features.bytes_mut(rows.start * dim..rows.end * dim))?;
-            for ((row, position), checksum) in rows.zip(run.positions).zip(&checksums) {
-                let record = Record {
-                    position,
-                    label: labels[row],
-                    selector: selectors[row],
-                    row_weight: row_weights.as_ref().map(|weights| weights[row]),
-                    features: features.bytes(row * dim..(row + 1) * dim),
-                };
-                if record.checksum() != *checksum {
+            for ((row, position), written) in rows.zip(run.positions).zip(&checksums) {
+                let row_weight = row_weights.as_ref().map(|weights| weights[row]);
+                let features = features.bytes(row * dim..(row + 1) * dim);
+                if checksum(position, labels[row], selectors[row], row_weight, features) != *written {
                     return Err(SegmentError::Checksum { file: segment.path().into(), position }.into());
                 }
             }
@@ -134,11 +125,11 @@ impl StoredRows {
         counts: impl Fn(usize) -> bool,
     ) -> Result<WeightSum, StoredRowsError> {
         let mut sum = WeightSum::ZERO;
-        if !self.layout().weighted {
+        if !self.layout.weighted {
             return Ok(sum);
         }
-        let mut weights = Zeroizing::new(vec![0.0; self.geometry.block_rows()]);
-        for run in ranges.into_iter().flat_map(|range| self.geometry.runs(range)) {
+        let mut weights = Zeroizing::new(vec![0.0; self.layout.block_rows]);
+        for run in ranges.into_iter().flat_map(|range| self.layout.runs(range)) {
             let weights = &mut weights[..run.len()];
             if let Some(at) = run.weights_at {
                 self.segments[run.segment].read(at, bytemuck::cast_slice_mut(weights))?;
@@ -154,11 +145,11 @@ impl StoredRows {
         &self,
         mut with: impl FnMut(usize, f64) -> Result<(), StoredRowsError>,
     ) -> Result<(), StoredRowsError> {
-        let mut labels = Zeroizing::new(vec![0.0; self.geometry.block_rows().min(self.len)]);
-        for run in self.geometry.runs(0..self.len) {
+        let mut labels = Zeroizing::new(vec![0.0; self.layout.block_rows.min(self.len)]);
+        for run in self.layout.runs(0..self.len) {
             let labels = &mut labels[..run.len()];
             self.segments[run.segment].read(run.labels_at, bytemuck::cast_slice_mut(labels))?;
-            for (position, label) in run.positions.zip(labels).filter(|(position, _)| !self.gone.contains(*position)) {
+            for (position, label) in run.positions.zip(labels).filter(|(position, _)| !self.gone.contains(position)) {
                 with(position, *label)?;
             }
         }
@@ -169,7 +160,7 @@ impl StoredRows {
         let run = self.block_run(index)?;
         if let Some(slot) = self.cache.slot(index) {
             if slot.get().is_none() {
-                let mut block = Block::new(&self.geometry);
+                let mut block = Block::new(&self.layout);
                 self.read_block(index, &run, &mut block)?;
                 // If another thread was faster, its block is the same and this one is dropped.
                 drop(slot.set(block));
@@ -179,7 +170,7 @@ impl StoredRows {
                 return Ok(());
             }
         }
-        let mut buffer = self.cache.take_buffer().unwrap_or_else(|| Block::new(&self.geometry));
+        let mut buffer = self.cache.take_buffer().unwrap_or_else(|| Block::new(&self.layout));
         let outcome = self.read_block(index, &run, &mut buffer);
         if outcome.is_ok() {
             visitor(&buffer.view());
@@ -199,19 +190,11 @@ impl StoredRows {
     }
 
     fn block_run(&self, index: usize) -> Result<Run, StoredRowsError> {
-        let positions = self.geometry.block_positions(index, self.len);
+        let positions = self.layout.block_positions(index, self.len);
         if positions.is_empty() {
-            let position = index.saturating_mul(self.geometry.block_rows());
+            let position = index.saturating_mul(self.layout.block_rows);
             return Err(LookupError::NotPresent { position, len: self.len }.into());
         }
-        Ok(self.geometry.run(positions))
+        Ok(self.layout.run(positions))
     }
-}
-
-/// Rows that are being read one by one.
-struct Batch {
-    features: FeatureValues,
-    labels: Vec<f64>,
-    selectors: Vec<u64>,
-    row_weights: Option<Vec<f64>>,
 }

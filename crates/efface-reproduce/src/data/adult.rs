@@ -23,7 +23,7 @@ pub const L2_PER_ROW: f64 = 2e-6;
 pub fn adult(data: &Path) -> Result<DataSet, ExperimentError> {
     let schema = Schema::parse(SCHEMA)?;
     let columns = schema.fill_in(Columns { label: Some("income".into()), ..Columns::default() });
-    let transform = RowTransform { scale: Scale::clip(4.0)?, intercept: true };
+    let transform = RowTransform { scale: Scale::Clip { radius: 4.0 }, intercept: true };
     let read = |file: &str| -> Result<_, ExperimentError> {
         Ok(read_table_with(find(data, &SOURCE, file)?, &columns, Some(&schema))?)
     };
