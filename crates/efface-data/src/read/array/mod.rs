@@ -80,7 +80,7 @@ impl ArrayReader {
     /// The features of the next `n` rows.
     fn next_features(&mut self, n: usize) -> Result<FeatureValues, ReadError> {
         let dim = self.feature_names.len();
-        if !self.features.fortran_order() {
+        if !self.features.header.fortran_order {
             return self.features.read_numbers(n * dim);
         }
         let turned = match self.turned.take() {
@@ -132,15 +132,15 @@ impl TableReader for ArrayReader {
 
 /// Number of rows and of features per row; axes beyond the second (of images) are flattened.
 fn rows_and_dim(array: &ArrayInput) -> Result<(usize, usize), ReadError> {
-    let file = || array.name().to_path_buf();
-    let (n_rows, dim) = match *array.shape() {
+    let file = || array.name.clone();
+    let (n_rows, dim) = match *array.header.shape.as_slice() {
         [n_rows, dim] => (n_rows, dim),
-        [n_rows, ref axes @ ..] if array.flattens() && !axes.is_empty() => {
+        [n_rows, ref axes @ ..] if array.flattens && !axes.is_empty() => {
             (n_rows, axes.iter().fold(1, |product: u64, axis| product.saturating_mul(*axis)))
         }
         _ => {
             let expected = "two axes (rows, features)".to_owned();
-            return Err(ReadError::Shape { file: file(), found: array.shape_text(), expected });
+            return Err(ReadError::Shape { file: file(), found: array.header.shape_text(), expected });
         }
     };
     if n_rows == 0 {
@@ -149,18 +149,18 @@ fn rows_and_dim(array: &ArrayInput) -> Result<(usize, usize), ReadError> {
     if dim == 0 {
         return Err(ReadError::NoFeatures { file: file() });
     }
-    refuse_wide(array.name(), dim)?;
+    refuse_wide(&array.name, dim)?;
     // The data fits in the file, so its size fits in memory's address range.
     Ok((n_rows as usize, dim as usize))
 }
 
 /// Refuses an array that does not have one element per row.
 fn one_per_row(array: ArrayInput, role: Role, n_rows: usize) -> Result<ArrayInput, ReadError> {
-    let file = || array.name().to_path_buf();
+    let file = || array.name.clone();
     // A column vector, (n, 1), is as good.
-    let &([length] | [length, 1]) = array.shape() else {
+    let &([length] | [length, 1]) = array.header.shape.as_slice() else {
         let expected = format!("one axis ({n_rows},)");
-        return Err(ReadError::Shape { file: file(), found: array.shape_text(), expected });
+        return Err(ReadError::Shape { file: file(), found: array.header.shape_text(), expected });
     };
     if length != n_rows as u64 {
         let (what, expected) = (role.name(), n_rows as u64);
@@ -176,7 +176,7 @@ fn next_labels(array: &mut ArrayInput, n: usize, first_row: u64) -> Result<Label
         Elements::Numbers(labels) => RawLabels::Numbers(labels),
         Elements::Texts(labels) => RawLabels::Text(labels),
     };
-    Ok(Labels::new(values, Origin::new(array.name()).starting_at(first_row), None))
+    Ok(Labels::new(values, Origin::new(&array.name).starting_at(first_row), None))
 }
 
 fn next_ids(array: &mut ArrayInput, n: usize) -> Result<Vec<RowId>, ReadError> {
@@ -184,7 +184,7 @@ fn next_ids(array: &mut ArrayInput, n: usize) -> Result<Vec<RowId>, ReadError> {
         Elements::Integers(ids) => Ok(ids.into_iter().map(RowId::Integer).collect()),
         Elements::Texts(ids) => Ok(ids.into_iter().map(RowId::from).collect()),
         Elements::Booleans(_) | Elements::Numbers(_) => Err(ReadError::UnsupportedType {
-            file: array.name().into(),
+            file: array.name.clone(),
             found: "bool or float".to_owned(),
             role: "ids",
             supported: "integers and text",

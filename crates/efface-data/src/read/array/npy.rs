@@ -10,13 +10,17 @@
 use std::io::Read;
 use std::path::Path;
 
+use super::elements::ElementType;
 use crate::error::ReadError;
 
 /// What the header says of the array.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// NumPy's name of the element type, such as `<f8`.
+    /// The file's own name of the element type, such as `<f8`.
     pub(super) descr: String,
+    /// That type; `None`: not supported.
+    pub(super) element: Option<ElementType>,
+    /// Whether the first axis varies fastest.
     pub(super) fortran_order: bool,
     pub(super) shape: Vec<u64>,
     /// Bytes before the data.
@@ -53,16 +57,16 @@ impl Header {
         let n_bytes = (start.len() + length_bytes + text.len()) as u64;
         let mut entries = Entries { rest: std::str::from_utf8(&text).map_err(|_| bad("its header is not text"))? };
         let (descr, fortran_order, shape) = entries.parse().ok_or_else(|| bad("its header cannot be parsed"))?;
-        Ok(Self { descr, fortran_order, shape, n_bytes })
+        Ok(Self { element: ElementType::parse(&descr), descr, fortran_order, shape, n_bytes })
     }
-}
 
-/// A shape as Python prints it.
-pub(super) fn shape_text(shape: &[u64]) -> String {
-    let axes: Vec<String> = shape.iter().map(u64::to_string).collect();
-    match axes.as_slice() {
-        [one] => format!("({one},)"),
-        axes => format!("({})", axes.join(", ")),
+    /// The shape as Python prints it.
+    pub(super) fn shape_text(&self) -> String {
+        let axes: Vec<String> = self.shape.iter().map(u64::to_string).collect();
+        match axes.as_slice() {
+            [one] => format!("({one},)"),
+            axes => format!("({})", axes.join(", ")),
+        }
     }
 }
 

@@ -83,7 +83,7 @@ impl Archive {
         for member in &self.members {
             // A member of a type that cannot be read is no table of features.
             match self.open_member(member, Role::Features) {
-                Ok(array) if array.shape().len() == 2 => tables.push(array),
+                Ok(array) if array.header.shape.len() == 2 => tables.push(array),
                 Ok(_) | Err(ReadError::UnsupportedType { .. }) => {}
                 Err(error) => return Err(error),
             }
