@@ -7,7 +7,7 @@ use std::path::Path;
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, RowId, RowTransform, Scale, open_table_with};
+use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
 use efface_engine::{ModelDirectory, ReleaseAnswer, ReleasePolicy, ReleaseReport, Selection, TrainRequest, fuzzing};
 use efface_ledger::verify::{Evidence, verify};
 use efface_reproduce::measure::{median, quantile, timed};
@@ -85,7 +85,7 @@ pub(crate) fn train(
     fs::write(&data, rows(n_rows, dim, noise))?;
     let columns = Columns { label: Some("label".into()), ..Columns::default() };
     let request = TrainRequest {
-        rows: open_table_with(&data, &columns, None)?,
+        rows: open_table(&data, &columns, None)?,
         columns,
         schema: None,
         transform: RowTransform { scale: Scale::Unit, intercept: false },

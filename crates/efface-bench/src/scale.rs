@@ -121,7 +121,7 @@ fn train(folder: &Path, name: &str, memory: u64) -> anyhow::Result<()> {
         ..Columns::default()
     };
     let request = TrainRequest {
-        rows: open_table(folder.join(ROWS_FILE), &columns)?,
+        rows: open_table(folder.join(ROWS_FILE), &columns, None)?,
         columns,
         schema: None,
         transform: RowTransform { scale: Scale::Unit, intercept: false },

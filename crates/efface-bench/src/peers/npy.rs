@@ -35,7 +35,7 @@ pub(crate) fn write(
 
 /// Values of a matrix with `dim` columns, row-major.
 pub(crate) fn read(path: &Path, dim: usize) -> anyhow::Result<Vec<f64>> {
-    let parts = read_table(path, &Columns::default())?.into_parts();
+    let parts = read_table(path, &Columns::default(), None)?.into_parts();
     let found = parts.feature_names.len();
     ensure!(found == dim, "{}: {found} columns where {dim} are expected", path.display());
     match parts.features {
@@ -78,7 +78,7 @@ mod tests {
         write(&x, 2, Some(1), [0.5, 0.25].into_iter()).expect("written");
         write(&y, 2, None, [1.0, 0.0].into_iter()).expect("written");
         let columns = Columns { label: Some(y.display().to_string()), ..Columns::default() };
-        let table = read_table(&x, &columns).expect("read");
+        let table = read_table(&x, &columns, None).expect("read");
         let labels = table.labels().map(|labels| labels.values.clone());
         assert_eq!(labels, Some(efface_data::RawLabels::Numbers(vec![1.0, 0.0])));
     }

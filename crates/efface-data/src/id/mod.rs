@@ -11,12 +11,13 @@ pub use digest::{IdDigest, IdKey};
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 /// The id of a row or of a subject. Build it with [`RowId::parse`] or `From`, which keep the spelling unique.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged, from = "Spelling")]
 pub enum RowId {
     /// A canonical decimal integer.
     Integer(i64),
@@ -68,21 +69,9 @@ fn is_canonical(text: &str) -> bool {
     }
 }
 
-impl From<i64> for RowId {
-    fn from(integer: i64) -> Self {
-        Self::Integer(integer)
-    }
-}
-
 impl From<&str> for RowId {
     fn from(text: &str) -> Self {
         Self::parse(text)
-    }
-}
-
-impl From<String> for RowId {
-    fn from(text: String) -> Self {
-        Self::parse(&text)
     }
 }
 
@@ -104,27 +93,20 @@ impl Zeroize for RowId {
     }
 }
 
-impl Serialize for RowId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Integer(integer) => serializer.serialize_i64(*integer),
-            Self::Text(text) => serializer.serialize_str(text),
-        }
-    }
+/// An id as it may be written in JSON.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "an id must be an integer or a string")]
+enum Spelling {
+    Integer(i64),
+    Text(String),
 }
 
-impl<'de> Deserialize<'de> for RowId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "an id must be an integer or a string")]
-        enum Spelling {
-            Integer(i64),
-            Text(String),
-        }
-        Ok(match Spelling::deserialize(deserializer)? {
+impl From<Spelling> for RowId {
+    fn from(spelling: Spelling) -> Self {
+        match spelling {
             Spelling::Integer(integer) => Self::Integer(integer),
             Spelling::Text(text) => Self::parse(&text),
-        })
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::error::{EncodeError, LabelError};
 use crate::table::{Labels, Place, RawLabels, Table};
 
 /// Labels seen so far, and the provisional numbers of their classes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ClassCollector {
     is_classification: bool,
     /// File of the first labels.
@@ -29,7 +29,6 @@ pub struct ClassCollector {
     spellings: Vec<Spelling>,
     /// The first number that is no integer: an error, unless a text makes it one.
     fraction: Option<(Place, Box<str>)>,
-    /// Whether a label was no number.
     has_text: bool,
     /// Whether there were more spellings than classes may be.
     is_crowded: bool,
@@ -44,17 +43,7 @@ struct Spelling {
 impl ClassCollector {
     /// Nothing seen yet. Without classification labels are numbers, and carried as they are.
     pub fn new(is_classification: bool) -> Self {
-        Self {
-            is_classification,
-            file: PathBuf::new(),
-            n_rows: 0,
-            by_spelling: HashMap::new(),
-            by_integer: HashMap::new(),
-            spellings: Vec::new(),
-            fraction: None,
-            has_text: false,
-            is_crowded: false,
-        }
+        Self { is_classification, ..Self::default() }
     }
 
     /// One number per row of the table, which must have labels. The label of a row that is not `kept` is not looked at:
@@ -66,7 +55,7 @@ impl ClassCollector {
 
     /// One number per label: the provisional number of its class, or the number that it is.
     ///
-    /// After an error the collector is of no more use.
+    /// Do not use the collector after an error.
     pub fn push(&mut self, labels: &Labels) -> Result<Vec<f64>, LabelError> {
         self.push_kept(labels, |_| true)
     }

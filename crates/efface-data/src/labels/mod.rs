@@ -29,16 +29,10 @@ pub enum LabelCodec {
 pub const MAX_CLASSES: usize = 1000;
 
 impl LabelCodec {
-    /// The codec that labels call for: classes for a loss of classification, numbers otherwise.
+    /// The codec that labels call for: for a loss of classification at least two and at most [`MAX_CLASSES`] classes,
+    /// numbers otherwise.
     pub fn for_labels(labels: Option<&Labels>, is_classification: bool) -> Result<Self, LabelError> {
-        match labels {
-            Some(labels) if is_classification => Self::for_classification(labels),
-            _ => Ok(Self::Numeric),
-        }
-    }
-
-    /// Finds the classes among the labels: at least two, at most [`MAX_CLASSES`].
-    pub fn for_classification(labels: &Labels) -> Result<Self, LabelError> {
+        let Some(labels) = labels.filter(|_| is_classification) else { return Ok(Self::Numeric) };
         let mut collector = ClassCollector::new(true);
         collector.push(labels)?;
         Ok(collector.finish()?.0)
@@ -109,7 +103,6 @@ fn as_integer(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= LIMIT).then_some(number as i64)
 }
 
-/// The canonical spelling of a boolean.
 fn as_boolean(text: &str) -> Option<&'static str> {
     match text {
         "true" | "True" | "TRUE" => Some("true"),

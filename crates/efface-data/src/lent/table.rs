@@ -60,7 +60,6 @@ impl RowSpec {
 /// All that is known of the rows of a model beside the features that are lent.
 pub struct LentTable {
     pub(super) spec: RowSpec,
-    /// Rows that are lent.
     pub(super) n_lent: usize,
     /// Rows that arrived later, scaled, with the intercept's constant.
     pub(super) own: FeatureValues,
@@ -83,7 +82,7 @@ impl LentTable {
         if divisors.iter().all(|divisor| divisor.is_one()) {
             divisors = Vec::new();
         }
-        let own = FeatureValues::empty(Precision::of(features));
+        let own = FeatureValues::zeros(Precision::of(features), 0);
         let noted = Annotations::new(labels.to_vec(), selectors, row_weights);
         Ok(Self { spec, n_lent, own, noted, divisors, checksums })
     }
@@ -118,7 +117,6 @@ impl LentTable {
         self.spec.dim()
     }
 
-    /// What a lent row is divided by.
     pub(super) fn divisor(&self, position: usize) -> RowDivisor {
         self.divisors.get(position).copied().unwrap_or_default()
     }
@@ -130,7 +128,6 @@ impl LentTable {
             && rows.into_iter().all(|row| self.noted.present[row] && self.divisor(row).is_one())
     }
 
-    /// Appends rows and returns their positions.
     pub(super) fn append(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Range<usize> {
         self.own.extend_from(&rows.features, 0..rows.features.len());
         self.noted.append(&rows.labels, selectors, rows.row_weights())
@@ -169,7 +166,6 @@ impl Drop for LentTable {
     }
 }
 
-/// How many there are.
 pub(super) fn len_of(features: Features<'_>) -> usize {
     each!(Features, features, values => values.len())
 }

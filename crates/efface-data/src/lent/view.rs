@@ -24,10 +24,9 @@ impl<'a> RowsView<'a> {
         Self { table, lent, buffers: Mutex::new(Vec::new()) }
     }
 
-    /// Copies the rows at these positions, scaled.
     pub(super) fn batch(&self, positions: &[usize]) -> MemoryRows {
         let table = self.table;
-        let mut features = FeatureValues::empty(table.precision());
+        let mut features = FeatureValues::zeros(table.precision(), 0);
         self.write(positions.iter().copied(), &mut features);
         let row_norm_bound = table.spec.transform.row_norm_bound();
         MemoryRows { dim: table.dim(), row_norm_bound, features, noted: table.noted.pick(positions) }

@@ -27,7 +27,6 @@ pub(crate) trait CellReader {
 /// Columns of a type that cannot be read, and why.
 pub(crate) type Unreadable = Vec<(String, String)>;
 
-/// Opens a file to look at its cells.
 pub(crate) fn open_cells(path: &Path, columns: &Columns) -> Result<(Box<dyn CellReader>, Unreadable), ReadError> {
     Ok(match Kind::of(path) {
         Some(Kind::Csv) => (Box::new(CsvReader::open_cells(path, columns)?), Vec::new()),
@@ -35,8 +34,7 @@ pub(crate) fn open_cells(path: &Path, columns: &Columns) -> Result<(Box<dyn Cell
             let (reader, unreadable) = ParquetReader::open_cells(path, columns)?;
             (Box::new(reader), unreadable)
         }
-        Some(Kind::Npy | Kind::Idx) => (Box::new(ArrayReader::open(path, columns)?), Vec::new()),
-        Some(Kind::Npz) => (Box::new(ArrayReader::open_archive(path, columns)?), Vec::new()),
+        Some(Kind::Npy | Kind::Idx | Kind::Npz) => (Box::new(ArrayReader::open(path, columns)?), Vec::new()),
         Some(Kind::Libsvm) => return Err(ReadError::NoSchema { file: path.into() }),
         None => return Err(ReadError::UnknownExtension { file: path.into() }),
     })
@@ -61,7 +59,7 @@ impl CellReader for ArrayReader {
 
 /// A table of numbers whose columns a schema encodes.
 pub(super) struct EncodedReader {
-    inner: Box<dyn TableReader>,
+    inner: ArrayReader,
     encoder: RowEncoder,
     /// For each entry of the schema its column in the inner table, and that column's name.
     columns: Vec<(usize, String)>,
@@ -72,10 +70,7 @@ impl EncodedReader {
     pub(super) fn open(path: &Path, columns: &Columns, schema: &Schema) -> Result<Self, ReadError> {
         columns.check_are_of(schema, path)?;
         let all = Columns { features: None, ignore: Vec::new(), ..columns.clone() };
-        let inner: Box<dyn TableReader> = match Kind::of(path) {
-            Some(Kind::Npz) => Box::new(ArrayReader::open_archive(path, &all)?),
-            _ => Box::new(ArrayReader::open(path, &all)?),
-        };
+        let inner = ArrayReader::open(path, &all)?;
         let names = inner.feature_names();
         let find = |name: &String| {
             let missing = || ReadError::SchemaColumn { file: path.into(), column: name.clone(), known: listed(names) };

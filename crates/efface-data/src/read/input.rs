@@ -20,7 +20,6 @@ pub(super) struct Input {
     pub(super) max_bytes: u64,
     /// Room for this many bytes is made at once. More may come, but must be seen first.
     pub(super) likely_bytes: u64,
-    /// So many have come.
     pub(super) bytes_read: u64,
 }
 

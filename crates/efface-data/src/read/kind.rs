@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-/// A format of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Csv,

@@ -53,7 +53,6 @@ impl Annotations {
         positions.into_iter().map(|position| WeightSum::of_row(self.row_weight(position))).sum()
     }
 
-    /// Whether a row is present at each position, none of them given twice.
     pub(crate) fn check_present(&self, positions: &[usize]) -> Result<(), LookupError> {
         check_present(positions, self.len(), |position| self.is_present(position))
     }

@@ -75,13 +75,8 @@ macro_rules! each {
 pub(crate) use each;
 
 impl FeatureValues {
-    /// No values yet.
-    pub fn empty(precision: Precision) -> Self {
-        Self::with_capacity(precision, 0)
-    }
-
     /// No values yet, with room for `capacity` of them.
-    pub fn with_capacity(precision: Precision, capacity: usize) -> Self {
+    pub(crate) fn with_capacity(precision: Precision, capacity: usize) -> Self {
         match precision {
             Precision::F32 => Self::F32(Vec::with_capacity(capacity)),
             Precision::F64 => Self::F64(Vec::with_capacity(capacity)),
@@ -90,11 +85,10 @@ impl FeatureValues {
 
     /// The values; none are left here.
     pub(crate) fn take(&mut self) -> Self {
-        let empty = Self::empty(self.precision());
+        let empty = Self::zeros(self.precision(), 0);
         std::mem::replace(self, empty)
     }
 
-    /// `len` zeros.
     pub(crate) fn zeros(precision: Precision, len: usize) -> Self {
         match precision {
             Precision::F32 => Self::F32(vec![0.0; len]),
@@ -166,7 +160,6 @@ impl FeatureValues {
         });
     }
 
-    /// Appends `n` zeros.
     pub(crate) fn extend_zeros(&mut self, n: usize) {
         each!(Self, self, values => values.resize(values.len() + n, 0.0));
     }
@@ -205,7 +198,6 @@ impl FeatureValues {
         each!(Self, self, values => values[range].zeroize());
     }
 
-    /// Bytes held in memory.
     pub(crate) fn memory_bytes(&self) -> usize {
         each!(Self, self, values => values.capacity()) * self.precision().bytes()
     }

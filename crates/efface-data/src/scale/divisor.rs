@@ -34,7 +34,6 @@ impl RowDivisor {
         self.0 == 1.0
     }
 
-    /// Divides a row in place.
     pub(super) fn divide(self, row: &mut [f64]) {
         if self.0.is_nan() {
             let (unit, norm) = length(row);

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, Unknown, ValueRange};
 pub(crate) use self::fitted::is_fitted_word;
-pub use self::infer::{ProposalOptions, propose};
+pub use self::infer::propose;
 pub use self::proposal::{LeftOut, ProposedColumn, SchemaProposal};
 use crate::error::{InvalidSchema, SchemaError};
 use crate::table::Columns;
@@ -67,12 +67,16 @@ pub const USUAL_MISSING_MARKERS: [&str; 7] = ["?", "NA", "N/A", "NaN", "nan", "n
 /// # Ok::<(), efface_data::SchemaError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "file::SchemaFile", into = "file::SchemaFile")]
+#[serde(tag = "format", rename = "efface-schema-1", try_from = "file::SchemaFile")]
 pub struct Schema {
+    #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
     missing_markers: Vec<String>,
+    #[serde(rename = "column")]
     columns: Vec<ColumnSchema>,
 }
 
@@ -128,11 +132,6 @@ impl Schema {
         &self.columns
     }
 
-    /// Texts that mean that nothing is there.
-    pub fn missing_markers(&self) -> &[String] {
-        &self.missing_markers
-    }
-
     /// Number of features.
     pub fn dim(&self) -> usize {
         self.columns.iter().map(ColumnSchema::width).sum()
@@ -155,7 +154,6 @@ impl Schema {
         self.columns.iter().map(ColumnSchema::largest_square).sum::<f64>().sqrt()
     }
 
-    /// Checks the parts and puts them together.
     fn new(
         (label, id, subject): (Option<String>, Option<String>, Option<String>),
         missing_markers: Vec<String>,

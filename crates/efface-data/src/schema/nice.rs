@@ -18,7 +18,7 @@ pub(super) fn nice_range(min: f64, max: f64) -> Option<ValueRange> {
         let step = round_up(max - min) / 5.0;
         ((min / step).floor() * step, (max / step).ceil() * step)
     };
-    ValueRange::new(low, high).filter(|range| range.low <= min && max <= range.high)
+    ValueRange::new(low, high).filter(|range| range.low() <= min && max <= range.high())
 }
 
 fn around(value: f64) -> (f64, f64) {
@@ -69,7 +69,7 @@ mod tests {
         for x in [f64::MAX, f64::MIN_POSITIVE, 5e-324, 1e300, 1.0 + f64::EPSILON] {
             for (min, max) in [(0.0, x), (-x, x), (-x, 0.0), (x, x)] {
                 if let Some(range) = nice_range(min, max) {
-                    assert!(range.low <= min && max <= range.high, "{min} to {max}: {range:?}");
+                    assert!(range.low() <= min && max <= range.high(), "{min} to {max}: {range:?}");
                 }
             }
         }

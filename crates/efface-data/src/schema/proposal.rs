@@ -104,7 +104,7 @@ fn write_entry(text: &mut String, column: &ColumnSchema, seen: &ProposedColumn) 
     let _ = writeln!(text, "kind = {}", quoted(column.kind.tag()));
     match &column.kind {
         ColumnKind::Numeric { range } => {
-            let _ = writeln!(text, "range = [{}, {}]", number(range.low), number(range.high));
+            let _ = writeln!(text, "range = [{}, {}]", number(range.low()), number(range.high()));
         }
         ColumnKind::Categorical { values, unknown } => {
             let _ = writeln!(text, "values = {}", list(values));
@@ -118,15 +118,14 @@ fn write_entry(text: &mut String, column: &ColumnSchema, seen: &ProposedColumn) 
             let _ = writeln!(text, "true = {}\nfalse = {}", list(true_values), list(false_values));
         }
         ColumnKind::Vector { dim, range } => {
-            let _ = writeln!(text, "dim = {dim}\nrange = [{}, {}]", number(range.low), number(range.high));
+            let _ = writeln!(text, "dim = {dim}\nrange = [{}, {}]", number(range.low()), number(range.high()));
         }
     }
     let missing = if column.missing == Missing::Slot { "slot" } else { "error" };
-    let _ = writeln!(text, "missing = {}\norigin = {}", quoted(missing), quoted(column.origin.tag()));
+    let _ = writeln!(text, "missing = {}\norigin = \"inferred\"", quoted(missing));
 }
 
 impl ProposedColumn {
-    /// What was seen, in words.
     fn sentence(&self) -> String {
         let mut text = match (self.range, self.n_distinct) {
             (Some((min, max)), _) => format!("Seen: {} to {}", number(min), number(max)),

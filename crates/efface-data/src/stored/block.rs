@@ -1,7 +1,6 @@
 //! One block in memory, as it is read from its segment: rows that are gone become zeros on the way.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use efface_core::rows::{RowBlock, UNIT_WEIGHTS};
 use zeroize::Zeroize;
@@ -25,12 +24,11 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// A block without rows, to be read into.
     pub(super) fn new(layout: &RowLayout) -> Self {
         Self {
             layout: *layout,
             n_rows: 0,
-            features: FeatureValues::empty(layout.precision),
+            features: FeatureValues::zeros(layout.precision, 0),
             leading: vec![0; (layout.leading_bytes() / 8) as usize],
             present: vec![false; layout.block_rows],
         }
@@ -41,7 +39,6 @@ impl Block {
         layout.leading_bytes() + layout.block_rows as u64 * (layout.row_bytes() + 1) + size_of::<Self>() as u64
     }
 
-    /// Bytes that this block takes in memory.
     pub(super) fn memory_bytes(&self) -> usize {
         self.features.memory_bytes() + 8 * self.leading.capacity() + self.present.capacity() + size_of::<Self>()
     }
@@ -108,7 +105,6 @@ impl Block {
         self.layout.weighted.then(|| bytemuck::cast_slice(self.column(2)))
     }
 
-    /// Where the checksums begin.
     fn checksums_at(&self) -> usize {
         self.layout.columns() * self.layout.block_rows
     }
@@ -126,12 +122,5 @@ impl Drop for Block {
     fn drop(&mut self) {
         self.features.zeroize();
         self.leading.zeroize();
-    }
-}
-
-/// Shape only: rows stay out of logs.
-impl fmt::Debug for Block {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Block").field("n_rows", &self.n_rows).field("dim", &self.layout.dim).finish_non_exhaustive()
     }
 }

@@ -50,9 +50,7 @@ impl fmt::Display for RowLayout {
 /// Consecutive rows of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    /// Number of the segment.
     pub(super) segment: usize,
-    /// Their positions.
     pub(super) positions: Range<usize>,
     /// Where each of their places begins in the segment.
     pub(super) labels_at: u64,
@@ -102,7 +100,6 @@ impl RowLayout {
         self.block_rows * self.segment_blocks
     }
 
-    /// Bytes of the features of one row.
     pub(super) fn row_bytes(&self) -> u64 {
         self.dim as u64 * self.precision.bytes() as u64
     }
@@ -121,7 +118,6 @@ impl RowLayout {
         self.leading_bytes() + (self.block_rows as u64 * self.row_bytes()).next_multiple_of(8)
     }
 
-    /// Number of blocks that `n_positions` take.
     pub(super) fn n_blocks(&self, n_positions: usize) -> usize {
         n_positions.div_ceil(self.block_rows)
     }

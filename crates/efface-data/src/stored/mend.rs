@@ -17,7 +17,7 @@ impl StoredRows {
         if let Some(position) = positions.clone().find(|position| *position >= self.len || self.is_present(*position)) {
             return Err(LookupError::NotPresent { position, len: self.len }.into());
         }
-        let arriving = self.weigh(std::iter::once(positions.clone()), |_| true)?;
+        let arriving = self.weigh([positions.clone()], |_| true)?;
         let blocks = positions.start / self.layout.block_rows..positions.end.div_ceil(self.layout.block_rows);
         for position in positions {
             self.gone.remove(&position);
@@ -56,7 +56,8 @@ impl StoredRows {
         for &number in segments {
             let segment = self.segments.get_mut(number);
             let segment = segment.ok_or(StoredRowsError::NoSegment { segment: number, n_segments })?;
-            segment.restamp(epoch)?;
+            segment.note_change();
+            segment.stamp(epoch)?;
         }
         Ok(())
     }

@@ -98,20 +98,20 @@ impl StoredRows {
             segments.push(segment);
         }
         // From here on the sizes of the files bound what is allocated.
-        let mut store = Self::of_segments(directory, layout, row_norm_bound, memory_bytes, segments);
-        store.is_directory_unsynced = AtomicBool::new(false);
-        store.is_tail_clean = false;
-        store.len = n_positions;
+        let mut store = Self {
+            is_directory_unsynced: AtomicBool::new(false),
+            is_tail_clean: false,
+            len: n_positions,
+            gone: gone.into_iter().collect(),
+            ..Self::of_segments(directory, layout, row_norm_bound, memory_bytes, segments)
+        };
         store.cache.resize(layout.n_blocks(n_positions));
-        for position in gone {
-            if position >= n_positions {
-                return Err(LookupError::NotPresent { position, len: n_positions }.into());
-            }
-            store.gone.insert(position);
+        if let Some(&position) = store.gone.range(n_positions..).next() {
+            return Err(LookupError::NotPresent { position, len: n_positions }.into());
         }
         store.weight_sum = match weight_sum {
             Some(known) => known,
-            None => store.weigh(std::iter::once(0..n_positions), |position| store.is_present(position))?,
+            None => store.weigh([0..n_positions], |position| store.is_present(position))?,
         };
         Ok(store)
     }
@@ -162,11 +162,6 @@ impl StoredRows {
         position < self.len && !self.gone.contains(&position)
     }
 
-    /// The positions whose rows have been removed, ascending.
-    pub fn gone(&self) -> impl Iterator<Item = usize> {
-        self.gone.iter().copied()
-    }
-
     /// Number of segments, at least one.
     pub fn n_segments(&self) -> usize {
         self.segments.len()
@@ -182,7 +177,6 @@ impl StoredRows {
         self.cache.memory_bytes()
     }
 
-    /// Whether a row is present at each position, none of them given twice.
     fn check_present(&self, positions: &[usize]) -> Result<(), LookupError> {
         check_present(positions, self.len, |position| self.is_present(position))
     }

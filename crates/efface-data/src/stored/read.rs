@@ -51,14 +51,6 @@ impl StoredRows {
         n_kept.into_iter().try_for_each(|index| self.visit(index, &mut |_| {}))
     }
 
-    /// The label of the row at a position: the index of a class, or a number. `None`: no row is present there.
-    pub fn label(&self, position: usize) -> Result<Option<f64>, StoredRowsError> {
-        if !self.is_present(position) {
-            return Ok(None);
-        }
-        Ok(self.batch(&[position])?.label(0))
-    }
-
     /// Number of rows present of each class. Takes a pass over the labels, not over the features; checksums are not
     /// compared.
     pub fn count_classes(&self, n_classes: usize) -> Result<Vec<usize>, StoredRowsError> {
@@ -125,18 +117,16 @@ impl StoredRows {
         counts: impl Fn(usize) -> bool,
     ) -> Result<WeightSum, StoredRowsError> {
         let mut sum = WeightSum::ZERO;
-        if !self.layout.weighted {
-            return Ok(sum);
-        }
-        let mut weights = Zeroizing::new(vec![0.0; self.layout.block_rows]);
-        for run in ranges.into_iter().flat_map(|range| self.layout.runs(range)) {
-            let weights = &mut weights[..run.len()];
-            if let Some(at) = run.weights_at {
-                self.segments[run.segment].read(at, bytemuck::cast_slice_mut(weights))?;
-            }
-            let counting = run.positions.zip(weights).filter(|(position, _)| counts(*position));
-            sum += counting.map(|(_, weight)| WeightSum::of_row(*weight)).sum();
-        }
+        self.for_each_number(
+            ranges,
+            |run| run.weights_at,
+            |position, weight| {
+                if counts(position) {
+                    sum += WeightSum::of_row(weight);
+                }
+                Ok(())
+            },
+        )?;
         Ok(sum)
     }
 
@@ -145,13 +135,28 @@ impl StoredRows {
         &self,
         mut with: impl FnMut(usize, f64) -> Result<(), StoredRowsError>,
     ) -> Result<(), StoredRowsError> {
-        let mut labels = Zeroizing::new(vec![0.0; self.layout.block_rows.min(self.len)]);
-        for run in self.layout.runs(0..self.len) {
-            let labels = &mut labels[..run.len()];
-            self.segments[run.segment].read(run.labels_at, bytemuck::cast_slice_mut(labels))?;
-            for (position, label) in run.positions.zip(labels).filter(|(position, _)| !self.gone.contains(position)) {
-                with(position, *label)?;
-            }
+        self.for_each_number(
+            [0..self.len],
+            |run| Some(run.labels_at),
+            |position, label| {
+                if self.is_present(position) { with(position, label) } else { Ok(()) }
+            },
+        )
+    }
+
+    /// Reads the number that is `at` this place of each row of some ranges, if there is such a place.
+    fn for_each_number(
+        &self,
+        ranges: impl IntoIterator<Item = Range<usize>>,
+        at: impl Fn(&Run) -> Option<u64>,
+        mut with: impl FnMut(usize, f64) -> Result<(), StoredRowsError>,
+    ) -> Result<(), StoredRowsError> {
+        let mut numbers = Zeroizing::new(vec![0.0; self.layout.block_rows]);
+        for run in ranges.into_iter().flat_map(|range| self.layout.runs(range)) {
+            let Some(at) = at(&run) else { break };
+            let numbers = &mut numbers[..run.len()];
+            self.segments[run.segment].read(at, bytemuck::cast_slice_mut(numbers))?;
+            run.positions.zip(numbers).try_for_each(|(position, number)| with(position, *number))?;
         }
         Ok(())
     }

@@ -32,7 +32,6 @@ pub struct Columns {
     pub ignore: Vec<String>,
 }
 
-/// Column indices of each role.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Roles {
     pub(crate) features: Vec<usize>,

@@ -7,19 +7,12 @@ use super::Table;
 
 /// Something about a table that deserves a second look.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
 pub enum Remark {
     /// One column is so large that rows scaled as a whole consist of little else.
-    OneColumnRules {
-        /// The column.
-        column: String,
-        /// Its share of the sum of all squares.
-        share: f64,
-    },
+    OneColumnRules { column: String, share: f64 },
     /// A column of whole numbers in which every row has its own, in order or not.
-    LooksLikeAnId {
-        /// The column.
-        column: String,
-    },
+    LooksLikeAnId { column: String },
 }
 
 impl fmt::Display for Remark {

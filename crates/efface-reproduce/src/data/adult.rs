@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use efface_data::{Columns, FeatureOrder, LabelCodec, MemoryRows, RowTransform, Scale, Schema, read_table_with};
+use efface_data::{Columns, FeatureOrder, LabelCodec, MemoryRows, RowTransform, Scale, Schema, read_table};
 
 use super::{DataSet, Source, find};
 use crate::ExperimentError;
@@ -25,7 +25,7 @@ pub fn adult(data: &Path) -> Result<DataSet, ExperimentError> {
     let columns = schema.fill_in(Columns { label: Some("income".into()), ..Columns::default() });
     let transform = RowTransform { scale: Scale::Clip { radius: 4.0 }, intercept: true };
     let read = |file: &str| -> Result<_, ExperimentError> {
-        Ok(read_table_with(find(data, &SOURCE, file)?, &columns, Some(&schema))?)
+        Ok(read_table(find(data, &SOURCE, file)?, &columns, Some(&schema))?)
     };
     let (train, test) = (read("train.csv.gz")?, read("test.csv.gz")?);
     let codec = LabelCodec::for_labels(train.labels(), true)?;

@@ -11,12 +11,10 @@ use crate::rows::FeatureValues;
 pub(super) struct ElementType {
     /// `b`ool, `i`nt, `u`int, `f`loat; text of `U`nicode characters or of byte`S`, padded with zeros.
     kind: u8,
-    /// Bytes of one element.
     pub(super) n_bytes: usize,
     big_endian: bool,
 }
 
-/// Elements of a one-dimensional array.
 #[derive(Debug)]
 pub(super) enum Elements {
     Booleans(Vec<bool>),
@@ -45,7 +43,6 @@ impl ElementType {
         Some(Self { kind, n_bytes, big_endian })
     }
 
-    /// Whether elements are texts.
     pub(super) fn is_text(self) -> bool {
         matches!(self.kind, b'U' | b'S')
     }

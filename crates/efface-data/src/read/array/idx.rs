@@ -8,17 +8,14 @@ use std::io::Read;
 use std::path::Path;
 
 use super::elements::ElementType;
-use super::npy::Header;
+use super::npy::{Header, cut_short};
 use crate::error::ReadError;
 
 impl Header {
     /// Reads the header of an IDX file and leaves `input` at the first byte of data.
     pub(super) fn read_idx(path: &Path, input: &mut impl Read) -> Result<Self, ReadError> {
         let bad = |reason: String| ReadError::NotReadable { file: path.into(), format: ".idx", reason };
-        let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => bad("it ends within the header".to_owned()),
-            _ => ReadError::Io { file: path.into(), source: error },
-        };
+        let failed = |error| cut_short(path, ".idx", error);
         let mut magic = [0; 4];
         input.read_exact(&mut magic).map_err(failed)?;
         let [0, 0, code, n_axes] = magic else {

@@ -40,7 +40,6 @@ impl Role {
     }
 }
 
-/// An array of which the header has been read.
 pub(super) struct ArrayInput {
     /// As errors name it.
     pub(super) name: PathBuf,
@@ -63,7 +62,6 @@ impl ArrayInput {
         Self::checked(path, input, header, role, true)
     }
 
-    /// An array in NumPy's format.
     pub(super) fn npy(name: &Path, mut input: Input, role: Role) -> Result<Self, ReadError> {
         let header = Header::read(name, &mut input)?;
         Self::checked(name, input, header, role, false)
@@ -97,7 +95,6 @@ impl ArrayInput {
         self.element.read_numbers(&mut self.input, n, room).map_err(|error| self.failed(error))
     }
 
-    /// The next `n` elements.
     pub(super) fn read_elements(&mut self, n: usize) -> Result<Elements, ReadError> {
         let room = self.room();
         self.element.read_elements(&mut self.input, n, room).map_err(|error| self.failed(error))

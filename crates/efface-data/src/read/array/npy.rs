@@ -13,7 +13,6 @@ use std::path::Path;
 use super::elements::ElementType;
 use crate::error::ReadError;
 
-/// What the header says of the array.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// The file's own name of the element type, such as `<f8`.
@@ -23,7 +22,6 @@ pub(super) struct Header {
     /// Whether the first axis varies fastest.
     pub(super) fortran_order: bool,
     pub(super) shape: Vec<u64>,
-    /// Bytes before the data.
     pub(super) n_bytes: u64,
 }
 
@@ -32,10 +30,7 @@ impl Header {
     pub(super) fn read(path: &Path, input: &mut impl Read) -> Result<Self, ReadError> {
         let bad =
             |reason: &str| ReadError::NotReadable { file: path.into(), format: ".npy", reason: reason.to_owned() };
-        let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => bad("it ends within the header"),
-            _ => ReadError::Io { file: path.into(), source: error },
-        };
+        let failed = |error| cut_short(path, ".npy", error);
         let mut start = [0; 8];
         input.read_exact(&mut start).map_err(failed)?;
         if start[..6] != *MAGIC {
@@ -67,6 +62,15 @@ impl Header {
             [one] => format!("({one},)"),
             axes => format!("({})", axes.join(", ")),
         }
+    }
+}
+
+/// Why a header cannot be read to its end.
+pub(super) fn cut_short(path: &Path, format: &'static str, error: std::io::Error) -> ReadError {
+    let (file, reason) = (path.into(), "it ends within the header".to_owned());
+    match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => ReadError::NotReadable { file, format, reason },
+        _ => ReadError::Io { file, source: error },
     }
 }
 

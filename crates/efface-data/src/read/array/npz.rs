@@ -18,7 +18,6 @@ use super::input::{ArrayInput, Role};
 use crate::error::ReadError;
 use crate::table::listed;
 
-/// The directory of an archive.
 pub(super) struct Archive {
     path: PathBuf,
     members: Vec<Member>,

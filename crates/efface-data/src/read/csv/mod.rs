@@ -2,7 +2,6 @@
 
 mod lines;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
@@ -85,10 +84,8 @@ impl CellReader for CsvReader {
         let mut record = ByteRecord::new();
         let mut n_rows = 0;
         while n_rows < max_rows
-            && self.reader.read_byte_record(&mut record).map_err(|error| failed(&self.path, error))?
+            && let Some(line) = next_line(&mut self.reader, &self.path, &mut record)?
         {
-            let end = self.reader.position().byte();
-            let line = first_line(self.reader.get_mut(), &record, end);
             rows.check_length(&record, line)?;
             for (index, &column) in self.roles.features.iter().enumerate() {
                 visit(index, Cell::Text(rows.unicode(&record, column, line)?));
@@ -107,12 +104,10 @@ impl TableReader for CsvReader {
     fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
         let mut rows = Rows::new(&self.path, &self.header, &self.roles, self.encoder.as_ref());
         let mut record = ByteRecord::new();
-        while rows.lines.len() < max_rows.max(1) {
-            if !self.reader.read_byte_record(&mut record).map_err(|error| failed(&self.path, error))? {
-                break;
-            }
-            let end = self.reader.position().byte();
-            rows.push(&record, first_line(self.reader.get_mut(), &record, end))?;
+        while rows.lines.len() < max_rows.max(1)
+            && let Some(line) = next_line(&mut self.reader, &self.path, &mut record)?
+        {
+            rows.push(&record, line)?;
         }
         let n_rows = rows.lines.len() as u64;
         if n_rows == 0 && self.rows_read > 0 {
@@ -143,15 +138,22 @@ fn header_names(header: &ByteRecord, path: &Path) -> Result<Vec<String>, ReadErr
     header.iter().enumerate().map(name).collect()
 }
 
-/// The line on which a record begins, once the parser has read it up to `end`.
-fn first_line<R: Read>(lines: &mut LineCounter<R>, record: &ByteRecord, end: u64) -> u64 {
-    // The byte before `end` ends the record: `\n`, the `\r` of `\r\n`, or its last byte.
-    let last_line = lines.line_of(end.saturating_sub(1));
+/// Reads the next record and returns the line on which it begins; `None` at the end of the file.
+fn next_line(
+    reader: &mut Reader<LineCounter<Input>>,
+    path: &Path,
+    record: &mut ByteRecord,
+) -> Result<Option<u64>, ReadError> {
+    if !reader.read_byte_record(record).map_err(|error| failed(path, error))? {
+        return Ok(None);
+    }
+    // The byte before the end ends the record: `\n`, the `\r` of `\r\n`, or its last byte.
+    let end = reader.position().byte();
+    let last_line = reader.get_mut().line_of(end.saturating_sub(1));
     let inside_quotes = record.as_slice().split(|byte| *byte == b'\n').count() as u64 - 1;
-    last_line.saturating_sub(inside_quotes).max(1)
+    Ok(Some(last_line.saturating_sub(inside_quotes).max(1)))
 }
 
-/// The columns of a table as they fill up.
 struct Rows<'a> {
     path: &'a Path,
     header: &'a [String],
@@ -194,14 +196,10 @@ impl<'a> Rows<'a> {
             let label = self.text(record, column, line)?.to_owned();
             self.labels.push(label);
         }
-        if let Some(column) = self.roles.id {
-            let id = RowId::parse(self.text(record, column, line)?);
-            self.ids.push(id);
-        }
-        if let Some(column) = self.roles.subject {
-            let subject = RowId::parse(self.text(record, column, line)?);
-            self.subjects.push(subject);
-        }
+        let id = |column| self.text(record, column, line).map(RowId::parse);
+        let (id, subject) = (self.roles.id.map(id).transpose()?, self.roles.subject.map(id).transpose()?);
+        self.ids.extend(id);
+        self.subjects.extend(subject);
         Ok(())
     }
 

@@ -143,26 +143,18 @@ fn numbers(array: &dyn Array) -> Result<Vec<f64>, CellError> {
     Ok(values)
 }
 
-/// No labels yet, of the kind that a column of this type has.
-pub(super) fn no_labels(data_type: &DataType) -> RawLabels {
-    match data_type {
-        DataType::Utf8 | DataType::Boolean => RawLabels::Text(Vec::new()),
-        _ => RawLabels::Numbers(Vec::new()),
-    }
-}
-
-pub(super) fn append_labels(array: &dyn Array, labels: &mut RawLabels) -> Result<(), CellError> {
+pub(super) fn append_labels(array: &dyn Array, labels: &mut Option<RawLabels>) -> Result<(), CellError> {
     refuse_null(array, 1)?;
-    match labels {
-        RawLabels::Text(texts) => {
-            if let Some(array) = array.as_string_opt::<i32>() {
-                texts.extend(array.iter().flatten().map(str::to_owned));
-            } else {
-                let array = array.as_boolean_opt().ok_or(CellError::Type)?;
-                texts.extend(array.values().iter().map(|label| label.to_string()));
-            }
-        }
-        RawLabels::Numbers(labels) => labels.extend(numbers(array)?),
+    let new = match array.data_type() {
+        DataType::Utf8 => RawLabels::Text(array.as_string::<i32>().iter().flatten().map(str::to_owned).collect()),
+        DataType::Boolean => RawLabels::Text(array.as_boolean().values().iter().map(|x| x.to_string()).collect()),
+        _ => RawLabels::Numbers(numbers(array)?),
+    };
+    match (labels, new) {
+        (Some(RawLabels::Text(labels)), RawLabels::Text(new)) => labels.extend(new),
+        (Some(RawLabels::Numbers(labels)), RawLabels::Numbers(new)) => labels.extend(new),
+        (labels @ None, new) => *labels = Some(new),
+        _ => return Err(CellError::Type),
     }
     Ok(())
 }

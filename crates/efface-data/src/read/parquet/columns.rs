@@ -6,12 +6,12 @@ use std::path::Path;
 use arrow_schema::{DataType, Fields};
 
 use super::super::array::Role;
-use super::super::refuse_wide;
+use super::super::{refuse_selection, refuse_wide};
 use super::cells::{feature_precision, is_id, is_label};
 use crate::error::ReadError;
 use crate::rows::Precision;
 use crate::schema::Schema;
-use crate::table::{Columns, Roles, listed};
+use crate::table::{Columns, Roles};
 
 /// The columns to read. Batches hold these columns only, in the order of the file.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) struct ColumnPlan {
     /// Their indices in the file, ascending.
     pub(super) roots: Vec<usize>,
     /// Columns of features in the order of the model, as indices into a batch.
-    pub(super) features: Vec<FeatureColumn>,
+    pub(super) features: Vec<BatchColumn>,
     pub(super) label: Option<BatchColumn>,
     pub(super) id: Option<BatchColumn>,
     pub(super) subject: Option<BatchColumn>,
@@ -33,12 +33,7 @@ pub(super) struct ColumnPlan {
 pub(super) struct BatchColumn {
     pub(super) index: usize,
     pub(super) name: String,
-}
-
-/// A column of numbers, or of lists of numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FeatureColumn {
-    pub(super) column: BatchColumn,
+    /// Whether its cells are lists of numbers.
     pub(super) is_list: bool,
 }
 
@@ -95,6 +90,7 @@ impl ColumnPlan {
             // The root is one of `roots`, by construction.
             index: roots.partition_point(|other| *other < root),
             name: header[root].clone(),
+            is_list: matches!(fields[root].data_type(), DataType::List(_)),
         };
         let refused = |root: usize, role: Role| ReadError::ColumnType {
             file: path.into(),
@@ -110,12 +106,11 @@ impl ColumnPlan {
         let mut precision = Precision::F32;
         let mut features = Vec::with_capacity(roles.features.len());
         for &root in &roles.features {
-            let (needed, is_list) =
-                wanted.read(fields[root].data_type()).ok_or_else(|| refused(root, Role::Features))?;
+            let needed = wanted.read(fields[root].data_type()).ok_or_else(|| refused(root, Role::Features))?;
             if needed == Precision::F64 {
                 precision = needed;
             }
-            features.push(FeatureColumn { column: column(root), is_list });
+            features.push(column(root));
         }
         let checked = |root: Option<usize>, role: Role, fits: fn(&DataType) -> bool| match root {
             Some(root) if !fits(fields[root].data_type()) => Err(refused(root, role)),
@@ -137,8 +132,8 @@ impl ColumnPlan {
         let dim = widths.iter().sum();
         refuse_wide(path, dim as u64)?;
         let mut names = Vec::with_capacity(dim);
-        for (FeatureColumn { column, is_list }, width) in self.features.iter().zip(widths) {
-            if *is_list {
+        for (column, width) in self.features.iter().zip(widths) {
+            if column.is_list {
                 names.extend((0..*width).map(|element| format!("{}[{element}]", column.name)));
             } else {
                 names.push(column.name.clone());
@@ -147,17 +142,9 @@ impl ColumnPlan {
         if names.is_empty() {
             return Err(ReadError::NoFeatures { file: path.into() });
         }
-        if let (true, Some(asked)) = (self.names_elements, &columns.features) {
-            let known: HashSet<&String> = names.iter().collect();
-            if let Some(missing) = asked.iter().find(|name| !known.contains(name)) {
-                let (column, known) = (missing.clone(), listed(&names));
-                return Err(ReadError::MissingColumn { file: path.into(), column, known });
-            }
-            if asked.len() != names.len() {
-                let found = format!("{} features", names.len());
-                let expected = format!("{} features; elements of a list cannot be left out", asked.len());
-                return Err(ReadError::Shape { file: path.into(), found, expected });
-            }
+        if self.names_elements {
+            let asked = Columns { features: columns.features.clone(), ..Columns::default() };
+            refuse_selection(path, &asked, &names, ["features", "elements of a list"])?;
         }
         Ok(names)
     }
@@ -173,12 +160,12 @@ enum Wanted {
 }
 
 impl Wanted {
-    /// The precision that values of a type need, and whether they are lists; `None`: they cannot be read.
-    fn read(self, data_type: &DataType) -> Option<(Precision, bool)> {
+    /// The precision that values of a type need; `None`: they cannot be read.
+    fn read(self, data_type: &DataType) -> Option<Precision> {
         match data_type {
-            DataType::List(inner) => Some((feature_precision(inner.data_type())?, true)),
-            DataType::Utf8 if matches!(self, Self::Cells) => Some((Precision::F64, false)),
-            plain => Some((feature_precision(plain)?, false)),
+            DataType::List(inner) => feature_precision(inner.data_type()),
+            DataType::Utf8 if matches!(self, Self::Cells) => Some(Precision::F64),
+            plain => feature_precision(plain),
         }
     }
 

@@ -14,7 +14,6 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::thrift::{Compact, I32, STRUCT};
 
-/// A file of which pages are read.
 #[derive(Clone)]
 pub(super) struct PageFile {
     file: Arc<File>,
@@ -73,7 +72,6 @@ impl Read for HeadReader {
     }
 }
 
-/// What the head of a page announces.
 #[derive(Debug, PartialEq, Eq)]
 struct PageHead {
     n_bytes: u64,
