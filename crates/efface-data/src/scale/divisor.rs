@@ -37,9 +37,13 @@ impl RowDivisor {
     pub(super) fn divide(self, row: &mut [f64]) {
         if self.0.is_nan() {
             let (unit, norm) = length(row);
-            row.iter_mut().for_each(|x| *x = *x / unit / norm);
+            for x in row {
+                *x = *x / unit / norm;
+            }
         } else if !self.is_one() {
-            row.iter_mut().for_each(|x| *x /= self.0.abs());
+            for x in row {
+                *x /= self.0.abs();
+            }
         }
     }
 

@@ -111,7 +111,7 @@ impl StoredRows {
         }
         store.weight_sum = match weight_sum {
             Some(known) => known,
-            None => store.weigh([0..n_positions], |position| store.is_present(position))?,
+            None => store.weigh(std::iter::once(0..n_positions), |position| store.is_present(position))?,
         };
         Ok(store)
     }

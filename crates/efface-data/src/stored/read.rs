@@ -136,7 +136,7 @@ impl StoredRows {
         mut with: impl FnMut(usize, f64) -> Result<(), StoredRowsError>,
     ) -> Result<(), StoredRowsError> {
         self.for_each_number(
-            [0..self.len],
+            std::iter::once(0..self.len),
             |run| Some(run.labels_at),
             |position, label| {
                 if self.is_present(position) { with(position, label) } else { Ok(()) }

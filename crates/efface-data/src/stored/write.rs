@@ -106,7 +106,7 @@ impl StoredRows {
             return Err(StoredRowsError::TooShort { n_positions, len: self.len });
         }
         if n_positions < self.len {
-            let leaving = self.weigh([n_positions..self.len], |position| self.is_present(position))?;
+            let leaving = self.weigh(std::iter::once(n_positions..self.len), |position| self.is_present(position))?;
             self.weight_sum = self.weight_sum.without(leaving);
             self.cache.forget(n_positions / self.layout.block_rows..self.n_blocks());
             self.cache.resize(self.layout.n_blocks(n_positions));

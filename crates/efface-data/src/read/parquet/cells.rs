@@ -90,6 +90,7 @@ fn refuse_null(array: &dyn Array, per_row: usize) -> Result<(), CellError> {
     }
 }
 
+#[expect(clippy::cast_lossless, reason = "the macro writes the same for every type of integers")]
 fn write_numbers(array: &dyn Array, slot: Slot, into: &mut FeatureValues) -> Result<(), CellError> {
     downcast_integer_array!(
         array => scatter(array.values(), slot, into, |x| x as f64),
