@@ -29,8 +29,9 @@ impl RowId {
     /// Reads an id: canonical decimal integers (`0`, `-12`, no sign `+`, no leading zero, within `i64`) become
     /// integers, everything else is kept as text.
     pub fn parse(text: &str) -> Self {
-        match text.parse::<i64>() {
-            Ok(integer) if is_canonical(text) => Self::Integer(integer),
+        let is_canonical = text == "0" || !text.strip_prefix('-').unwrap_or(text).starts_with(['0', '+']);
+        match text.parse() {
+            Ok(integer) if is_canonical => Self::Integer(integer),
             _ => Self::Text(text.into()),
         }
     }
@@ -56,16 +57,6 @@ impl RowId {
             Self::Integer(integer) => (b"i", integer.to_string().into()),
             Self::Text(text) => (b"t", (&**text).into()),
         }
-    }
-}
-
-/// Whether a text that parses as an integer is the way that integer is printed.
-fn is_canonical(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    match digits.as_bytes() {
-        [b'0'] => digits.len() == text.len(),
-        [b'1'..=b'9', ..] => true,
-        _ => false,
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::collect::ClassCollector;
 use crate::error::LabelError;
-use crate::table::{Labels, RawLabels, listed};
+use crate::table::{Labels, Place, RawLabels, listed};
 
 /// How labels become the numbers that rows carry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,31 +64,28 @@ fn encode_classes(classes: &[String], labels: &Labels) -> Result<Vec<f64>, Label
         let canonical = || text.parse().ok().and_then(of_number).or_else(|| by_name.get(as_boolean(text)?));
         by_name.get(text).or_else(canonical)
     };
-    let unknown = |row: usize, value: String| LabelError::UnknownClass {
-        place: labels.place(row),
-        value,
-        classes: listed(classes),
-    };
-    match &labels.values {
-        RawLabels::Text(texts) => {
-            let code = |(row, text): (usize, &String)| of_text(text).copied().ok_or_else(|| unknown(row, text.clone()));
-            texts.iter().enumerate().map(code).collect()
-        }
-        RawLabels::Numbers(numbers) => {
-            let code = |(row, x): (usize, &f64)| of_number(*x).copied().ok_or_else(|| unknown(row, x.to_string()));
-            numbers.iter().enumerate().map(code).collect()
-        }
-    }
+    let unknown = |place, value| LabelError::UnknownClass { place, value, classes: listed(classes) };
+    encode_each(labels, |text| of_text(text).copied(), |number| of_number(number).copied(), unknown)
 }
 
 fn encode_numbers(labels: &Labels) -> Result<Vec<f64>, LabelError> {
-    let finite = |row: usize, number: Option<f64>, value: &dyn ToString| match number {
-        Some(number) if number.is_finite() => Ok(number),
-        _ => Err(LabelError::NotANumber { place: labels.place(row), value: value.to_string() }),
+    let finite = |number: f64| number.is_finite().then_some(number);
+    let of_text = |text: &str| text.parse().ok().and_then(finite);
+    encode_each(labels, of_text, finite, |place, value| LabelError::NotANumber { place, value })
+}
+
+fn encode_each(
+    labels: &Labels,
+    of_text: impl Fn(&str) -> Option<f64>,
+    of_number: impl Fn(f64) -> Option<f64>,
+    refused: impl Fn(Place, String) -> LabelError,
+) -> Result<Vec<f64>, LabelError> {
+    let or_refused = |row, code: Option<f64>, value: &dyn ToString| {
+        code.ok_or_else(|| refused(labels.place(row), value.to_string()))
     };
     match &labels.values {
-        RawLabels::Text(texts) => texts.iter().enumerate().map(|(row, x)| finite(row, x.parse().ok(), x)).collect(),
-        RawLabels::Numbers(numbers) => numbers.iter().enumerate().map(|(row, x)| finite(row, Some(*x), x)).collect(),
+        RawLabels::Text(texts) => texts.iter().enumerate().map(|(row, x)| or_refused(row, of_text(x), x)).collect(),
+        RawLabels::Numbers(xs) => xs.iter().enumerate().map(|(row, x)| or_refused(row, of_number(*x), x)).collect(),
     }
 }
 

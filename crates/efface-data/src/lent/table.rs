@@ -88,13 +88,8 @@ impl LentTable {
     }
 
     /// Number of positions, those of removed rows included.
-    pub fn len(&self) -> usize {
+    pub fn n_positions(&self) -> usize {
         self.noted.len()
-    }
-
-    /// Whether there never was a row.
-    pub fn is_empty(&self) -> bool {
-        self.noted.len() == 0
     }
 
     /// Rows present, and what they weigh.
@@ -135,7 +130,7 @@ impl LentTable {
 
     /// Takes back rows that were appended last.
     pub(super) fn truncate(&mut self, len: usize) {
-        let leaving: Vec<usize> = (len..self.len()).collect();
+        let leaving: Vec<usize> = (len..self.n_positions()).collect();
         let present: Vec<usize> = leaving.iter().copied().filter(|position| self.is_present(*position)).collect();
         self.noted.set_present(&present, false);
         self.purge(&leaving);

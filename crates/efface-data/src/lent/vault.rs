@@ -58,7 +58,7 @@ impl<'a> LentVault<'a> {
 
 impl Vault for LentVault<'_> {
     fn n_positions(&self) -> usize {
-        self.table.len()
+        self.table.n_positions()
     }
 
     fn is_present(&self, position: usize) -> bool {

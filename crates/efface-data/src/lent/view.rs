@@ -66,13 +66,13 @@ impl RowBlocks for RowsView<'_> {
     }
 
     fn n_blocks(&self) -> usize {
-        self.table.len().div_ceil(BLOCK_ROWS)
+        self.table.n_positions().div_ceil(BLOCK_ROWS)
     }
 
     fn visit_block(&self, index: usize, visitor: &mut dyn FnMut(&RowBlock<'_>)) -> Result<(), StoreError> {
         go_on(self.lent.cancel).map_err(|interrupted| StoreError(Box::new(interrupted)))?;
         let (table, start) = (self.table, index * BLOCK_ROWS);
-        let rows = start..table.len().min(start + BLOCK_ROWS);
+        let rows = start..table.n_positions().min(start + BLOCK_ROWS);
         if table.is_as_lent(rows.clone()) {
             let values = rows.start * table.spec.n_features..rows.end * table.spec.n_features;
             let features = match self.lent.features {

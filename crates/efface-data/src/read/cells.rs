@@ -14,11 +14,8 @@ use crate::schema::cell::Cell;
 use crate::schema::encode::RowEncoder;
 use crate::table::{Columns, Table, TableParts, listed};
 
-/// A file whose cells can be looked at.
-pub(crate) trait CellReader {
-    /// Names of the columns that have no other role.
-    fn column_names(&self) -> &[String];
-
+/// A file whose cells can be looked at. Its features are the columns that have no other role.
+pub(crate) trait CellReader: TableReader {
     /// Visits the cells of at most `max_rows` rows, each with the index of its column, and returns the number of rows;
     /// 0 at the end of the file. The cells of one column come in the order of rows.
     fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError>;
@@ -41,10 +38,6 @@ pub(crate) fn open_cells(path: &Path, columns: &Columns) -> Result<(Box<dyn Cell
 }
 
 impl CellReader for ArrayReader {
-    fn column_names(&self) -> &[String] {
-        self.feature_names()
-    }
-
     fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError> {
         let max_rows = usize::try_from(max_rows).unwrap_or(usize::MAX);
         let Some(table) = self.next_chunk(max_rows)? else { return Ok(0) };
@@ -83,12 +76,12 @@ impl EncodedReader {
 
 impl TableReader for EncodedReader {
     fn feature_names(&self) -> &[String] {
-        self.encoder.feature_names()
+        &self.encoder.feature_names
     }
 
     fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
         let Some(table) = self.inner.next_chunk(max_rows)? else { return Ok(None) };
-        let dim = self.encoder.dim();
+        let dim = self.encoder.feature_names.len();
         let mut features = vec![0.0; table.n_rows() * dim];
         for (row, into) in features.chunks_exact_mut(dim).enumerate() {
             for (entry, (column, name)) in self.columns.iter().enumerate() {
@@ -98,7 +91,7 @@ impl TableReader for EncodedReader {
                 })?;
             }
         }
-        let feature_names = self.encoder.feature_names().to_vec();
+        let feature_names = self.encoder.feature_names.clone();
         let features = FeatureValues::F64(features);
         Table::new(TableParts { feature_names, features, ..table.into_parts() }).map(Some)
     }

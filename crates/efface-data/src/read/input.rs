@@ -25,8 +25,10 @@ pub(super) struct Input {
 
 impl Input {
     pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
-        let (file, meter) = MeteredFile::open(path).map_err(|source| ReadError::Io { file: path.into(), source })?;
-        let file_bytes = meter.bytes_total;
+        let failed = |source| ReadError::Io { file: path.into(), source };
+        let file = File::open(path).map_err(failed)?;
+        let file_bytes = file.metadata().map_err(failed)?.len();
+        let (file, meter) = MeteredFile::new(file, file_bytes);
         Ok(if is_gzipped(path) {
             let reader = MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, file));
             Self::inflated(reader, meter, file_bytes, u64::MAX)
@@ -72,12 +74,6 @@ pub(super) struct MeteredFile {
 }
 
 impl MeteredFile {
-    pub(super) fn open(path: &Path) -> io::Result<(Self, Meter)> {
-        let file = File::open(path)?;
-        let bytes_total = file.metadata()?.len();
-        Ok(Self::new(file, bytes_total))
-    }
-
     /// A file of which `bytes_total` bytes are going to be read.
     pub(super) fn new(file: File, bytes_total: u64) -> (Self, Meter) {
         let bytes_read = Arc::new(AtomicU64::new(0));

@@ -1,7 +1,6 @@
 //! From a table to rows of a model: features in the model's order, scaled, rounded and checked; labels as numbers.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use efface_core::rounding::UpperBound;
 use efface_core::rows::round_row_weight;
@@ -10,7 +9,7 @@ use zeroize::Zeroize;
 use crate::error::{AppendError, EncodeError, ScaleError};
 use crate::id::RowId;
 use crate::labels::LabelCodec;
-use crate::rows::{FeatureValues, Precision};
+use crate::rows::{FeatureValues, Precision, debug_shape};
 use crate::scale::RowTransform;
 use crate::table::{Table, TableParts, listed};
 
@@ -88,9 +87,7 @@ impl EncodedRows {
 
     /// The same rows with other labels, one per row: those that a [`ClassCollector`](crate::ClassCollector) gave.
     pub fn with_labels(mut self, labels: Vec<f64>) -> Result<Self, AppendError> {
-        if labels.len() != self.n_rows() {
-            return Err(AppendError::Count { what: "labels", found: labels.len(), expected: self.n_rows() });
-        }
+        self.check_count("labels", labels.len())?;
         self.labels.zeroize();
         self.labels = labels;
         Ok(self)
@@ -99,15 +96,19 @@ impl EncodedRows {
     /// The same rows, of which row i counts `row_weights[i]` times: rounded to the weights that rows can have, which are
     /// from 0 to [`MOST_ROW_WEIGHT`](efface_core::rows::MOST_ROW_WEIGHT).
     pub fn with_row_weights(mut self, mut row_weights: Vec<f64>) -> Result<Self, AppendError> {
-        if row_weights.len() != self.n_rows() {
-            return Err(AppendError::Count { what: "row weights", found: row_weights.len(), expected: self.n_rows() });
-        }
+        self.check_count("row weights", row_weights.len())?;
         for (row, weight) in row_weights.iter_mut().enumerate() {
             *weight = round_row_weight(*weight).ok_or(AppendError::RowWeight { row, value: *weight })?;
         }
         self.row_weights.zeroize();
         self.row_weights = Some(row_weights);
         Ok(self)
+    }
+
+    /// Refuses other than one of something per row.
+    pub(crate) fn check_count(&self, what: &'static str, found: usize) -> Result<(), AppendError> {
+        let expected = self.n_rows();
+        if found == expected { Ok(()) } else { Err(AppendError::Count { what, found, expected }) }
     }
 
     /// Keeps the rows for which `kept` is true, one entry per row, and returns how many went.
@@ -124,12 +125,8 @@ impl EncodedRows {
         self.features = features;
         retain(&mut self.labels, kept);
         retain(&mut self.ids, kept);
-        if let Some(subjects) = &mut self.subjects {
-            retain(subjects, kept);
-        }
-        if let Some(row_weights) = &mut self.row_weights {
-            retain(row_weights, kept);
-        }
+        self.subjects.iter_mut().for_each(|subjects| retain(subjects, kept));
+        self.row_weights.iter_mut().for_each(|row_weights| retain(row_weights, kept));
         n_gone
     }
 
@@ -160,14 +157,7 @@ fn retain<T>(entries: &mut Vec<T>, kept: &[bool]) {
     entries.retain(|_| kept.next().copied().unwrap_or(false));
 }
 
-/// Shape only: rows and ids stay out of logs.
-impl fmt::Debug for EncodedRows {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shape = f.debug_struct("EncodedRows");
-        shape.field("n_rows", &self.n_rows()).field("dim", &self.dim).field("precision", &self.precision());
-        shape.finish_non_exhaustive()
-    }
-}
+debug_shape!(EncodedRows);
 
 /// Encodes a table for a model. Without a codec (for prediction) labels are left aside and zero.
 ///

@@ -3,15 +3,13 @@
 //! Rows have positions 0, 1, …, which never change; a removed row leaves a row of zeros that takes no part in any sum, so
 //! removing is independent of the number of rows. Which ids the rows have is kept elsewhere, if at all.
 
-use std::fmt;
-
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{BLOCK_ROWS, RowBlock, RowBlocks, RowCount, RowShape, StoreError};
+use efface_core::rows::{BLOCK_ROWS, RowBlock, RowBlocks, RowCount, RowShape, RowStore, StoreError};
 use zeroize::Zeroize;
 
 use crate::error::{AppendError, EncodeError, LookupError};
 use crate::labels::{LabelCodec, class_of};
-use crate::rows::{Annotations, EncodedRows, FeatureOrder, FeatureValues, Precision, encode_table};
+use crate::rows::{Annotations, EncodedRows, FeatureOrder, FeatureValues, Precision, debug_shape, encode_table};
 use crate::scale::RowTransform;
 use crate::table::Table;
 
@@ -179,14 +177,7 @@ impl RowBlocks for MemoryRows {
     }
 }
 
-/// Shape only: rows stay out of logs.
-impl fmt::Debug for MemoryRows {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shape = f.debug_struct("MemoryRows");
-        shape.field("n_rows", &self.noted.count.n_rows).field("dim", &self.dim).field("precision", &self.precision());
-        shape.finish_non_exhaustive()
-    }
-}
+debug_shape!(MemoryRows);
 
 impl Drop for MemoryRows {
     fn drop(&mut self) {

@@ -9,4 +9,4 @@ pub(crate) use annotations::{Annotations, check_present};
 pub use encode::{EncodedRows, FeatureOrder, encode_table};
 pub use memory::MemoryRows;
 pub use values::{FeatureValues, Precision};
-pub(crate) use values::{each, extend_zeroizing};
+pub(crate) use values::{debug_shape, each, extend_zeroizing};

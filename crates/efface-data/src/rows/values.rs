@@ -74,6 +74,20 @@ macro_rules! each {
 }
 pub(crate) use each;
 
+/// Shows the shape only: rows and ids stay out of logs.
+macro_rules! debug_shape {
+    ($type:ident) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let mut shape = f.debug_struct(stringify!($type));
+                shape.field("n_rows", &self.n_rows()).field("dim", &self.dim()).field("precision", &self.precision());
+                shape.finish_non_exhaustive()
+            }
+        }
+    };
+}
+pub(crate) use debug_shape;
+
 impl FeatureValues {
     /// No values yet, with room for `capacity` of them.
     pub(crate) fn with_capacity(precision: Precision, capacity: usize) -> Self {

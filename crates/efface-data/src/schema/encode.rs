@@ -13,7 +13,7 @@ use crate::table::listed;
 pub(crate) struct RowEncoder {
     columns: Vec<ColumnEncoder>,
     markers: HashSet<String>,
-    feature_names: Vec<String>,
+    pub(crate) feature_names: Vec<String>,
 }
 
 impl RowEncoder {
@@ -29,14 +29,6 @@ impl RowEncoder {
             markers: schema.missing_markers.iter().cloned().collect(),
             feature_names: schema.feature_names(),
         }
-    }
-
-    pub(crate) fn feature_names(&self) -> &[String] {
-        &self.feature_names
-    }
-
-    pub(crate) fn dim(&self) -> usize {
-        self.feature_names.len()
     }
 
     /// Writes the features of the schema's column `column` into a row of zeros.

@@ -1,5 +1,6 @@
 //! The written form of a schema, in TOML files and in the JSON of published models, and the checks of its entries.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -133,7 +134,7 @@ impl ColumnEntry {
             Some("error") => Unknown::Error,
             Some(other) => return Err(self.unknown_choice("unknown", "\"slot\" or \"error\"", other)),
         };
-        let values = self.spellings(&[("values", values)], markers)?.swap_remove(0);
+        let values = self.spellings("values", values, markers, &[])?;
         Ok(ColumnKind::Categorical { values, unknown })
     }
 
@@ -144,39 +145,38 @@ impl ColumnEntry {
             (Some(yes), Some(no)) => (yes.clone(), no.clone()),
             _ => return Err(self.needs("boolean", "both true = […] and false = […], or neither")),
         };
-        let mut spellings = self.spellings(&[("true", &yes), ("false", &no)], markers)?;
-        let false_values = spellings.pop().unwrap_or_default();
-        Ok(ColumnKind::Boolean { true_values: spellings.pop().unwrap_or_default(), false_values })
+        let true_values = self.spellings("true", &yes, markers, &[])?;
+        let false_values = self.spellings("false", &no, markers, &true_values)?;
+        Ok(ColumnKind::Boolean { true_values, false_values })
     }
 
-    /// Lists of declared values in their canonical spelling: none empty, none twice, none a marker of missing values.
+    /// Declared values in their canonical spelling: none empty, none twice or among the `others`, none a marker of missing
+    /// values.
     fn spellings(
         &self,
-        lists: &[(&'static str, &[Scalar])],
+        key: &'static str,
+        values: &[Scalar],
         markers: &[String],
-    ) -> Result<Vec<Vec<String>>, InvalidSchema> {
-        let column = || self.name.clone();
-        let n_values: usize = lists.iter().map(|(_, values)| values.len()).sum();
-        if n_values > MAX_FEATURES {
-            return Err(InvalidSchema::Size { column: column(), key: lists[0].0, found: n_values as u64 });
+        others: &[String],
+    ) -> Result<Vec<String>, InvalidSchema> {
+        let column = self.name.clone();
+        if values.is_empty() {
+            return Err(InvalidSchema::NoValues { column, key });
         }
-        let mut seen = std::collections::HashSet::new();
-        let mut spelt = Vec::with_capacity(lists.len());
-        for (key, values) in lists {
-            if values.is_empty() {
-                return Err(InvalidSchema::NoValues { column: column(), key });
+        let n_values = others.len() + values.len();
+        if n_values > MAX_FEATURES {
+            return Err(InvalidSchema::Size { column, key, found: n_values as u64 });
+        }
+        let mut seen: HashSet<String> = others.iter().cloned().collect();
+        let mut spelt = Vec::with_capacity(values.len());
+        for value in values.iter().map(Scalar::spelling) {
+            if value.is_empty() || markers.contains(&value) {
+                return Err(InvalidSchema::ValueIsMissing { column, value });
             }
-            let mut spellings = Vec::with_capacity(values.len());
-            for value in values.iter().map(Scalar::spelling) {
-                if value.is_empty() || markers.contains(&value) {
-                    return Err(InvalidSchema::ValueIsMissing { column: column(), value });
-                }
-                if !seen.insert(value.clone()) {
-                    return Err(InvalidSchema::DuplicateValue { column: column(), value });
-                }
-                spellings.push(value);
+            if !seen.insert(value.clone()) {
+                return Err(InvalidSchema::DuplicateValue { column, value });
             }
-            spelt.push(spellings);
+            spelt.push(value);
         }
         Ok(spelt)
     }
@@ -222,24 +222,18 @@ impl ColumnEntry {
     }
 
     fn refuse_foreign(&self, kind: &ColumnKind) -> Result<(), InvalidSchema> {
-        let own: &[&str] = match kind {
-            ColumnKind::Numeric { .. } => &["range"],
-            ColumnKind::Categorical { .. } => &["values", "unknown"],
-            ColumnKind::Hashed { .. } => &["buckets"],
-            ColumnKind::Boolean { .. } => &["true", "false"],
-            ColumnKind::Vector { .. } => &["range", "dim"],
-        };
-        let given = [
-            ("range", self.range.is_some()),
-            ("values", self.values.is_some()),
-            ("unknown", self.unknown.is_some()),
-            ("buckets", self.buckets.is_some()),
-            ("true", self.true_values.is_some()),
-            ("false", self.false_values.is_some()),
-            ("dim", self.dim.is_some()),
+        let given: [(&str, bool, &[&str]); 7] = [
+            ("range", self.range.is_some(), &["numeric", "vector"]),
+            ("values", self.values.is_some(), &["categorical"]),
+            ("unknown", self.unknown.is_some(), &["categorical"]),
+            ("buckets", self.buckets.is_some(), &["hashed"]),
+            ("true", self.true_values.is_some(), &["boolean"]),
+            ("false", self.false_values.is_some(), &["boolean"]),
+            ("dim", self.dim.is_some(), &["vector"]),
         ];
-        match given.iter().find(|(key, given)| *given && !own.contains(key)) {
-            Some((key, _)) => Err(InvalidSchema::Foreign { column: self.name.clone(), kind: kind.tag(), key }),
+        let kind = kind.tag();
+        match given.into_iter().find(|(_, given, kinds)| *given && !kinds.contains(&kind)) {
+            Some((key, ..)) => Err(InvalidSchema::Foreign { column: self.name.clone(), kind, key }),
             None => Ok(()),
         }
     }

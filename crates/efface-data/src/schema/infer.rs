@@ -19,7 +19,7 @@ use crate::table::Columns;
 pub fn propose(path: impl AsRef<Path>, columns: &Columns, max_rows: Option<u64>) -> Result<SchemaProposal, ReadError> {
     let path = path.as_ref();
     let (mut reader, unreadable) = open_cells(path, columns)?;
-    let names = reader.column_names().to_vec();
+    let names = reader.feature_names().to_vec();
     let mut seen: Vec<Seen> = names.iter().map(|_| Seen::default()).collect();
     let mut n_rows = 0;
     loop {
@@ -218,10 +218,8 @@ impl Seen {
 
 fn in_order<'a>(codes: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut codes: Vec<&String> = codes.collect();
-    codes.sort_by(|a, b| {
-        let value = |code: &String| code.parse::<f64>().unwrap_or(f64::INFINITY);
-        value(a).total_cmp(&value(b))
-    });
+    let value = |code: &String| code.parse::<f64>().unwrap_or(f64::INFINITY);
+    codes.sort_by(|a, b| value(a).total_cmp(&value(b)));
     codes.into_iter().cloned().collect()
 }
 

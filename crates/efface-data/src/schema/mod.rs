@@ -14,6 +14,7 @@ mod infer;
 mod nice;
 mod proposal;
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
@@ -162,7 +163,7 @@ impl Schema {
         if columns.is_empty() {
             return Err(InvalidSchema::NoColumns);
         }
-        let mut names = std::collections::HashSet::new();
+        let mut names = HashSet::new();
         for (index, column) in columns.iter().enumerate() {
             if column.name.is_empty() {
                 return Err(InvalidSchema::Unnamed { number: index + 1 });
@@ -181,14 +182,11 @@ impl Schema {
             return Err(InvalidSchema::TooManyFeatures { found });
         }
         let schema = Self { label, id, subject, missing_markers, columns };
-        let mut features = std::collections::HashSet::with_capacity(found as usize);
-        for feature in schema.feature_names() {
-            if features.contains(&feature) {
-                return Err(InvalidSchema::DuplicateFeature { feature });
-            }
-            features.insert(feature);
+        let mut features = HashSet::with_capacity(found as usize);
+        match schema.feature_names().into_iter().find(|feature| !features.insert(feature.clone())) {
+            Some(feature) => Err(InvalidSchema::DuplicateFeature { feature }),
+            None => Ok(schema),
         }
-        Ok(schema)
     }
 }
 

@@ -66,7 +66,7 @@ impl Block {
         }
         for (row, position) in run.positions.clone().enumerate() {
             if verify && self.present[row] && !self.checksum_matches(row, position) {
-                return Err(SegmentError::Checksum { file: segment.path().into(), position });
+                return Err(SegmentError::Checksum { file: segment.path.clone(), position });
             }
         }
         Ok(())

@@ -37,13 +37,11 @@ impl BlockCache {
     }
 
     pub(super) fn is_verified(&self, index: usize) -> bool {
-        self.verified.get(index).is_some_and(|verified| verified.load(Ordering::Acquire))
+        self.verified[index].load(Ordering::Acquire)
     }
 
     pub(super) fn note_verified(&self, index: usize) {
-        if let Some(verified) = self.verified.get(index) {
-            verified.store(true, Ordering::Release);
-        }
+        self.verified[index].store(true, Ordering::Release);
     }
 
     pub(super) fn take_buffer(&self) -> Option<Block> {

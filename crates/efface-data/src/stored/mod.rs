@@ -16,7 +16,6 @@ mod segment;
 mod write;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -29,7 +28,7 @@ pub use self::layout::RowLayout;
 use self::segment::Segment;
 use crate::error::{LookupError, SegmentError, StoredRowsError};
 use crate::files;
-use crate::rows::{Precision, check_present};
+use crate::rows::{Precision, debug_shape};
 
 /// Rows in the segments of a folder. What is removed or dropped is overwritten with zeros, in memory and (by
 /// [`purge`](Self::purge)) on disk.
@@ -82,17 +81,17 @@ impl StoredRows {
     ) -> Result<Self, StoredRowsError> {
         refuse_big_endian()?;
         let first = Segment::open(directory, 0)?;
-        let layout = first.layout().check()?;
+        let layout = first.header.layout.check()?;
         let (mut first, mut segments) = (Some(first), Vec::new());
         for number in 0..layout.n_segments(n_positions) {
             let segment = first.take().map_or_else(|| Segment::open(directory, number), Ok)?;
-            if segment.layout() != layout {
-                let (found, expected) = (segment.layout(), layout);
-                return Err(StoredRowsError::OtherLayout { file: segment.path().into(), found, expected });
+            if segment.header.layout != layout {
+                let (found, expected) = (segment.header.layout, layout);
+                return Err(StoredRowsError::OtherLayout { file: segment.path.clone(), found, expected });
             }
             let (found, expected) = (segment.len()?, layout.segment_bytes(number, n_positions));
             if found < expected {
-                let (file, expected) = (segment.path().into(), expected.into());
+                let (file, expected) = (segment.path.clone(), expected.into());
                 return Err(SegmentError::Truncated { file, found, expected, n_records: n_positions }.into());
             }
             segments.push(segment);
@@ -169,27 +168,16 @@ impl StoredRows {
 
     /// For each segment the epoch it was last stamped with; 0 for one that never was.
     pub fn epochs(&self) -> Vec<u64> {
-        self.segments.iter().map(Segment::epoch).collect()
+        self.segments.iter().map(|segment| segment.header.epoch).collect()
     }
 
     /// Bytes of rows held in memory: blocks that are kept, and buffers.
     pub fn memory_bytes(&self) -> usize {
         self.cache.memory_bytes()
     }
-
-    fn check_present(&self, positions: &[usize]) -> Result<(), LookupError> {
-        check_present(positions, self.len, |position| self.is_present(position))
-    }
 }
 
-/// Shape only: rows stay out of logs.
-impl fmt::Debug for StoredRows {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shape = f.debug_struct("StoredRows");
-        shape.field("n_rows", &self.n_rows()).field("dim", &self.dim()).field("precision", &self.precision());
-        shape.finish_non_exhaustive()
-    }
-}
+debug_shape!(StoredRows);
 
 /// Features are read from the file into place, without looking at their bytes.
 fn refuse_big_endian() -> Result<(), StoredRowsError> {

@@ -11,7 +11,7 @@ use super::layout::{Run, consecutive};
 use super::{StoredRows, StoredRowsError};
 use crate::error::{LookupError, SegmentError};
 use crate::labels::class_of;
-use crate::rows::{Annotations, FeatureValues, MemoryRows};
+use crate::rows::{Annotations, FeatureValues, MemoryRows, check_present};
 
 impl RowBlocks for StoredRows {
     fn row_shape(&self) -> RowShape {
@@ -32,14 +32,35 @@ impl RowBlocks for StoredRows {
 impl StoredRows {
     /// Copies the rows at these positions into memory. Their checksums are compared.
     pub fn batch(&self, positions: &[usize]) -> Result<MemoryRows, StoredRowsError> {
-        self.check_present(positions)?;
-        let n_rows = positions.len();
-        let (dim, row_norm_bound) = (self.dim(), self.row_norm_bound);
+        check_present(positions, self.len, |position| self.is_present(position))?;
+        let (n_rows, dim, row_norm_bound) = (positions.len(), self.dim(), self.row_norm_bound);
         let features = FeatureValues::zeros(self.precision(), n_rows * dim);
         let row_weights = self.layout.weighted.then(|| vec![0.0; n_rows]);
         let noted = Annotations::new(vec![0.0; n_rows], vec![0; n_rows], row_weights);
+        // What has been read is overwritten when this is dropped, on an error too.
         let mut batch = MemoryRows { dim, row_norm_bound, features, noted };
-        self.read_rows(positions, &mut batch)?;
+        let MemoryRows { features, noted: Annotations { labels, selectors, row_weights, .. }, .. } = &mut batch;
+        let mut checksums = vec![0_u32; positions.len().min(self.layout.block_rows)];
+        let mut start = 0;
+        for run in consecutive(positions).flat_map(|range| self.layout.runs(range)) {
+            let rows = start..start + run.len();
+            start = rows.end;
+            let segment = &self.segments[run.segment];
+            segment.read(run.labels_at, bytemuck::cast_slice_mut(&mut labels[rows.clone()]))?;
+            segment.read(run.selectors_at, bytemuck::cast_slice_mut(&mut selectors[rows.clone()]))?;
+            if let (Some(weights), Some(at)) = (row_weights.as_mut(), run.weights_at) {
+                segment.read(at, bytemuck::cast_slice_mut(&mut weights[rows.clone()]))?;
+            }
+            segment.read(run.checksums_at, bytemuck::cast_slice_mut(&mut checksums[..run.len()]))?;
+            segment.read(run.features_at, features.bytes_mut(rows.start * dim..rows.end * dim))?;
+            for ((row, position), written) in rows.zip(run.positions).zip(&checksums) {
+                let row_weight = row_weights.as_ref().map(|weights| weights[row]);
+                let features = features.bytes(row * dim..(row + 1) * dim);
+                if checksum(position, labels[row], selectors[row], row_weight, features) != *written {
+                    return Err(SegmentError::Checksum { file: segment.path.clone(), position }.into());
+                }
+            }
+        }
         batch.noted.weigh();
         Ok(batch)
     }
@@ -79,34 +100,6 @@ impl StoredRows {
         });
         self.cache.give_back(buffer);
         outcome
-    }
-
-    /// Reads rows one after the other, consecutive ones together.
-    fn read_rows(&self, positions: &[usize], into: &mut MemoryRows) -> Result<(), StoredRowsError> {
-        let MemoryRows { dim, features, noted: Annotations { labels, selectors, row_weights, .. }, .. } = into;
-        let dim = *dim;
-        let mut checksums = vec![0_u32; positions.len().min(self.layout.block_rows)];
-        let mut start = 0;
-        for run in consecutive(positions).flat_map(|range| self.layout.runs(range)) {
-            let rows = start..start + run.len();
-            start = rows.end;
-            let segment = &self.segments[run.segment];
-            segment.read(run.labels_at, bytemuck::cast_slice_mut(&mut labels[rows.clone()]))?;
-            segment.read(run.selectors_at, bytemuck::cast_slice_mut(&mut selectors[rows.clone()]))?;
-            if let (Some(weights), Some(at)) = (row_weights.as_mut(), run.weights_at) {
-                segment.read(at, bytemuck::cast_slice_mut(&mut weights[rows.clone()]))?;
-            }
-            segment.read(run.checksums_at, bytemuck::cast_slice_mut(&mut checksums[..run.len()]))?;
-            segment.read(run.features_at, features.bytes_mut(rows.start * dim..rows.end * dim))?;
-            for ((row, position), written) in rows.zip(run.positions).zip(&checksums) {
-                let row_weight = row_weights.as_ref().map(|weights| weights[row]);
-                let features = features.bytes(row * dim..(row + 1) * dim);
-                if checksum(position, labels[row], selectors[row], row_weight, features) != *written {
-                    return Err(SegmentError::Checksum { file: segment.path().into(), position }.into());
-                }
-            }
-        }
-        Ok(())
     }
 
     /// What those rows of some ranges weigh together for which `counts` is true. Takes a pass over their weights, not over

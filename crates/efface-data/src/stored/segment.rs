@@ -12,8 +12,8 @@ use crate::files::private_options;
 
 pub(super) struct Segment {
     file: File,
-    path: PathBuf,
-    header: Header,
+    pub(super) path: PathBuf,
+    pub(super) header: Header,
     /// Whether the epoch in the header is older than the last change.
     is_changed: bool,
     /// Whether something was written that may not be on the disk.
@@ -61,18 +61,6 @@ impl Segment {
         let path = Self::path_in(directory, number);
         let file = File::open(&path).map_err(|source| SegmentError::Io { file: path.clone(), source })?;
         Ok(read_header(&file, &path, number)?.epoch)
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(super) fn layout(&self) -> RowLayout {
-        self.header.layout
-    }
-
-    pub(super) fn epoch(&self) -> u64 {
-        self.header.epoch
     }
 
     pub(super) fn len(&self) -> Result<u64, SegmentError> {

@@ -19,7 +19,7 @@ use super::{StoredRows, StoredRowsError};
 use crate::error::{AppendError, LookupError, SegmentError};
 use crate::files;
 use crate::labels::class_of;
-use crate::rows::EncodedRows;
+use crate::rows::{EncodedRows, check_present};
 
 impl StoredRows {
     /// Adds rows at the end, with one selector each, and returns their positions. They are written, but not synced, and
@@ -120,7 +120,7 @@ impl StoredRows {
     /// Takes rows out of every sum from now on, and overwrites them in memory. The files are left as they are until
     /// [`purge`](Self::purge). On an error nothing is removed.
     pub fn remove(&mut self, positions: &[usize]) -> Result<(), StoredRowsError> {
-        self.check_present(positions)?;
+        check_present(positions, self.len, |position| self.is_present(position))?;
         self.weight_sum = self.weight_sum.without(self.weigh(consecutive(positions), |_| true)?);
         for &position in positions {
             self.gone.insert(position);
@@ -191,10 +191,7 @@ impl StoredRows {
         {
             return Err(AppendError::Unweighted { row, value: *value });
         }
-        if selectors.len() != rows.n_rows() {
-            return Err(AppendError::Count { what: "selectors", found: selectors.len(), expected: rows.n_rows() });
-        }
-        Ok(())
+        rows.check_count("selectors", selectors.len())
     }
 
     /// Writes the rows of a run, each of their places with one call. Row 0 of `rows` belongs at the end of the store.

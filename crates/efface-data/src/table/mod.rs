@@ -142,11 +142,6 @@ impl Table {
         Ok(Self { parts, n_rows })
     }
 
-    /// What looks like a mistake, though it is not an error.
-    pub fn remarks(&self) -> Vec<Remark> {
-        remarks::of(self)
-    }
-
     /// One name per feature.
     pub fn feature_names(&self) -> &[String] {
         &self.parts.feature_names

@@ -66,7 +66,7 @@ impl CsvReader {
         let roles = resolve(&header)?;
         let feature_names = match &encoder {
             None => roles.features.iter().map(|column| header[*column].clone()).collect(),
-            Some(encoder) => encoder.feature_names().to_vec(),
+            Some(encoder) => encoder.feature_names.clone(),
         };
         let records = Records { path: path.into(), header, reader, cells: ByteRecord::new() };
         Ok(Self { records, meter, roles, feature_names, encoder, rows_read: 0 })
@@ -74,10 +74,6 @@ impl CsvReader {
 }
 
 impl CellReader for CsvReader {
-    fn column_names(&self) -> &[String] {
-        &self.feature_names
-    }
-
     fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError> {
         let mut n_rows = 0;
         while n_rows < max_rows

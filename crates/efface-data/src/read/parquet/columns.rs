@@ -28,7 +28,6 @@ pub(super) struct ColumnPlan {
     names_elements: bool,
 }
 
-/// A column of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BatchColumn {
     pub(super) index: usize,
@@ -38,23 +37,21 @@ pub(super) struct BatchColumn {
 }
 
 impl ColumnPlan {
-    /// Finds the roles among the columns of the file and checks that each has a type that can be read.
-    pub(super) fn new(path: &Path, fields: &Fields, columns: &Columns) -> Result<Self, ReadError> {
-        let header = header(fields);
-        let (asked, names_elements) = without_elements(columns, &header);
-        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, Wanted::Numbers)?;
-        Ok(Self { names_elements, ..plan })
-    }
-
-    /// The columns of a schema, one per entry: they may hold texts, too.
-    pub(super) fn of_schema(
+    /// Finds the roles among the columns of the file and checks that each has a type that can be read. The columns of a
+    /// schema, one per entry, may hold texts, too.
+    pub(super) fn new(
         path: &Path,
         fields: &Fields,
         columns: &Columns,
-        schema: &Schema,
+        schema: Option<&Schema>,
     ) -> Result<Self, ReadError> {
-        let roles = columns.resolve_schema(schema, &header(fields), path)?;
-        Self::of_roles(path, fields, &roles, Wanted::Cells)
+        let header = header(fields);
+        if let Some(schema) = schema {
+            return Self::of_roles(path, fields, &columns.resolve_schema(schema, &header, path)?, true);
+        }
+        let (asked, names_elements) = without_elements(columns, &header);
+        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, false)?;
+        Ok(Self { names_elements, ..plan })
     }
 
     /// All columns that have no other role and can be read, and those that cannot, with their types.
@@ -68,7 +65,7 @@ impl ColumnPlan {
         let is_unreadable = |name: &String, data_type: &DataType| {
             !roles.contains(&&Some(name.clone()))
                 && !columns.ignore.contains(name)
-                && Wanted::Cells.read(data_type).is_none()
+                && precision_of(data_type, true).is_none()
         };
         let unreadable: Vec<(String, String)> = fields
             .iter()
@@ -77,11 +74,11 @@ impl ColumnPlan {
             .collect();
         let ignore = columns.ignore.iter().chain(unreadable.iter().map(|(name, _)| name)).cloned().collect();
         let (asked, _) = without_elements(&Columns { ignore, ..columns.clone() }, &header);
-        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, Wanted::Cells)?;
+        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, true)?;
         Ok((plan, unreadable))
     }
 
-    fn of_roles(path: &Path, fields: &Fields, roles: &Roles, wanted: Wanted) -> Result<Self, ReadError> {
+    fn of_roles(path: &Path, fields: &Fields, roles: &Roles, with_texts: bool) -> Result<Self, ReadError> {
         let header = header(fields);
         let others = [roles.label, roles.id, roles.subject];
         let mut roots: Vec<usize> = roles.features.iter().copied().chain(others.into_iter().flatten()).collect();
@@ -98,7 +95,8 @@ impl ColumnPlan {
             found: fields[root].data_type().to_string(),
             role: role.name(),
             supported: match role {
-                Role::Features => wanted.supported(),
+                Role::Features if with_texts => "texts, booleans, integers, floats and lists of numbers",
+                Role::Features => "booleans, integers, floats and lists of these",
                 Role::Labels => "booleans, integers, floats and texts",
                 Role::RowIds | Role::Subjects => "integers and texts",
             },
@@ -106,9 +104,9 @@ impl ColumnPlan {
         let mut precision = Precision::F32;
         let mut features = Vec::with_capacity(roles.features.len());
         for &root in &roles.features {
-            let needed = wanted.read(fields[root].data_type()).ok_or_else(|| refused(root, Role::Features))?;
-            if needed == Precision::F64 {
-                precision = needed;
+            let needed = precision_of(fields[root].data_type(), with_texts);
+            if needed.ok_or_else(|| refused(root, Role::Features))? == Precision::F64 {
+                precision = Precision::F64;
             }
             features.push(column(root));
         }
@@ -150,30 +148,13 @@ impl ColumnPlan {
     }
 }
 
-/// What columns of features may hold.
-#[derive(Clone, Copy)]
-enum Wanted {
-    /// Numbers and lists of numbers.
-    Numbers,
-    /// Texts as well.
-    Cells,
-}
-
-impl Wanted {
-    /// The precision that values of a type need; `None`: they cannot be read.
-    fn read(self, data_type: &DataType) -> Option<Precision> {
-        match data_type {
-            DataType::List(inner) => feature_precision(inner.data_type()),
-            DataType::Utf8 if matches!(self, Self::Cells) => Some(Precision::F64),
-            plain => feature_precision(plain),
-        }
-    }
-
-    fn supported(self) -> &'static str {
-        match self {
-            Self::Numbers => "booleans, integers, floats and lists of these",
-            Self::Cells => "texts, booleans, integers, floats and lists of numbers",
-        }
+/// The precision that features of a type need: numbers, lists of numbers, and `with_texts` texts. `None`: they cannot be
+/// read.
+fn precision_of(data_type: &DataType, with_texts: bool) -> Option<Precision> {
+    match data_type {
+        DataType::List(inner) => feature_precision(inner.data_type()),
+        DataType::Utf8 if with_texts => Some(Precision::F64),
+        plain => feature_precision(plain),
     }
 }
 

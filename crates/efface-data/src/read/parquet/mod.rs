@@ -34,7 +34,6 @@ use crate::schema::cell::Cell;
 use crate::schema::encode::RowEncoder;
 use crate::table::{Columns, Labels, Origin, Place, RawLabels, Table, TableParts};
 
-/// Reads rows of a Parquet file.
 pub(super) struct ParquetReader {
     path: PathBuf,
     batches: Batches,
@@ -53,20 +52,18 @@ pub(super) struct ParquetReader {
 
 impl ParquetReader {
     pub(super) fn open(path: &Path, columns: &Columns, schema: Option<&Schema>) -> Result<Self, ReadError> {
-        let Some(schema) = schema else {
-            let mut reader = Self::open_with(path, |fields| ColumnPlan::new(path, fields, columns))?;
-            reader.measure(columns)?;
-            return Ok(reader);
-        };
-        let mut reader = Self::open_with(path, |fields| ColumnPlan::of_schema(path, fields, columns, schema))?;
-        let encoder = RowEncoder::new(schema);
-        reader.plan.precision = Precision::F64;
-        reader.feature_names = encoder.feature_names().to_vec();
-        reader.encoder = Some(encoder);
+        let mut reader = Self::open_with(path, |fields| ColumnPlan::new(path, fields, columns, schema))?;
+        match schema.map(RowEncoder::new) {
+            None => reader.measure(columns)?,
+            Some(encoder) => {
+                reader.plan.precision = Precision::F64;
+                reader.feature_names.clone_from(&encoder.feature_names);
+                reader.encoder = Some(encoder);
+            }
+        }
         Ok(reader)
     }
 
-    /// Opens a file to look at its cells.
     pub(super) fn open_cells(path: &Path, columns: &Columns) -> Result<(Self, Unreadable), ReadError> {
         let mut unreadable = Vec::new();
         let mut reader = Self::open_with(path, |fields| {
@@ -94,7 +91,7 @@ impl ParquetReader {
         }
         let batch_rows = (BATCH_VALUES / (n_values / n_rows).max(1)).clamp(1, MAX_BATCH_ROWS);
         let has_lists = plan.features.iter().any(|feature| feature.is_list);
-        let file = PageFile::new(file, has_lists);
+        let file = PageFile { file: file.into(), has_lists };
         let batches = guarded(path, || Batches::new(file, metadata, &plan.roots, plan.precision, batch_rows as usize))?;
         let (path, widths, feature_names) = (path.into(), Vec::new(), Vec::new());
         let (pending, encoder, rows_read) = (None, None, 0);
@@ -203,10 +200,6 @@ impl ParquetReader {
 }
 
 impl CellReader for ParquetReader {
-    fn column_names(&self) -> &[String] {
-        &self.feature_names
-    }
-
     fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError> {
         let Some(batch) = self.next_batch()? else { return Ok(0) };
         let n_taken = batch.num_rows().min(usize::try_from(max_rows).unwrap_or(usize::MAX));
@@ -272,7 +265,6 @@ impl TableReader for ParquetReader {
     }
 }
 
-/// The columns of a chunk as they fill up.
 struct Filling {
     n_rows: usize,
     features: FeatureValues,
