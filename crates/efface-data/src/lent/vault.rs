@@ -9,7 +9,6 @@ use super::checks::checksum;
 use super::error::RowsError;
 use super::table::{LentRows, LentTable, len_of};
 use super::view::RowsView;
-use crate::error::AppendError;
 use crate::rows::{EncodedRows, MemoryRows, Precision, each};
 use crate::vault::{Vault, VaultError};
 
@@ -36,23 +35,18 @@ impl<'a> LentVault<'a> {
 
     /// Fails when a lent row is not what it was: all of them, in parallel.
     pub(super) fn check_unchanged(&self) -> Result<(), RowsError> {
-        let changed = (0..self.table.n_lent).into_par_iter().with_min_len(64).find_first(|row| self.has_changed(*row));
-        changed.map_or(Ok(()), |row| Err(RowsError::Changed { row }))
+        let rows = (0..self.table.n_lent).into_par_iter().with_min_len(64);
+        rows.map(|row| self.check_row(row)).find_first(Result::is_err).unwrap_or(Ok(()))
     }
 
-    /// The same for a few positions.
-    fn check_unchanged_at(&self, positions: &[usize]) -> Result<(), RowsError> {
-        let changed = positions.iter().find(|row| self.has_changed(**row));
-        changed.map_or(Ok(()), |row| Err(RowsError::Changed { row: *row }))
-    }
-
-    fn has_changed(&self, row: usize) -> bool {
+    fn check_row(&self, row: usize) -> Result<(), RowsError> {
         let (table, n_features) = (&self.table, self.table.spec.n_features);
-        row < table.n_lent
+        let is_changed = row < table.n_lent
             && table.noted.present[row]
             && each!(Features, self.lent.features, values => {
                 checksum(&values[row * n_features..(row + 1) * n_features]) != table.checksums[row]
-            })
+            });
+        if is_changed { Err(RowsError::Changed { row }) } else { Ok(()) }
     }
 }
 
@@ -76,21 +70,14 @@ impl Vault for LentVault<'_> {
 
     fn batch(&self, positions: &[usize]) -> Result<MemoryRows, VaultError> {
         self.table.noted.check_present(positions)?;
-        self.check_unchanged_at(positions)?;
+        positions.iter().try_for_each(|row| self.check_row(*row))?;
         let batch = self.view().batch(positions);
-        self.check_unchanged_at(positions)?;
+        positions.iter().try_for_each(|row| self.check_row(*row))?;
         Ok(batch)
     }
 
     fn arrive(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, VaultError> {
-        let (found, expected) = (rows.dim(), self.table.dim());
-        if found != expected {
-            return Err(AppendError::Dimension { found, expected }.into());
-        }
-        let (found, expected) = (rows.precision(), self.table.precision());
-        if found != expected {
-            return Err(AppendError::Precision { found, expected }.into());
-        }
+        rows.check_shape(self.table.dim(), self.table.precision())?;
         Ok(self.table.append(rows, selectors))
     }
 

@@ -51,11 +51,6 @@ impl<'a> RowsView<'a> {
             _ => {}
         }
     }
-
-    fn buffer(&self) -> FeatureValues {
-        let taken = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        taken.unwrap_or_else(|| FeatureValues::with_capacity(self.table.precision(), BLOCK_ROWS * self.table.dim()))
-    }
 }
 
 impl RowBlocks for RowsView<'_> {
@@ -82,7 +77,9 @@ impl RowBlocks for RowsView<'_> {
             visitor(&table.noted.block(rows, features));
             return Ok(());
         }
-        let mut buffer = self.buffer();
+        let taken = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let full = BLOCK_ROWS * table.dim();
+        let mut buffer = taken.unwrap_or_else(|| FeatureValues::with_capacity(table.precision(), full));
         self.write(rows.clone(), &mut buffer);
         visitor(&table.noted.block(rows, buffer.slice(0..buffer.len())));
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);

@@ -22,7 +22,7 @@ pub(crate) trait CellReader: TableReader {
 }
 
 /// Columns of a type that cannot be read, and why.
-pub(crate) type Unreadable = Vec<(String, String)>;
+type Unreadable = Vec<(String, String)>;
 
 pub(crate) fn open_cells(path: &Path, columns: &Columns) -> Result<(Box<dyn CellReader>, Unreadable), ReadError> {
     Ok(match Kind::of(path) {

@@ -106,7 +106,6 @@ fn widest(path: &Path) -> Result<(usize, u64), ReadError> {
     if n_rows == 0 { Err(ReadError::Empty { file: path.into() }) } else { Ok((dim, n_rows)) }
 }
 
-/// The lines of a file that hold rows.
 struct Lines {
     path: PathBuf,
     reader: BufReader<Input>,

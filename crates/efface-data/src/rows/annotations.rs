@@ -35,7 +35,6 @@ impl Annotations {
         self.count.weight_sum = self.weight_of(0..self.len());
     }
 
-    /// Number of positions, those of removed rows included.
     pub(crate) fn len(&self) -> usize {
         self.labels.len()
     }

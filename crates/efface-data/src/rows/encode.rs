@@ -105,6 +105,15 @@ impl EncodedRows {
         Ok(self)
     }
 
+    /// Refuses rows of another length or precision.
+    pub(crate) fn check_shape(&self, dim: usize, precision: Precision) -> Result<(), AppendError> {
+        if self.dim != dim {
+            return Err(AppendError::Dimension { found: self.dim, expected: dim });
+        }
+        let found = self.precision();
+        if found == precision { Ok(()) } else { Err(AppendError::Precision { found, expected: precision }) }
+    }
+
     /// Refuses other than one of something per row.
     pub(crate) fn check_count(&self, what: &'static str, found: usize) -> Result<(), AppendError> {
         let expected = self.n_rows();

@@ -103,7 +103,7 @@ fn write_entry(text: &mut String, column: &ColumnSchema, seen: &ProposedColumn) 
     text.push_str(&comment(&seen.sentence()));
     let _ = writeln!(text, "kind = {}", quoted(column.kind.tag()));
     let range_of = |range: &ValueRange| format!("range = [{}, {}]", number(range.low()), number(range.high()));
-    text.push_str(&match &column.kind {
+    let keys = match &column.kind {
         ColumnKind::Numeric { range } => range_of(range),
         ColumnKind::Categorical { values, unknown } => {
             let unknown = if *unknown == Unknown::Slot { "slot" } else { "error" };
@@ -114,9 +114,9 @@ fn write_entry(text: &mut String, column: &ColumnSchema, seen: &ProposedColumn) 
             format!("true = {}\nfalse = {}", list(true_values), list(false_values))
         }
         ColumnKind::Vector { dim, range } => format!("dim = {dim}\n{}", range_of(range)),
-    });
+    };
     let missing = if column.missing == Missing::Slot { "slot" } else { "error" };
-    let _ = writeln!(text, "\nmissing = {}\norigin = \"inferred\"", quoted(missing));
+    let _ = writeln!(text, "{keys}\nmissing = {}\norigin = \"inferred\"", quoted(missing));
 }
 
 impl ProposedColumn {

@@ -12,7 +12,6 @@ pub(super) fn checksum(position: usize, label: f64, selector: u64, row_weight: O
     hasher.finalize() ^ of_label(position, label)
 }
 
-/// The checksum after the label has changed.
 pub(super) fn relabelled(checksum: u32, position: usize, old: f64, new: f64) -> u32 {
     checksum ^ of_label(position, old) ^ of_label(position, new)
 }

@@ -137,12 +137,6 @@ impl RowLayout {
         }
     }
 
-    /// The positions of a block, up to the last one there is.
-    pub(super) fn block_positions(&self, index: usize, n_positions: usize) -> Range<usize> {
-        let start = index.saturating_mul(self.block_rows).min(n_positions);
-        start..n_positions.min(start.saturating_add(self.block_rows))
-    }
-
     /// The places of consecutive positions of one block.
     pub(super) fn run(&self, positions: Range<usize>) -> Run {
         let block_rows = self.block_rows;

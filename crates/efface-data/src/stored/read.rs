@@ -188,11 +188,10 @@ impl StoredRows {
     }
 
     fn block_run(&self, index: usize) -> Result<Run, StoredRowsError> {
-        let positions = self.layout.block_positions(index, self.len);
-        if positions.is_empty() {
-            let position = index.saturating_mul(self.layout.block_rows);
+        let position = index.saturating_mul(self.layout.block_rows);
+        if position >= self.len {
             return Err(LookupError::NotPresent { position, len: self.len }.into());
         }
-        Ok(self.layout.run(positions))
+        Ok(self.layout.run(position..self.len.min(position + self.layout.block_rows)))
     }
 }

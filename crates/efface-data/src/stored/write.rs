@@ -176,12 +176,7 @@ impl StoredRows {
     }
 
     fn check_append(&self, rows: &EncodedRows, selectors: &[u64]) -> Result<(), AppendError> {
-        if rows.dim() != self.dim() {
-            return Err(AppendError::Dimension { found: rows.dim(), expected: self.dim() });
-        }
-        if rows.precision() != self.precision() {
-            return Err(AppendError::Precision { found: rows.precision(), expected: self.precision() });
-        }
+        rows.check_shape(self.dim(), self.precision())?;
         let (found, limit) = (rows.row_norm_bound().get(), self.row_norm_bound.get());
         if found > limit {
             return Err(AppendError::NormBound { found, limit });

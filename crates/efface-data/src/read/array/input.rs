@@ -13,7 +13,6 @@ use super::npy::Header;
 use crate::error::ReadError;
 use crate::rows::FeatureValues;
 
-/// What an array is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::read) enum Role {
     Features,

@@ -114,10 +114,9 @@ impl TableReader for ArrayReader {
         if self.rows_read == self.n_rows {
             self.turned = None;
             self.features.finish()?;
-            [&mut self.labels, &mut self.ids, &mut self.subjects]
-                .into_iter()
-                .flatten()
-                .try_for_each(ArrayInput::finish)?;
+            for column in [&mut self.labels, &mut self.ids, &mut self.subjects].into_iter().flatten() {
+                column.finish()?;
+            }
         }
         let (feature_names, origin) = (self.feature_names.clone(), Origin::new(&self.file).starting_at(first_row));
         Table::new(TableParts { feature_names, features, labels, ids, subjects, origin }).map(Some)

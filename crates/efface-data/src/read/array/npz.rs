@@ -23,7 +23,6 @@ pub(super) struct Archive {
     members: Vec<Member>,
 }
 
-/// Where an array lies in the archive.
 struct Member {
     /// Without `.npy`.
     name: String,

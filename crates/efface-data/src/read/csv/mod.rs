@@ -149,7 +149,6 @@ fn header_names(header: &ByteRecord, path: &Path) -> Result<Vec<String>, ReadErr
     header.iter().enumerate().map(name).collect()
 }
 
-/// The records of a file, one by one.
 struct Records {
     path: PathBuf,
     header: Vec<String>,

@@ -24,7 +24,7 @@ use self::batches::Batches;
 use self::cells::{CellError, Slot, append_ids, append_labels, cell, width, write_features};
 use self::columns::{BatchColumn, ColumnPlan};
 use self::pages::PageFile;
-use super::cells::{CellReader, Unreadable};
+use super::cells::CellReader;
 use super::{ReadProgress, TableReader};
 use crate::error::ReadError;
 use crate::id::RowId;
@@ -64,7 +64,7 @@ impl ParquetReader {
         Ok(reader)
     }
 
-    pub(super) fn open_cells(path: &Path, columns: &Columns) -> Result<(Self, Unreadable), ReadError> {
+    pub(super) fn open_cells(path: &Path, columns: &Columns) -> Result<(Self, Vec<(String, String)>), ReadError> {
         let mut unreadable = Vec::new();
         let mut reader = Self::open_with(path, |fields| {
             let (plan, others) = ColumnPlan::of_cells(path, fields, columns)?;
