@@ -152,7 +152,7 @@ fn train(out: &Path, key: Option<&Path>) -> anyhow::Result<()> {
     fs::write(&data, text)?;
     let columns = Columns { label: Some("y".into()), id: Some("id".into()), ..Columns::default() };
     let request = TrainRequest {
-        rows: open_table(&data, &columns)?,
+        rows: open_table(&data, &columns, None)?,
         columns,
         schema: None,
         transform: RowTransform { scale: Scale::None, intercept: false },

@@ -90,7 +90,7 @@ pub(crate) fn train_request(
     out: PathBuf,
 ) -> anyhow::Result<TrainRequest> {
     Ok(TrainRequest {
-        rows: open_table(data, &columns)?,
+        rows: open_table(data, &columns, None)?,
         columns,
         schema: None,
         transform: RowTransform { scale: Scale::Unit, intercept: false },

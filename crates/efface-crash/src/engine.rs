@@ -94,7 +94,7 @@ pub fn train(root: &Path, inputs: &Path, setup: Setup) -> Result<(), String> {
     };
     let place = Place::inside(root, setup);
     let request = TrainRequest {
-        rows: open_table(Request::Train.input(inputs), &columns).map_err(|error| error.to_string())?,
+        rows: open_table(Request::Train.input(inputs), &columns, None).map_err(|error| error.to_string())?,
         columns,
         schema: None,
         transform: RowTransform { scale: Scale::None, intercept: false },

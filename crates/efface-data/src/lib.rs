@@ -33,14 +33,12 @@ pub use error::{
 pub use id::{IdDigest, IdKey, IdKind, RowId};
 pub use labels::{ClassCollector, LabelCodec, MAX_CLASSES};
 pub use lent::{Interrupted, LentRows, LentTable, LentVault, RowSpec, RowsError, RowsToLend, longest_row, scores};
-pub use read::{
-    ReadProgress, TableReader, carries_labels, is_array, open_table, open_table_with, read_table, read_table_with,
-};
+pub use read::{ReadProgress, TableReader, carries_labels, is_array, open_table, read_table};
 pub use rows::{EncodedRows, FeatureOrder, FeatureValues, MemoryRows, Precision, encode_table};
-pub use scale::{NORM_TOLERANCE, RowDivisor, RowTransform, Scale};
+pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
 pub use schema::{
-    ColumnKind, ColumnSchema, EntryOrigin, LeftOut, MAX_FEATURES, Missing, ProposalOptions, ProposedColumn, Scalar,
-    Schema, SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange, propose,
+    ColumnKind, ColumnSchema, EntryOrigin, LeftOut, MAX_FEATURES, Missing, ProposedColumn, Scalar, Schema,
+    SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange, propose,
 };
 pub use stored::{RowLayout, StoredRows};
 pub use table::{Columns, Labels, Origin, Place, RawLabels, Remark, RowNumber, Table, TableParts};

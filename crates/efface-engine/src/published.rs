@@ -9,7 +9,7 @@ use efface_core::model::{Release, TrainingPlan};
 use efface_core::predict;
 use efface_core::rows::RowStore;
 use efface_data::{
-    Columns, FeatureOrder, LabelCodec, MemoryRows, RowId, RowTransform, Scale, Schema, Table, read_table_with,
+    Columns, FeatureOrder, LabelCodec, MemoryRows, RowId, RowTransform, Scale, Schema, Table, read_table,
 };
 use serde::{Deserialize, Serialize};
 
@@ -139,7 +139,7 @@ impl PublishedModel {
 
     /// Reads the rows of a file as the model takes them: its features by name, or through its schema.
     pub fn read(&self, data: &Path, label: Option<String>, id: Option<String>) -> Result<Table, EngineError> {
-        Ok(read_table_with(data, &self.columns(label, id), self.schema.as_ref())?)
+        Ok(read_table(data, &self.columns(label, id), self.schema.as_ref())?)
     }
 
     /// The column of labels that the schema names.

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use efface_data::{Columns, FeatureValues, RawLabels, ReadError, Schema, Table, open_table_with, read_table_with};
+use efface_data::{Columns, FeatureValues, RawLabels, ReadError, Schema, Table, open_table, read_table};
 
 /// Reads a file in all ways and compares.
 pub(crate) fn check(path: &Path, columns: &Columns, schema: Option<&Schema>) -> Option<Table> {
-    let whole = read_table_with(path, columns, schema);
+    let whole = read_table(path, columns, schema);
     if let Ok(table) = &whole {
         check_table(table);
     }
@@ -93,7 +93,7 @@ fn in_chunks(
     schema: Option<&Schema>,
     max_rows: usize,
 ) -> Result<Option<Chunks>, ReadError> {
-    let mut reader = open_table_with(path, columns, schema)?;
+    let mut reader = open_table(path, columns, schema)?;
     let mut chunks = Chunks { names: reader.feature_names().to_vec(), ..Chunks::default() };
     while let Some(chunk) = reader.next_chunk(max_rows)? {
         assert_eq!(chunk.feature_names(), chunks.names, "names change from chunk to chunk");

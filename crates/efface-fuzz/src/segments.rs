@@ -36,7 +36,7 @@ fn pass_over_segment(bytes: &[u8]) {
             });
             assert_eq!(passed.is_ok(), rows.verify(0).is_ok(), "a pass and the verification disagree");
             assert_eq!(passed.is_ok(), rows.batch(&present).is_ok(), "a pass and single rows disagree");
-            let _ = (rows.count_classes(3), rows.label(0), rows.epochs());
+            let _ = (rows.count_classes(3), rows.batch(&[0]), rows.epochs());
             if passed.is_ok() {
                 assert_eq!(n_rows, present.len(), "rows of a pass");
                 for position in present {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use efface_data::{CellError, Columns, ProposalOptions, ReadError, Schema, open_table, propose, read_table_with};
+use efface_data::{CellError, Columns, ReadError, Schema, open_table, propose, read_table};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -43,7 +43,7 @@ pub(crate) fn libsvm(bytes: &[u8]) {
 /// are few, or short, are read at once.
 fn is_small_when_dense(path: &Path) -> bool {
     const MAX_VALUES: usize = 1 << 22;
-    let Ok(mut reader) = open_table(path, &Columns::default()) else { return true };
+    let Ok(mut reader) = open_table(path, &Columns::default(), None) else { return true };
     let max_rows = MAX_VALUES / reader.feature_names().len();
     let Ok(Some(chunk)) = reader.next_chunk(max_rows) else { return true };
     chunk.n_rows() < max_rows
@@ -114,11 +114,11 @@ fn check_column(column: &Path, kind: &Path) {
 
 /// A schema that is proposed for a table can be written, is read back the same, and encodes that table.
 fn check_proposal(path: &Path) {
-    let Ok(proposal) = propose(path, &Columns::default(), &ProposalOptions::default()) else { return };
+    let Ok(proposal) = propose(path, &Columns::default(), None) else { return };
     let text = proposal.to_toml();
     let schema = Schema::parse(&text).unwrap_or_else(|error| panic!("a proposal that cannot be read: {error}\n{text}"));
     assert_eq!(schema, proposal.schema, "proposed and read back");
-    match read_table_with(path, &Columns::default(), Some(&schema)) {
+    match read_table(path, &Columns::default(), Some(&schema)) {
         Ok(table) => assert_eq!(table.n_rows() as u64, proposal.n_rows, "rows of the proposal"),
         Err(ReadError::TooLarge { .. }) => {}
         // A list with an element that is no number cannot be read, whatever the schema.

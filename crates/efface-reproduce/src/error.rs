@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use efface_core::model::{PlanError, TrainError};
 use efface_core::noise::NoiseError;
 use efface_core::rows::StoreError;
-use efface_data::{EncodeError, LabelError, LookupError, ParseScaleError, ReadError, SchemaError};
+use efface_data::{EncodeError, LabelError, LookupError, ReadError, SchemaError};
 
 use crate::data::Source;
 
@@ -29,9 +29,6 @@ pub enum ExperimentError {
     /// A schema is not one.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// A scale is not one.
-    #[error(transparent)]
-    Scale(#[from] ParseScaleError),
     /// Labels could not be encoded.
     #[error(transparent)]
     Label(#[from] LabelError),

@@ -20,7 +20,7 @@ use std::path::Path;
 
 use efface_core::accounting::Extractor;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, Schema, Table, carries_labels, read_table_with};
+use efface_data::{Columns, Schema, Table, carries_labels, read_table};
 use efface_engine::{ChangeError, EngineError, Mending, ModelDirectory, OpenOptions};
 
 use crate::args::{SeedArgs, SigningArgs, StoreArgs};
@@ -29,7 +29,7 @@ use crate::output::{Output, parameter, quoted};
 /// Reads rows whose labels are needed.
 fn labelled(data: &Path, columns: &Columns, schema: Option<&Schema>) -> anyhow::Result<Table> {
     check_label_is_named(data, columns)?;
-    Ok(read_table_with(data, columns, schema).map_err(EngineError::from)?)
+    Ok(read_table(data, columns, schema).map_err(EngineError::from)?)
 }
 
 /// Reads a schema, and fills in the roles of columns that it names and the user does not.

@@ -5,9 +5,7 @@ use std::io::Write;
 use anyhow::Context;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
-use efface_data::{
-    ColumnKind, ColumnSchema, Columns, ProposalOptions, ProposedColumn, Schema, SchemaError, SchemaProposal, propose,
-};
+use efface_data::{ColumnKind, ColumnSchema, Columns, ProposedColumn, Schema, SchemaError, SchemaProposal, propose};
 use efface_engine::EngineError;
 use serde::Serialize;
 
@@ -40,9 +38,8 @@ pub(crate) fn run(args: &SchemaArgs, output: &Output) -> anyhow::Result<Answer> 
     if let Some(taken) = args.out.as_ref().filter(|out| out.exists()) {
         return Err(EngineError::from(SchemaError::Exists { file: taken.clone() }).into());
     }
-    let options = ProposalOptions { max_rows: args.sample };
     let working = Working::new(output.is_text(), "reading");
-    let proposal = propose(&args.data, &columns, &options).map_err(EngineError::from)?;
+    let proposal = propose(&args.data, &columns, args.sample).map_err(EngineError::from)?;
     drop(working);
     if let Some(out) = &args.out {
         Schema::write_new(out, &proposal.to_toml()).map_err(EngineError::from)?;

@@ -1,6 +1,6 @@
 //! `efface train`
 
-use efface_data::{Schema, open_table_with};
+use efface_data::{Schema, open_table};
 use efface_engine::{EngineError, ModelDirectory, TrainProgress, TrainRequest};
 
 use super::{check_label_is_named, noise, schema_and_columns};
@@ -12,7 +12,7 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     let config = args.config();
     let (schema, columns) = schema_and_columns(args.schema.as_deref(), args.columns.columns())?;
     check_label_is_named(&args.data, &columns)?;
-    let rows = open_table_with(&args.data, &columns, schema.as_ref()).map_err(EngineError::from)?;
+    let rows = open_table(&args.data, &columns, schema.as_ref()).map_err(EngineError::from)?;
     let not_public = schema.as_ref().map(Schema::not_public).unwrap_or_default();
     let intercept = args.rows.intercept;
     let mut noise = noise(&args.seed, output)?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use efface_data::{Columns, FeatureValues, Schema, read_table_with};
+use efface_data::{Columns, FeatureValues, Schema, read_table};
 use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ fn reference(name: &str) -> (Value, f64) {
 /// The features that the program makes are those that the script makes: the same names, and the same sums.
 fn check_encoding(reference: &Value, train: &Path) {
     let schema = Schema::load(beside(reference["schema"].as_str().expect("a file"))).expect("valid");
-    let table = read_table_with(train, &Columns::default(), Some(&schema)).expect("readable");
+    let table = read_table(train, &Columns::default(), Some(&schema)).expect("readable");
     assert_eq!(serde_json::json!(table.feature_names()), reference["features"]);
     assert_eq!(table.n_rows() as f64, number(reference, "n_train"));
     let FeatureValues::F64(values) = table.features() else { panic!("doubles are expected") };

@@ -61,11 +61,7 @@ pub enum ScaleError {
     NotFinite { feature: usize, value: f64 },
     /// The row is longer than the bound allows.
     #[error("row norm is {norm:.9}, the limit is {limit}")]
-    NormTooLarge {
-        /// Its norm, rounded up.
-        norm: f64,
-        limit: f64,
-    },
+    NormTooLarge { norm: f64, limit: f64 },
 }
 
 /// A table does not suit the model.

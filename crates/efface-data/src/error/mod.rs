@@ -4,10 +4,8 @@ mod encode;
 mod read;
 mod schema;
 mod store;
-mod stored;
 
 pub use encode::{EncodeError, LabelError, ParseScaleError, ScaleError};
 pub use read::ReadError;
 pub use schema::{CellError, InvalidSchema, SchemaError};
-pub use store::{AppendError, LookupError, SegmentError};
-pub use stored::StoredRowsError;
+pub use store::{AppendError, LookupError, SegmentError, StoredRowsError};

@@ -46,11 +46,7 @@ pub enum ReadError {
     ColumnUsedTwice { file: PathBuf, column: String, first: &'static str, second: &'static str },
     /// A column without a name would have become a feature.
     #[error("{}: column {number} has no name in the header line", file.display())]
-    UnnamedColumn {
-        file: PathBuf,
-        /// Which column, from 1.
-        number: usize,
-    },
+    UnnamedColumn { file: PathBuf, number: usize },
     /// No column is left to be a feature.
     #[error("{}: no feature columns", file.display())]
     NoFeatures { file: PathBuf },

@@ -20,12 +20,7 @@ pub enum SchemaError {
     NotUnicode { file: PathBuf },
     /// The text is not TOML, or a key is unknown or of the wrong type.
     #[error("{}{}: {reason}", file.display(), at_line(*line))]
-    Syntax {
-        file: PathBuf,
-        /// The line, from 1, where it is known.
-        line: Option<usize>,
-        reason: String,
-    },
+    Syntax { file: PathBuf, line: Option<usize>, reason: String },
     /// The entries contradict themselves or each other.
     #[error("{}: {source}", file.display())]
     Invalid { file: PathBuf, source: Box<InvalidSchema> },
@@ -46,10 +41,7 @@ pub enum InvalidSchema {
     NoColumns,
     /// An entry is for no column.
     #[error("[[column]] number {number} has an empty name")]
-    Unnamed {
-        /// Which entry, from 1.
-        number: usize,
-    },
+    Unnamed { number: usize },
     /// Two entries are for one column.
     #[error("column `{column}` has two entries")]
     DuplicateColumn { column: String },
@@ -59,25 +51,16 @@ pub enum InvalidSchema {
     /// A kind, or what to do with a value, is unknown.
     #[error("column `{column}`: {key} must be {allowed}, got `{found}`")]
     UnknownChoice { column: String, key: &'static str, allowed: &'static str, found: String },
-    /// Something would be computed from the rows.
+    /// Something would be computed from the rows. `place` names the column, or is empty.
     #[error(
         "{place}`{what}` is fitted on the rows: a mean, deviation, quantile or extreme computed from them still depends \
          on those removed later, which no certificate could cover; declare a public constant instead, such as \
          kind = \"numeric\" with range = [low, high]"
     )]
-    Fitted {
-        /// The column, as the beginning of the message, or nothing.
-        place: String,
-        what: String,
-    },
+    Fitted { place: String, what: String },
     /// An entry lacks what its kind needs.
     #[error("column `{column}`: kind `{kind}` needs {needed}")]
-    Needs {
-        column: String,
-        kind: &'static str,
-        /// The key, with an example.
-        needed: &'static str,
-    },
+    Needs { column: String, kind: &'static str, needed: &'static str },
     /// An entry has what its kind has no use for.
     #[error("column `{column}`: `{key}` does not belong to kind `{kind}`")]
     Foreign { column: String, kind: &'static str, key: &'static str },

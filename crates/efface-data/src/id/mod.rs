@@ -11,12 +11,13 @@ pub use digest::{IdDigest, IdKey};
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 /// The id of a row or of a subject. Build it with [`RowId::parse`] or `From`, which keep the spelling unique.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged, from = "Spelling")]
 pub enum RowId {
     /// A canonical decimal integer.
     Integer(i64),
@@ -28,8 +29,9 @@ impl RowId {
     /// Reads an id: canonical decimal integers (`0`, `-12`, no sign `+`, no leading zero, within `i64`) become
     /// integers, everything else is kept as text.
     pub fn parse(text: &str) -> Self {
-        match text.parse::<i64>() {
-            Ok(integer) if is_canonical(text) => Self::Integer(integer),
+        let is_canonical = text == "0" || !text.strip_prefix('-').unwrap_or(text).starts_with(['0', '+']);
+        match text.parse() {
+            Ok(integer) if is_canonical => Self::Integer(integer),
             _ => Self::Text(text.into()),
         }
     }
@@ -58,31 +60,9 @@ impl RowId {
     }
 }
 
-/// Whether a text that parses as an integer is the way that integer is printed.
-fn is_canonical(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    match digits.as_bytes() {
-        [b'0'] => digits.len() == text.len(),
-        [b'1'..=b'9', ..] => true,
-        _ => false,
-    }
-}
-
-impl From<i64> for RowId {
-    fn from(integer: i64) -> Self {
-        Self::Integer(integer)
-    }
-}
-
 impl From<&str> for RowId {
     fn from(text: &str) -> Self {
         Self::parse(text)
-    }
-}
-
-impl From<String> for RowId {
-    fn from(text: String) -> Self {
-        Self::parse(&text)
     }
 }
 
@@ -104,27 +84,20 @@ impl Zeroize for RowId {
     }
 }
 
-impl Serialize for RowId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Integer(integer) => serializer.serialize_i64(*integer),
-            Self::Text(text) => serializer.serialize_str(text),
-        }
-    }
+/// An id as it may be written in JSON.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "an id must be an integer or a string")]
+enum Spelling {
+    Integer(i64),
+    Text(String),
 }
 
-impl<'de> Deserialize<'de> for RowId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "an id must be an integer or a string")]
-        enum Spelling {
-            Integer(i64),
-            Text(String),
-        }
-        Ok(match Spelling::deserialize(deserializer)? {
+impl From<Spelling> for RowId {
+    fn from(spelling: Spelling) -> Self {
+        match spelling {
             Spelling::Integer(integer) => Self::Integer(integer),
             Spelling::Text(text) => Self::parse(&text),
-        })
+        }
     }
 }
 

@@ -15,46 +15,28 @@ use crate::error::{EncodeError, LabelError};
 use crate::table::{Labels, Place, RawLabels, Table};
 
 /// Labels seen so far, and the provisional numbers of their classes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ClassCollector {
     is_classification: bool,
-    /// File of the first labels.
     file: PathBuf,
     n_rows: usize,
     /// Provisional number of each spelling that was kept.
     by_spelling: HashMap<Box<str>, usize>,
     /// The first provisional number of each integer.
     by_integer: HashMap<i64, usize>,
-    /// Spelling of each provisional number.
-    spellings: Vec<Spelling>,
+    /// Spelling of each provisional number, and the integer that it is.
+    spellings: Vec<(Box<str>, Option<i64>)>,
     /// The first number that is no integer: an error, unless a text makes it one.
     fraction: Option<(Place, Box<str>)>,
-    /// Whether a label was no number.
     has_text: bool,
     /// Whether there were more spellings than classes may be.
     is_crowded: bool,
 }
 
-#[derive(Debug)]
-struct Spelling {
-    text: Box<str>,
-    integer: Option<i64>,
-}
-
 impl ClassCollector {
     /// Nothing seen yet. Without classification labels are numbers, and carried as they are.
     pub fn new(is_classification: bool) -> Self {
-        Self {
-            is_classification,
-            file: PathBuf::new(),
-            n_rows: 0,
-            by_spelling: HashMap::new(),
-            by_integer: HashMap::new(),
-            spellings: Vec::new(),
-            fraction: None,
-            has_text: false,
-            is_crowded: false,
-        }
+        Self { is_classification, ..Self::default() }
     }
 
     /// One number per row of the table, which must have labels. The label of a row that is not `kept` is not looked at:
@@ -66,7 +48,7 @@ impl ClassCollector {
 
     /// One number per label: the provisional number of its class, or the number that it is.
     ///
-    /// After an error the collector is of no more use.
+    /// Do not use the collector after an error.
     pub fn push(&mut self, labels: &Labels) -> Result<Vec<f64>, LabelError> {
         self.push_kept(labels, |_| true)
     }
@@ -99,25 +81,21 @@ impl ClassCollector {
         if !self.is_classification {
             return Ok((LabelCodec::Numeric, Vec::new()));
         }
+        let texts = || self.spellings.iter().map(|(text, _)| &**text);
         let (classes, mapping) = if self.has_text {
-            self.text_classes()
+            // Booleans whatever their spelling, or texts as they are.
+            match texts().map(as_boolean).collect::<Option<Vec<_>>>() {
+                Some(booleans) => sorted(booleans.into_iter()),
+                None => sorted(texts()),
+            }
         } else if let Some((place, value)) = self.fraction {
             return Err(LabelError::NotAnInteger { place, value: value.into() });
         } else {
-            sorted(self.spellings.iter().map(|spelling| spelling.integer.unwrap_or_default()))
+            sorted(self.spellings.iter().map(|(_, integer)| integer.unwrap_or_default()))
         };
         match classes.as_slice() {
             [class] => Err(LabelError::OneClass { file: self.file, class: class.clone(), n_rows: self.n_rows }),
             _ => Ok((LabelCodec::Classes(classes), mapping)),
-        }
-    }
-
-    /// Labels that are not all numbers: booleans whatever their spelling, or texts as they are.
-    fn text_classes(&self) -> (Vec<String>, Vec<f64>) {
-        let texts = || self.spellings.iter().map(|spelling| &*spelling.text);
-        match texts().map(as_boolean).collect::<Option<Vec<_>>>() {
-            Some(booleans) => sorted(booleans.into_iter()),
-            None => sorted(texts()),
         }
     }
 
@@ -184,7 +162,7 @@ impl ClassCollector {
         if let Some(integer) = integer {
             self.by_integer.entry(integer).or_insert(next);
         }
-        self.spellings.push(Spelling { text: text.into(), integer });
+        self.spellings.push((text.into(), integer));
         Ok(next)
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::collect::ClassCollector;
 use crate::error::LabelError;
-use crate::table::{Labels, RawLabels, listed};
+use crate::table::{Labels, Place, RawLabels, listed};
 
 /// How labels become the numbers that rows carry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,16 +29,10 @@ pub enum LabelCodec {
 pub const MAX_CLASSES: usize = 1000;
 
 impl LabelCodec {
-    /// The codec that labels call for: classes for a loss of classification, numbers otherwise.
+    /// The codec that labels call for: for a loss of classification at least two and at most [`MAX_CLASSES`] classes,
+    /// numbers otherwise.
     pub fn for_labels(labels: Option<&Labels>, is_classification: bool) -> Result<Self, LabelError> {
-        match labels {
-            Some(labels) if is_classification => Self::for_classification(labels),
-            _ => Ok(Self::Numeric),
-        }
-    }
-
-    /// Finds the classes among the labels: at least two, at most [`MAX_CLASSES`].
-    pub fn for_classification(labels: &Labels) -> Result<Self, LabelError> {
+        let Some(labels) = labels.filter(|_| is_classification) else { return Ok(Self::Numeric) };
         let mut collector = ClassCollector::new(true);
         collector.push(labels)?;
         Ok(collector.finish()?.0)
@@ -70,31 +64,28 @@ fn encode_classes(classes: &[String], labels: &Labels) -> Result<Vec<f64>, Label
         let canonical = || text.parse().ok().and_then(of_number).or_else(|| by_name.get(as_boolean(text)?));
         by_name.get(text).or_else(canonical)
     };
-    let unknown = |row: usize, value: String| LabelError::UnknownClass {
-        place: labels.place(row),
-        value,
-        classes: listed(classes),
-    };
-    match &labels.values {
-        RawLabels::Text(texts) => {
-            let code = |(row, text): (usize, &String)| of_text(text).copied().ok_or_else(|| unknown(row, text.clone()));
-            texts.iter().enumerate().map(code).collect()
-        }
-        RawLabels::Numbers(numbers) => {
-            let code = |(row, x): (usize, &f64)| of_number(*x).copied().ok_or_else(|| unknown(row, x.to_string()));
-            numbers.iter().enumerate().map(code).collect()
-        }
-    }
+    let unknown = |place, value| LabelError::UnknownClass { place, value, classes: listed(classes) };
+    encode_each(labels, |text| of_text(text).copied(), |number| of_number(number).copied(), unknown)
 }
 
 fn encode_numbers(labels: &Labels) -> Result<Vec<f64>, LabelError> {
-    let finite = |row: usize, number: Option<f64>, value: &dyn ToString| match number {
-        Some(number) if number.is_finite() => Ok(number),
-        _ => Err(LabelError::NotANumber { place: labels.place(row), value: value.to_string() }),
+    let finite = |number: f64| number.is_finite().then_some(number);
+    let of_text = |text: &str| text.parse().ok().and_then(finite);
+    encode_each(labels, of_text, finite, |place, value| LabelError::NotANumber { place, value })
+}
+
+fn encode_each(
+    labels: &Labels,
+    of_text: impl Fn(&str) -> Option<f64>,
+    of_number: impl Fn(f64) -> Option<f64>,
+    refused: impl Fn(Place, String) -> LabelError,
+) -> Result<Vec<f64>, LabelError> {
+    let or_refused = |row, code: Option<f64>, value: &dyn ToString| {
+        code.ok_or_else(|| refused(labels.place(row), value.to_string()))
     };
     match &labels.values {
-        RawLabels::Text(texts) => texts.iter().enumerate().map(|(row, x)| finite(row, x.parse().ok(), x)).collect(),
-        RawLabels::Numbers(numbers) => numbers.iter().enumerate().map(|(row, x)| finite(row, Some(*x), x)).collect(),
+        RawLabels::Text(texts) => texts.iter().enumerate().map(|(row, x)| or_refused(row, of_text(x), x)).collect(),
+        RawLabels::Numbers(xs) => xs.iter().enumerate().map(|(row, x)| or_refused(row, of_number(*x), x)).collect(),
     }
 }
 
@@ -109,7 +100,6 @@ fn as_integer(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= LIMIT).then_some(number as i64)
 }
 
-/// The canonical spelling of a boolean.
 fn as_boolean(text: &str) -> Option<&'static str> {
     match text {
         "true" | "True" | "TRUE" => Some("true"),

@@ -16,11 +16,11 @@ fn numbers(labels: &[f64]) -> Labels {
 }
 
 fn classes(labels: &Labels) -> Vec<String> {
-    LabelCodec::for_classification(labels).expect("valid").classes().to_vec()
+    LabelCodec::for_labels(Some(labels), true).expect("valid").classes().to_vec()
 }
 
 fn refusal(labels: &Labels) -> String {
-    LabelCodec::for_classification(labels).expect_err("must be refused").to_string()
+    LabelCodec::for_labels(Some(labels), true).expect_err("must be refused").to_string()
 }
 
 #[test]
@@ -35,17 +35,17 @@ fn classes_are_found_in_every_accepted_kind_of_labels() {
 
 #[test]
 fn labels_become_indices_whatever_their_spelling() {
-    let codec = LabelCodec::for_classification(&texts(&["1", "0"])).expect("valid");
+    let codec = LabelCodec::for_labels(Some(&texts(&["1", "0"])), true).expect("valid");
     assert_eq!(codec.encode(&texts(&["0", "1.0", "01"])).expect("known"), [0.0, 1.0, 1.0]);
     assert_eq!(codec.encode(&numbers(&[1.0, 0.0])).expect("known"), [1.0, 0.0]);
-    let codec = LabelCodec::for_classification(&texts(&["True", "False"])).expect("valid");
+    let codec = LabelCodec::for_labels(Some(&texts(&["True", "False"])), true).expect("valid");
     assert_eq!(codec.encode(&texts(&["true", "FALSE"])).expect("known"), [1.0, 0.0]);
 }
 
 #[test]
 fn an_exact_name_wins_over_its_canonical_spelling() {
     let labels = texts(&["1", "1.0", "a"]);
-    let codec = LabelCodec::for_classification(&labels).expect("valid");
+    let codec = LabelCodec::for_labels(Some(&labels), true).expect("valid");
     assert_eq!(codec.classes(), ["1", "1.0", "a"]);
     assert_eq!(codec.encode(&labels).expect("known"), [0.0, 1.0, 2.0]);
 }

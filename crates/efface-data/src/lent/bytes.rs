@@ -16,31 +16,30 @@ use super::checks::{check_labels, check_weights};
 use super::error::RowsError;
 use super::table::{LentRows, LentTable, RowSpec, RowsToLend};
 use super::vault::LentVault;
-use crate::rows::{FeatureValues, Precision};
+use crate::rows::{Annotations, FeatureValues, Precision};
 
 impl LentVault<'_> {
     /// All rows, as secret as they are.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, RowsError> {
+        refuse_big_endian()?;
         self.check_unchanged()?;
         let (table, lent) = (&*self.table, self.view().lent_bytes());
         self.check_unchanged()?;
         let own = table.own.bytes(0..table.own.len());
-        let labels: Zeroizing<Vec<u8>> = Zeroizing::new(table.labels.iter().flat_map(|x| x.to_le_bytes()).collect());
-        let selectors: Vec<u8> = table.selectors.iter().flat_map(|x| x.to_le_bytes()).collect();
-        let present: Vec<u8> = table.present.iter().map(|present| u8::from(*present)).collect();
-        let weights: Vec<u8> = table.row_weights.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
-        Ok(join([&lent, own, &labels, &selectors, &present, &weights]))
+        let Annotations { labels, selectors, row_weights, present, .. } = &table.noted;
+        let present: Vec<u8> = present.iter().map(|present| u8::from(*present)).collect();
+        let [labels, weights] = [labels, row_weights.as_deref().unwrap_or_default()].map(bytemuck::cast_slice);
+        Ok(join([&lent, own, labels, bytemuck::cast_slice(selectors), &present, weights]))
     }
 }
 
 impl LentTable {
     /// A table of rows of this shape from its bytes, and the rows that are to be lent from now on.
     pub fn from_bytes(bytes: &[u8], shape: RowSpec, precision: Precision) -> Result<(Self, FeatureValues), RowsError> {
+        refuse_big_endian()?;
         let [lent, own, labels, selectors, present, weights] = split(bytes)?;
         let (lent, own) = (values(lent, precision)?, values(own, precision)?);
-        let labels = numbers(labels, f64::from_le_bytes)?;
-        let selectors = numbers(selectors, u64::from_le_bytes)?;
-        let weights = numbers(weights, f64::from_le_bytes)?;
+        let (labels, selectors, weights) = (numbers(labels)?, numbers::<u64>(selectors)?, numbers(weights)?);
         let (n_lent, n_positions) = (lent.len() / shape.n_features.max(1), labels.len());
         let fits = n_lent.checked_add(own.len() / shape.dim()) == Some(n_positions)
             && own.len().is_multiple_of(shape.dim())
@@ -61,10 +60,9 @@ impl LentTable {
             row_weights: row_weights.as_ref().map(|weights| &weights[..n_lent]),
             shape,
         })?;
-        (table.own, table.labels, table.selectors, table.row_weights) = (own, labels, selectors, row_weights);
-        table.present = present.iter().map(|byte| *byte != 0).collect();
-        let there = || (0..n_positions).filter(|position| table.present[*position]);
-        (table.n_present, table.weight_sum) = (there().count(), table.weight_of(there()));
+        (table.own, table.noted) = (own, Annotations::new(labels, selectors, row_weights));
+        let gone: Vec<usize> = (0..n_positions).filter(|position| present[*position] == 0).collect();
+        table.noted.set_present(&gone, false);
         Ok((table, lent))
     }
 }
@@ -93,15 +91,20 @@ const TOO_SHORT: RowsError = RowsError::Damaged { reason: "they end too early" }
 
 fn values(bytes: &[u8], precision: Precision) -> Result<FeatureValues, RowsError> {
     Ok(match precision {
-        Precision::F32 => FeatureValues::F32(numbers(bytes, f32::from_le_bytes)?),
-        Precision::F64 => FeatureValues::F64(numbers(bytes, f64::from_le_bytes)?),
+        Precision::F32 => FeatureValues::F32(numbers(bytes)?),
+        Precision::F64 => FeatureValues::F64(numbers(bytes)?),
     })
 }
 
-/// Numbers of `N` bytes each.
-fn numbers<T, const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Result<Vec<T>, RowsError> {
-    match bytes.as_chunks::<N>() {
-        (chunks, []) => Ok(chunks.iter().map(|chunk| read(*chunk)).collect()),
-        _ => Err(RowsError::Damaged { reason: "a number is cut short" }),
+fn numbers<T: bytemuck::Pod>(bytes: &[u8]) -> Result<Vec<T>, RowsError> {
+    if !bytes.len().is_multiple_of(size_of::<T>()) {
+        return Err(RowsError::Damaged { reason: "a number is cut short" });
     }
+    Ok(bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect())
+}
+
+/// Numbers are taken as they are in memory.
+fn refuse_big_endian() -> Result<(), RowsError> {
+    let reason = "they can be written and read on little-endian machines only";
+    if cfg!(target_endian = "big") { Err(RowsError::Damaged { reason }) } else { Ok(()) }
 }

@@ -7,46 +7,47 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::error::{Interrupted, RowsError};
+use super::table::RowSpec;
 use crate::scale::RowDivisor;
-use crate::scale::RowTransform;
 
-/// What every row must pass.
-pub(super) struct RowCheck<'a> {
-    pub(super) n_features: usize,
-    pub(super) n_rows: usize,
-    pub(super) transform: &'a RowTransform,
-    pub(super) cancel: &'a AtomicBool,
+/// Checks every row, in parallel, and finds its divisor and its checksum. An error names the first row that fails.
+pub(super) fn check_rows<T: RowValue>(
+    values: &[T],
+    n_rows: usize,
+    spec: &RowSpec,
+    cancel: &AtomicBool,
+) -> Result<(Vec<RowDivisor>, Vec<u32>), RowsError> {
+    let n_features = spec.n_features;
+    let expected = n_whole_rows(values.len(), n_features)?;
+    if expected != n_rows {
+        return Err(RowsError::Count { what: "labels", found: n_rows, expected });
+    }
+    let (mut divisors, mut checksums) = (vec![RowDivisor::default(); n_rows], vec![0; n_rows]);
+    let scratch = || Zeroizing::new(Vec::with_capacity(n_features));
+    let failed = (values.par_chunks_exact(n_features), &mut divisors, &mut checksums)
+        .into_par_iter()
+        .enumerate()
+        .with_min_len(64)
+        .map_init(scratch, |scratch, (row, (values, divisor, crc))| {
+            go_on(cancel)?;
+            let found = spec.transform.divisor_of(values, scratch);
+            *divisor = found.map_err(|source| RowsError::Scale { row, source })?;
+            *crc = checksum(values);
+            Ok(())
+        })
+        .find_first(Result::is_err);
+    match failed {
+        Some(Err(error)) => Err(error),
+        _ => Ok((divisors, checksums)),
+    }
 }
 
-impl RowCheck<'_> {
-    /// The divisor and the checksum of every row, in parallel. An error names the first row that fails.
-    pub(super) fn run<T: RowValue>(&self, values: &[T]) -> Result<(Vec<RowDivisor>, Vec<u32>), RowsError> {
-        let Self { n_features, n_rows, transform, cancel } = *self;
-        if n_features == 0 || !values.len().is_multiple_of(n_features) {
-            return Err(RowsError::Shape { found: values.len(), n_features });
-        }
-        if values.len() / n_features != n_rows {
-            return Err(RowsError::Count { what: "labels", found: n_rows, expected: values.len() / n_features });
-        }
-        let (mut divisors, mut checksums) = (vec![RowDivisor::default(); n_rows], vec![0; n_rows]);
-        let scratch = || Zeroizing::new(Vec::with_capacity(n_features));
-        let failed = (values.par_chunks_exact(n_features), &mut divisors, &mut checksums)
-            .into_par_iter()
-            .enumerate()
-            .with_min_len(64)
-            .map_init(scratch, |scratch, (row, (values, divisor, crc))| {
-                go_on(cancel)?;
-                let found = transform.divisor_of(values, scratch);
-                *divisor = found.map_err(|source| RowsError::Scale { row, source })?;
-                *crc = checksum(values);
-                Ok(())
-            })
-            .find_first(Result::is_err);
-        match failed {
-            Some(Err(error)) => Err(error),
-            _ => Ok((divisors, checksums)),
-        }
+/// How many rows so many values make.
+pub(super) fn n_whole_rows(n_values: usize, n_features: usize) -> Result<usize, RowsError> {
+    if n_features == 0 || !n_values.is_multiple_of(n_features) {
+        return Err(RowsError::Shape { found: n_values, n_features });
     }
+    Ok(n_values / n_features)
 }
 
 /// Fails once work is to stop.

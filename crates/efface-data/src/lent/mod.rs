@@ -3,7 +3,6 @@
 
 mod bytes;
 mod checks;
-mod divisors;
 mod error;
 mod scores;
 mod table;

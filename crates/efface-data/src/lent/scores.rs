@@ -1,14 +1,18 @@
 //! Scores of rows that somebody else owns, under given weights: no copy of all rows is made.
 
+use std::sync::atomic::AtomicBool;
+
 use efface_core::predict;
 use efface_core::rounding;
-use efface_core::rows::{BLOCK_ROWS, Features, RowValue};
+use efface_core::rows::{BLOCK_ROWS, Features, RowBlocks, RowValue};
 use rayon::prelude::*;
 
-use super::error::RowsError;
-use super::table::len_of;
-use crate::error::ScaleError;
-use crate::scale::RowTransform;
+use super::checks::n_whole_rows;
+use super::error::{Interrupted, RowsError};
+use super::table::{LentRows, LentTable, RowSpec, RowsToLend, len_of};
+use super::view::RowsView;
+use crate::rows::each;
+use crate::scale::{RowTransform, check_finite};
 
 /// `weights · scaled row` of every row, row by row: `result[i * weights.len() + k]`. The intercept's weight is the last.
 pub fn scores(
@@ -17,76 +21,46 @@ pub fn scores(
     transform: &RowTransform,
     weights: &[Vec<f64>],
 ) -> Result<Vec<f64>, RowsError> {
-    let transform = &transform.for_prediction();
-    let dim = transform.model_dim(n_features);
-    if n_features == 0 || !len_of(features).is_multiple_of(n_features) {
-        return Err(RowsError::Shape { found: len_of(features), n_features });
+    let n_rows = n_whole_rows(len_of(features), n_features)?;
+    let shape = RowSpec { transform: transform.for_prediction(), n_features, n_classes: 0, max_row_weight: None };
+    let expected = shape.dim();
+    if let Some(weights) = weights.iter().find(|weights| weights.len() != expected) {
+        return Err(RowsError::Count { what: "weights", found: weights.len(), expected });
     }
-    if let Some(weights) = weights.iter().find(|weights| weights.len() != dim) {
-        return Err(RowsError::Count { what: "weights", found: weights.len(), expected: dim });
-    }
-    match features {
-        Features::F32(values) => scores_of(values, n_features, transform, weights, |block| Features::F32(block)),
-        Features::F64(values) => scores_of(values, n_features, transform, weights, |block| Features::F64(block)),
-    }
-}
-
-fn scores_of<T: RowValue>(
-    values: &[T],
-    n_features: usize,
-    transform: &RowTransform,
-    weights: &[Vec<f64>],
-    features: impl Fn(&[T]) -> Features<'_> + Sync,
-) -> Result<Vec<f64>, RowsError> {
-    let dim = transform.model_dim(n_features);
-    let (n_rows, n_problems) = (values.len() / n_features, weights.len());
+    let rows = LentRows { features, cancel: &AtomicBool::new(false) };
+    let (labels, selectors) = (vec![0.0; n_rows], vec![0; n_rows]);
+    let table = LentTable::new(RowsToLend { rows, labels: &labels, selectors, row_weights: None, shape })?;
+    let view = RowsView::new(&table, rows);
+    let n_problems = weights.len();
     let mut scores = vec![0.0; n_rows * n_problems];
     let blocks = scores.par_chunks_mut(BLOCK_ROWS * n_problems.max(1)).enumerate();
-    blocks.try_for_each_init(
-        || (vec![T::default(); BLOCK_ROWS * dim], Vec::new(), Vec::new()),
-        |(block, scratch, margins), (index, into)| {
-            let first = index * BLOCK_ROWS;
-            let rows = values[first * n_features..].chunks_exact(n_features).take(BLOCK_ROWS);
-            let n_block = rows.len();
-            for (i, (row, scaled)) in rows.zip(block.chunks_exact_mut(dim)).enumerate() {
-                let at_row = |source| RowsError::Scale { row: first + i, source };
-                let (part, intercept) = scaled.split_at_mut(n_features);
-                transform.divisor_of(row, scratch).map_err(at_row)?.write(row, part);
-                intercept.fill(T::nearest(1.0));
-            }
-            margins.resize(n_block, 0.0);
+    let scored = blocks.try_for_each_init(Vec::new, |margins, (index, into)| {
+        view.visit_block(index, &mut |block| {
+            margins.resize(block.labels.len(), 0.0);
             for (k, weights) in weights.iter().enumerate() {
-                predict::block_margins(features(&block[..n_block * dim]), weights, margins);
+                predict::block_margins(block.features, weights, margins);
                 let column = into.iter_mut().skip(k).step_by(n_problems);
                 column.zip(&*margins).for_each(|(score, margin)| *score = *margin);
             }
-            Ok::<(), RowsError>(())
-        },
-    )?;
+        })
+    });
+    // A view fails only when it is interrupted.
+    scored.map_err(|_| Interrupted)?;
     Ok(scores)
 }
 
 /// The largest Euclidean norm of a row, rounded up; 0 without rows.
 pub fn longest_row(features: Features<'_>, n_features: usize) -> Result<f64, RowsError> {
-    if n_features == 0 || !len_of(features).is_multiple_of(n_features) {
-        return Err(RowsError::Shape { found: len_of(features), n_features });
-    }
-    Ok(match features {
-        Features::F32(values) => longest(values, n_features)?,
-        Features::F64(values) => longest(values, n_features)?,
-    })
+    n_whole_rows(len_of(features), n_features)?;
+    each!(Features, features, values => longest(values, n_features))
 }
 
 fn longest<T: RowValue>(values: &[T], n_features: usize) -> Result<f64, RowsError> {
     let norm = |wide: &mut Vec<f64>, (row, values): (usize, &[T])| {
         wide.clear();
         wide.extend(values.iter().map(|x| x.wide()));
-        match wide.iter().enumerate().find(|(_, value)| !value.is_finite()) {
-            None => Ok(rounding::norm(wide).get()),
-            Some((feature, value)) => {
-                Err(RowsError::Scale { row, source: ScaleError::NotFinite { feature, value: *value } })
-            }
-        }
+        check_finite(wide).map_err(|source| RowsError::Scale { row, source })?;
+        Ok(rounding::norm(wide).get())
     };
     let norms = values.par_chunks_exact(n_features).enumerate().with_min_len(64).map_init(Vec::new, norm);
     norms.try_reduce(|| 0.0, |a, b| Ok(a.max(b)))

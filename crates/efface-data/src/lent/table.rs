@@ -6,15 +6,13 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use efface_core::rows::{Features, RowCount, WeightSum};
+use efface_core::rows::{Features, RowCount};
 use zeroize::Zeroize;
 
-use super::checks::{RowCheck, check_labels, check_weights};
-use super::divisors::Divisors;
+use super::checks::{check_labels, check_rows, check_weights};
 use super::error::RowsError;
-use crate::rows::EncodedRows;
-use crate::rows::{FeatureValues, Precision, extend_zeroizing};
-use crate::scale::RowTransform;
+use crate::rows::{Annotations, EncodedRows, FeatureValues, Precision, each};
+use crate::scale::{RowDivisor, RowTransform};
 
 /// The rows that a model was trained on, lent for one call, and a flag that stops the call when it is set.
 #[derive(Clone, Copy)]
@@ -61,70 +59,42 @@ impl RowSpec {
 
 /// All that is known of the rows of a model beside the features that are lent.
 pub struct LentTable {
-    pub(super) transform: RowTransform,
-    pub(super) n_features: usize,
-    /// Rows that are lent.
+    pub(super) spec: RowSpec,
     pub(super) n_lent: usize,
     /// Rows that arrived later, scaled, with the intercept's constant.
     pub(super) own: FeatureValues,
-    pub(super) labels: Vec<f64>,
-    pub(super) selectors: Vec<u64>,
-    /// `None`: every row counts once.
-    pub(super) row_weights: Option<Vec<f64>>,
-    pub(super) present: Vec<bool>,
-    /// Of the lent rows.
-    pub(super) divisors: Divisors,
+    pub(super) noted: Annotations,
+    /// What each lent row is divided by. Empty where none is divided: a row of few features is not much larger than its
+    /// divisor.
+    divisors: Vec<RowDivisor>,
     /// CRC-32 of the lent features.
     pub(super) checksums: Vec<u32>,
-    pub(super) n_present: usize,
-    /// What the rows present weigh together.
-    pub(super) weight_sum: WeightSum,
 }
 
 impl LentTable {
     /// Checks the rows to train on and takes note of them.
     pub fn new(request: RowsToLend<'_>) -> Result<Self, RowsError> {
-        let RowsToLend { rows: LentRows { features, cancel }, labels, selectors, row_weights, shape } = request;
-        let RowSpec { transform, n_features, n_classes, max_row_weight } = shape;
-        check_labels(labels, n_classes)?;
-        let row_weights = check_weights(row_weights, labels.len(), max_row_weight)?;
-        let check = RowCheck { n_features, n_rows: labels.len(), transform: &transform, cancel };
-        let (divisors, checksums) = match features {
-            Features::F32(values) => check.run(values)?,
-            Features::F64(values) => check.run(values)?,
-        };
+        let RowsToLend { rows: LentRows { features, cancel }, labels, selectors, row_weights, shape: spec } = request;
+        check_labels(labels, spec.n_classes)?;
+        let row_weights = check_weights(row_weights, labels.len(), spec.max_row_weight)?;
         let n_lent = labels.len();
-        let mut table = Self {
-            transform,
-            n_features,
-            n_lent,
-            own: FeatureValues::empty(Precision::of(features)),
-            labels: labels.to_vec(),
-            selectors,
-            row_weights,
-            present: vec![true; n_lent],
-            divisors: Divisors::new(divisors),
-            checksums,
-            n_present: n_lent,
-            weight_sum: WeightSum::ZERO,
-        };
-        table.weight_sum = table.weight_of(0..n_lent);
-        Ok(table)
+        let (mut divisors, checksums) = each!(Features, features, values => check_rows(values, n_lent, &spec, cancel)?);
+        if divisors.iter().all(|divisor| divisor.is_one()) {
+            divisors = Vec::new();
+        }
+        let own = FeatureValues::zeros(Precision::of(features), 0);
+        let noted = Annotations::new(labels.to_vec(), selectors, row_weights);
+        Ok(Self { spec, n_lent, own, noted, divisors, checksums })
     }
 
     /// Number of positions, those of removed rows included.
-    pub fn len(&self) -> usize {
-        self.labels.len()
-    }
-
-    /// Whether there never was a row.
-    pub fn is_empty(&self) -> bool {
-        self.labels.is_empty()
+    pub fn n_positions(&self) -> usize {
+        self.noted.len()
     }
 
     /// Rows present, and what they weigh.
     pub fn count(&self) -> RowCount {
-        RowCount { n_rows: self.n_present, weight_sum: self.weight_sum }
+        self.noted.count
     }
 
     /// The precision in which rows are kept: that in which they are lent.
@@ -134,88 +104,49 @@ impl LentTable {
 
     /// Whether the row at a position is there and has not been removed.
     pub fn is_present(&self, position: usize) -> bool {
-        self.present.get(position).copied().unwrap_or(false)
+        self.noted.is_present(position)
     }
 
     /// Values per row of the model.
     pub fn dim(&self) -> usize {
-        self.transform.model_dim(self.n_features)
+        self.spec.dim()
     }
 
-    /// As how many rows the row at a position counts.
-    pub(super) fn row_weight(&self, position: usize) -> f64 {
-        self.row_weights.as_ref().map_or(1.0, |weights| weights[position])
+    pub(super) fn divisor(&self, position: usize) -> RowDivisor {
+        self.divisors.get(position).copied().unwrap_or_default()
     }
 
-    pub(super) fn weight_of(&self, positions: impl IntoIterator<Item = usize>) -> WeightSum {
-        positions.into_iter().map(|position| WeightSum::of_row(self.row_weight(position))).sum()
+    /// Whether the rows of a block can be handed out as they were lent.
+    pub(super) fn is_as_lent(&self, rows: Range<usize>) -> bool {
+        !self.spec.transform.intercept
+            && rows.end <= self.n_lent
+            && rows.into_iter().all(|row| self.noted.present[row] && self.divisor(row).is_one())
     }
 
-    /// Appends rows and returns their positions.
     pub(super) fn append(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Range<usize> {
-        let arrived = self.len()..self.len() + rows.n_rows();
         self.own.extend_from(&rows.features, 0..rows.features.len());
-        extend_zeroizing(&mut self.labels, &rows.labels);
-        extend_zeroizing(&mut self.selectors, selectors);
-        match (&mut self.row_weights, rows.row_weights()) {
-            (None, None) => {}
-            (Some(weights), Some(new)) => extend_zeroizing(weights, new),
-            (Some(weights), None) => weights.resize(arrived.end, 1.0),
-            (None, Some(new)) => {
-                if new.iter().any(|weight| *weight != 1.0) {
-                    let mut weights = vec![1.0; arrived.start];
-                    extend_zeroizing(&mut weights, new);
-                    self.row_weights = Some(weights);
-                }
-            }
-        }
-        self.present.resize(arrived.end, true);
-        self.n_present += arrived.len();
-        self.weight_sum += self.weight_of(arrived.clone());
-        arrived
+        self.noted.append(&rows.labels, selectors, rows.row_weights())
     }
 
     /// Takes back rows that were appended last.
     pub(super) fn truncate(&mut self, len: usize) {
-        self.set_present(&(len..self.len()).filter(|position| self.present[*position]).collect::<Vec<_>>(), false);
-        self.purge(&(len..self.len()).collect::<Vec<_>>());
+        let leaving: Vec<usize> = (len..self.n_positions()).collect();
+        let present: Vec<usize> = leaving.iter().copied().filter(|position| self.is_present(*position)).collect();
+        self.noted.set_present(&present, false);
+        self.purge(&leaving);
         self.own.resize((len - self.n_lent) * self.dim());
-        self.labels.truncate(len);
-        self.selectors.truncate(len);
-        if let Some(weights) = &mut self.row_weights {
-            weights.truncate(len);
-        }
-        self.present.truncate(len);
-    }
-
-    /// Takes rows out of the sums, or puts them in again. They are not overwritten yet.
-    pub(super) fn set_present(&mut self, positions: &[usize], present: bool) {
-        for position in positions {
-            self.present[*position] = present;
-        }
-        let weight = self.weight_of(positions.iter().copied());
-        if present {
-            self.n_present += positions.len();
-            self.weight_sum += weight;
-        } else {
-            self.n_present -= positions.len();
-            self.weight_sum = self.weight_sum.without(weight);
-        }
+        self.noted.truncate(len);
     }
 
     /// Overwrites what is known of rows that left.
     pub(super) fn purge(&mut self, positions: &[usize]) {
         let dim = self.dim();
         for &position in positions {
-            self.labels[position].zeroize();
-            self.selectors[position].zeroize();
-            if let Some(weights) = &mut self.row_weights {
-                weights[position].zeroize();
-            }
+            self.noted.forget(position);
             if let Some(place) = position.checked_sub(self.n_lent) {
                 self.own.zeroize_range(place * dim..(place + 1) * dim);
             } else {
-                self.divisors.forget(position);
+                self.divisors.get_mut(position).iter_mut().for_each(|divisor| divisor.zeroize());
                 self.checksums[position].zeroize();
             }
         }
@@ -225,17 +156,37 @@ impl LentTable {
 impl Drop for LentTable {
     fn drop(&mut self) {
         self.own.zeroize();
-        self.labels.zeroize();
-        self.selectors.zeroize();
-        self.row_weights.zeroize();
+        self.divisors.zeroize();
         self.checksums.zeroize();
     }
 }
 
-/// How many there are.
 pub(super) fn len_of(features: Features<'_>) -> usize {
-    match features {
-        Features::F32(values) => values.len(),
-        Features::F64(values) => values.len(),
+    each!(Features, features, values => values.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::scale::Scale;
+
+    #[test]
+    fn divisors_are_kept_only_where_rows_are_divided() {
+        let table = |values: &[f64]| {
+            let transform = RowTransform { scale: Scale::Unit, intercept: false };
+            let shape = RowSpec { transform, n_features: 1, n_classes: 0, max_row_weight: None };
+            let rows = LentRows { features: Features::F64(values), cancel: &AtomicBool::new(false) };
+            let selectors = vec![0; values.len()];
+            let lent = RowsToLend { rows, labels: &vec![0.0; values.len()], selectors, row_weights: None, shape };
+            LentTable::new(lent).expect("valid")
+        };
+        assert!(table(&[1.0, 0.0, 1.0]).divisors.is_empty());
+        let mut table = table(&[1.0, 2.0, 1.0]);
+        assert!(!table.divisor(1).is_one() && table.divisor(2).is_one());
+        assert!(table.is_as_lent(2..3) && !table.is_as_lent(0..2));
+        table.purge(&[1]);
+        assert!(table.is_as_lent(0..3));
     }
 }

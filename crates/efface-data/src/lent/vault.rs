@@ -9,10 +9,7 @@ use super::checks::checksum;
 use super::error::RowsError;
 use super::table::{LentRows, LentTable, len_of};
 use super::view::RowsView;
-use crate::error::{AppendError, LookupError};
-use crate::rows::EncodedRows;
-use crate::rows::MemoryRows;
-use crate::rows::Precision;
+use crate::rows::{EncodedRows, MemoryRows, Precision, each};
 use crate::vault::{Vault, VaultError};
 
 /// The rows of a model for the length of one call.
@@ -25,7 +22,7 @@ impl<'a> LentVault<'a> {
     /// Rows lent again. Values that do not have the shape that they had at training are an error.
     pub fn new(table: &'a mut LentTable, lent: LentRows<'a>) -> Result<Self, RowsError> {
         let (found, found_precision) = (len_of(lent.features), Precision::of(lent.features));
-        let (expected, expected_precision) = (table.n_lent * table.n_features, table.precision());
+        let (expected, expected_precision) = (table.n_lent * table.spec.n_features, table.precision());
         if (found, found_precision) != (expected, expected_precision) {
             return Err(RowsError::OtherRows { found, found_precision, expected, expected_precision });
         }
@@ -38,32 +35,24 @@ impl<'a> LentVault<'a> {
 
     /// Fails when a lent row is not what it was: all of them, in parallel.
     pub(super) fn check_unchanged(&self) -> Result<(), RowsError> {
-        let changed = (0..self.table.n_lent).into_par_iter().with_min_len(64).find_first(|row| self.has_changed(*row));
-        changed.map_or(Ok(()), |row| Err(RowsError::Changed { row }))
+        let rows = (0..self.table.n_lent).into_par_iter().with_min_len(64);
+        rows.map(|row| self.check_row(row)).find_first(Result::is_err).unwrap_or(Ok(()))
     }
 
-    /// The same for a few positions.
-    fn check_unchanged_at(&self, positions: &[usize]) -> Result<(), RowsError> {
-        let changed = positions.iter().find(|row| self.has_changed(**row));
-        changed.map_or(Ok(()), |row| Err(RowsError::Changed { row: *row }))
-    }
-
-    fn has_changed(&self, row: usize) -> bool {
-        if row >= self.table.n_lent || !self.table.present[row] {
-            return false;
-        }
-        let range = row * self.table.n_features..(row + 1) * self.table.n_features;
-        let now = match self.lent.features {
-            Features::F32(values) => checksum(&values[range]),
-            Features::F64(values) => checksum(&values[range]),
-        };
-        now != self.table.checksums[row]
+    fn check_row(&self, row: usize) -> Result<(), RowsError> {
+        let (table, n_features) = (&self.table, self.table.spec.n_features);
+        let is_changed = row < table.n_lent
+            && table.noted.present[row]
+            && each!(Features, self.lent.features, values => {
+                checksum(&values[row * n_features..(row + 1) * n_features]) != table.checksums[row]
+            });
+        if is_changed { Err(RowsError::Changed { row }) } else { Ok(()) }
     }
 }
 
 impl Vault for LentVault<'_> {
     fn n_positions(&self) -> usize {
-        self.table.len()
+        self.table.n_positions()
     }
 
     fn is_present(&self, position: usize) -> bool {
@@ -80,36 +69,26 @@ impl Vault for LentVault<'_> {
     }
 
     fn batch(&self, positions: &[usize]) -> Result<MemoryRows, VaultError> {
-        if let Some(position) = positions.iter().find(|position| !self.table.is_present(**position)) {
-            let (position, len) = (*position, self.table.len());
-            return Err(LookupError::NotPresent { position, len }.into());
-        }
-        self.check_unchanged_at(positions)?;
+        self.table.noted.check_present(positions)?;
+        positions.iter().try_for_each(|row| self.check_row(*row))?;
         let batch = self.view().batch(positions);
-        self.check_unchanged_at(positions)?;
+        positions.iter().try_for_each(|row| self.check_row(*row))?;
         Ok(batch)
     }
 
     fn arrive(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, VaultError> {
-        let (found, expected) = (rows.dim(), self.table.dim());
-        if found != expected {
-            return Err(AppendError::Dimension { found, expected }.into());
-        }
-        let (found, expected) = (rows.precision(), self.table.precision());
-        if found != expected {
-            return Err(AppendError::Precision { found, expected }.into());
-        }
+        rows.check_shape(self.table.dim(), self.table.precision())?;
         Ok(self.table.append(rows, selectors))
     }
 
     fn leave(&mut self, positions: &[usize]) -> Result<(), VaultError> {
-        self.table.set_present(positions, false);
+        self.table.noted.set_present(positions, false);
         Ok(())
     }
 
     fn undo(&mut self, left: &[usize], arrived: Range<usize>) -> Result<(), VaultError> {
         self.table.truncate(arrived.start);
-        self.table.set_present(left, true);
+        self.table.noted.set_present(left, true);
         Ok(())
     }
 

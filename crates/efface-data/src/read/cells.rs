@@ -14,20 +14,16 @@ use crate::schema::cell::Cell;
 use crate::schema::encode::RowEncoder;
 use crate::table::{Columns, Table, TableParts, listed};
 
-/// A file whose cells can be looked at.
-pub(crate) trait CellReader {
-    /// Names of the columns that have no other role.
-    fn column_names(&self) -> &[String];
-
+/// A file whose cells can be looked at. Its features are the columns that have no other role.
+pub(crate) trait CellReader: TableReader {
     /// Visits the cells of at most `max_rows` rows, each with the index of its column, and returns the number of rows;
     /// 0 at the end of the file. The cells of one column come in the order of rows.
     fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError>;
 }
 
 /// Columns of a type that cannot be read, and why.
-pub(crate) type Unreadable = Vec<(String, String)>;
+type Unreadable = Vec<(String, String)>;
 
-/// Opens a file to look at its cells.
 pub(crate) fn open_cells(path: &Path, columns: &Columns) -> Result<(Box<dyn CellReader>, Unreadable), ReadError> {
     Ok(match Kind::of(path) {
         Some(Kind::Csv) => (Box::new(CsvReader::open_cells(path, columns)?), Vec::new()),
@@ -35,18 +31,13 @@ pub(crate) fn open_cells(path: &Path, columns: &Columns) -> Result<(Box<dyn Cell
             let (reader, unreadable) = ParquetReader::open_cells(path, columns)?;
             (Box::new(reader), unreadable)
         }
-        Some(Kind::Npy | Kind::Idx) => (Box::new(ArrayReader::open(path, columns)?), Vec::new()),
-        Some(Kind::Npz) => (Box::new(ArrayReader::open_archive(path, columns)?), Vec::new()),
+        Some(Kind::Npy | Kind::Idx | Kind::Npz) => (Box::new(ArrayReader::open(path, columns)?), Vec::new()),
         Some(Kind::Libsvm) => return Err(ReadError::NoSchema { file: path.into() }),
         None => return Err(ReadError::UnknownExtension { file: path.into() }),
     })
 }
 
 impl CellReader for ArrayReader {
-    fn column_names(&self) -> &[String] {
-        self.feature_names()
-    }
-
     fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError> {
         let max_rows = usize::try_from(max_rows).unwrap_or(usize::MAX);
         let Some(table) = self.next_chunk(max_rows)? else { return Ok(0) };
@@ -61,7 +52,7 @@ impl CellReader for ArrayReader {
 
 /// A table of numbers whose columns a schema encodes.
 pub(super) struct EncodedReader {
-    inner: Box<dyn TableReader>,
+    inner: ArrayReader,
     encoder: RowEncoder,
     /// For each entry of the schema its column in the inner table, and that column's name.
     columns: Vec<(usize, String)>,
@@ -72,10 +63,7 @@ impl EncodedReader {
     pub(super) fn open(path: &Path, columns: &Columns, schema: &Schema) -> Result<Self, ReadError> {
         columns.check_are_of(schema, path)?;
         let all = Columns { features: None, ignore: Vec::new(), ..columns.clone() };
-        let inner: Box<dyn TableReader> = match Kind::of(path) {
-            Some(Kind::Npz) => Box::new(ArrayReader::open_archive(path, &all)?),
-            _ => Box::new(ArrayReader::open(path, &all)?),
-        };
+        let inner = ArrayReader::open(path, &all)?;
         let names = inner.feature_names();
         let find = |name: &String| {
             let missing = || ReadError::SchemaColumn { file: path.into(), column: name.clone(), known: listed(names) };
@@ -88,12 +76,12 @@ impl EncodedReader {
 
 impl TableReader for EncodedReader {
     fn feature_names(&self) -> &[String] {
-        self.encoder.feature_names()
+        &self.encoder.feature_names
     }
 
     fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
         let Some(table) = self.inner.next_chunk(max_rows)? else { return Ok(None) };
-        let dim = self.encoder.dim();
+        let dim = self.encoder.feature_names.len();
         let mut features = vec![0.0; table.n_rows() * dim];
         for (row, into) in features.chunks_exact_mut(dim).enumerate() {
             for (entry, (column, name)) in self.columns.iter().enumerate() {
@@ -103,7 +91,7 @@ impl TableReader for EncodedReader {
                 })?;
             }
         }
-        let feature_names = self.encoder.feature_names().to_vec();
+        let feature_names = self.encoder.feature_names.clone();
         let features = FeatureValues::F64(features);
         Table::new(TableParts { feature_names, features, ..table.into_parts() }).map(Some)
     }

@@ -20,14 +20,15 @@ pub(super) struct Input {
     pub(super) max_bytes: u64,
     /// Room for this many bytes is made at once. More may come, but must be seen first.
     pub(super) likely_bytes: u64,
-    /// So many have come.
     pub(super) bytes_read: u64,
 }
 
 impl Input {
     pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
-        let (file, meter) = MeteredFile::open(path).map_err(|source| ReadError::Io { file: path.into(), source })?;
-        let file_bytes = meter.bytes_total;
+        let failed = |source| ReadError::Io { file: path.into(), source };
+        let file = File::open(path).map_err(failed)?;
+        let file_bytes = file.metadata().map_err(failed)?.len();
+        let (file, meter) = MeteredFile::new(file, file_bytes);
         Ok(if is_gzipped(path) {
             let reader = MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, file));
             Self::inflated(reader, meter, file_bytes, u64::MAX)
@@ -73,12 +74,6 @@ pub(super) struct MeteredFile {
 }
 
 impl MeteredFile {
-    pub(super) fn open(path: &Path) -> io::Result<(Self, Meter)> {
-        let file = File::open(path)?;
-        let bytes_total = file.metadata()?.len();
-        Ok(Self::new(file, bytes_total))
-    }
-
     /// A file of which `bytes_total` bytes are going to be read.
     pub(super) fn new(file: File, bytes_total: u64) -> (Self, Meter) {
         let bytes_read = Arc::new(AtomicU64::new(0));

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-/// A format of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Csv,
@@ -34,7 +33,6 @@ impl Kind {
         }
     }
 
-    /// Whether columns have no names, and labels and ids are in arrays of their own.
     pub(super) fn is_array(self) -> bool {
         matches!(self, Self::Npy | Self::Npz | Self::Idx)
     }

@@ -10,9 +10,8 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::array::refuse_selection;
 use super::input::{BUFFER_BYTES, Input, Meter};
-use super::{MAX_COLUMNS, ReadProgress, TableReader};
+use super::{MAX_COLUMNS, ReadProgress, TableReader, refuse_selection};
 use crate::error::ReadError;
 use crate::rows::FeatureValues;
 use crate::table::{Columns, Labels, Origin, Place, RawLabels, RowNumber, Table, TableParts};
@@ -41,7 +40,7 @@ impl LibsvmReader {
             return Err(ReadError::NoFeatures { file: path.into() });
         }
         let feature_names: Vec<String> = (1..=dim).map(feature_name).collect();
-        refuse_selection(path, columns, &feature_names)?;
+        refuse_selection(path, columns, &feature_names, ["columns", "the columns of an array"])?;
         Ok(Self { lines: Lines::open(path)?, feature_names, n_rows, rows_read: 0 })
     }
 }
@@ -107,7 +106,6 @@ fn widest(path: &Path) -> Result<(usize, u64), ReadError> {
     if n_rows == 0 { Err(ReadError::Empty { file: path.into() }) } else { Ok((dim, n_rows)) }
 }
 
-/// The lines of a file that hold rows.
 struct Lines {
     path: PathBuf,
     reader: BufReader<Input>,
@@ -151,7 +149,6 @@ impl Lines {
     }
 }
 
-/// One line without its comment.
 struct Row<'a> {
     path: &'a Path,
     line: u64,
@@ -226,7 +223,6 @@ fn bad_line(file: &Path, line: u64, reason: String) -> ReadError {
     ReadError::BadLine { place: Place { file: file.into(), row: RowNumber::Line(line), column: None }, reason }
 }
 
-/// A word for a message.
 fn shortened(word: &str) -> String {
     const SHOWN: usize = 40;
     if word.chars().count() <= SHOWN { word.to_owned() } else { word.chars().take(SHOWN).chain(['…']).collect() }

@@ -11,6 +11,7 @@ mod kind;
 mod libsvm;
 mod parquet;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use self::array::ArrayReader;
@@ -22,7 +23,7 @@ use self::libsvm::LibsvmReader;
 use self::parquet::ParquetReader;
 use crate::error::ReadError;
 use crate::schema::Schema;
-use crate::table::{Columns, Table};
+use crate::table::{Columns, Table, listed};
 
 /// A file that is read as a stream of tables.
 ///
@@ -55,23 +56,19 @@ pub struct ReadProgress {
 /// Opens a table to be read in chunks: `.csv`, `.npy`, `.npz`, `.parquet`, `.svm` or `.libsvm`, and `.idx` or
 /// `…-idx3-ubyte`; all but `.npz` and `.parquet` also gzipped (`.gz`).
 ///
+/// With a schema, features are what it makes of the columns, and [`Columns::features`] must be `None` or all of them.
+/// Without one, columns are features as they are.
+///
 /// ```no_run
 /// use efface_data::{Columns, open_table};
 ///
-/// let mut reader = open_table("a9a.svm.gz", &Columns::default())?;
+/// let mut reader = open_table("a9a.svm.gz", &Columns::default(), None)?;
 /// while let Some(chunk) = reader.next_chunk(10_000)? {
 ///     println!("{} rows from row {}", chunk.n_rows(), chunk.origin().first_row());
 /// }
 /// # Ok::<(), efface_data::ReadError>(())
 /// ```
-pub fn open_table(path: impl AsRef<Path>, columns: &Columns) -> Result<Box<dyn TableReader>, ReadError> {
-    open_table_with(path, columns, None)
-}
-
-/// The same, with the features that a schema makes of the columns. Without a schema, columns are features as they are.
-///
-/// With one, [`Columns::features`] must be `None` or all features of the schema.
-pub fn open_table_with(
+pub fn open_table(
     path: impl AsRef<Path>,
     columns: &Columns,
     schema: Option<&Schema>,
@@ -83,8 +80,7 @@ pub fn open_table_with(
         (Some(Kind::Npy | Kind::Idx | Kind::Npz), Some(schema)) => {
             Box::new(EncodedReader::open(path, columns, schema)?)
         }
-        (Some(Kind::Npy | Kind::Idx), None) => Box::new(ArrayReader::open(path, columns)?),
-        (Some(Kind::Npz), None) => Box::new(ArrayReader::open_archive(path, columns)?),
+        (Some(Kind::Npy | Kind::Idx | Kind::Npz), None) => Box::new(ArrayReader::open(path, columns)?),
         (Some(Kind::Libsvm), None) => Box::new(LibsvmReader::open(path, columns)?),
         (Some(Kind::Libsvm), Some(_)) => return Err(ReadError::NoSchema { file: path.into() }),
         (None, _) => return Err(ReadError::UnknownExtension { file: path.into() }),
@@ -97,20 +93,32 @@ pub fn open_table_with(
 /// use efface_data::{Columns, read_table};
 ///
 /// let columns = Columns { label: Some("churned".into()), id: Some("customer".into()), ..Columns::default() };
-/// let table = read_table("churn.csv", &columns)?;
+/// let table = read_table("churn.csv", &columns, None)?;
 /// println!("{} rows", table.n_rows());
 /// # Ok::<(), efface_data::ReadError>(())
 /// ```
-pub fn read_table(path: impl AsRef<Path>, columns: &Columns) -> Result<Table, ReadError> {
-    read_table_with(path, columns, None)
-}
-
-/// The same, with the features that a schema makes of the columns, as [`open_table_with`] reads them.
-pub fn read_table_with(path: impl AsRef<Path>, columns: &Columns, schema: Option<&Schema>) -> Result<Table, ReadError> {
+pub fn read_table(path: impl AsRef<Path>, columns: &Columns, schema: Option<&Schema>) -> Result<Table, ReadError> {
     let path = path.as_ref();
     // One chunk of all rows: nothing is copied, and duplicates are found wherever they are.
-    let chunk = open_table_with(path, columns, schema)?.next_chunk(usize::MAX)?;
+    let chunk = open_table(path, columns, schema)?.next_chunk(usize::MAX)?;
     chunk.ok_or_else(|| ReadError::Empty { file: path.into() })
+}
+
+/// Features without names of their own can be named but not chosen: others than all of them are an error, not a
+/// selection. `units` are what is counted and what cannot be left out.
+fn refuse_selection(path: &Path, columns: &Columns, names: &[String], units: [&str; 2]) -> Result<(), ReadError> {
+    let asked = columns.features.as_deref().unwrap_or(names);
+    let known: HashSet<&String> = names.iter().collect();
+    if let Some(missing) = asked.iter().chain(&columns.ignore).find(|name| !known.contains(name)) {
+        let (column, known) = (missing.clone(), listed(names));
+        return Err(ReadError::MissingColumn { file: path.into(), column, known });
+    }
+    if asked.len() == names.len() && columns.ignore.is_empty() {
+        return Ok(());
+    }
+    let [counted, whole] = units;
+    let expected = format!("{} {counted}; {whole} cannot be left out", asked.len());
+    Err(ReadError::Shape { file: path.into(), found: format!("{} {counted}", names.len()), expected })
 }
 
 /// Refuses a table that is too wide, before its columns get their names: a few bytes, compressed, can stand for any

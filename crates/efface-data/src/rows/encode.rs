@@ -1,8 +1,6 @@
 //! From a table to rows of a model: features in the model's order, scaled, rounded and checked; labels as numbers.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::ops::Range;
 
 use efface_core::rounding::UpperBound;
 use efface_core::rows::round_row_weight;
@@ -11,7 +9,7 @@ use zeroize::Zeroize;
 use crate::error::{AppendError, EncodeError, ScaleError};
 use crate::id::RowId;
 use crate::labels::LabelCodec;
-use crate::rows::{FeatureValues, Precision};
+use crate::rows::{FeatureValues, Precision, debug_shape};
 use crate::scale::RowTransform;
 use crate::table::{Table, TableParts, listed};
 
@@ -89,9 +87,7 @@ impl EncodedRows {
 
     /// The same rows with other labels, one per row: those that a [`ClassCollector`](crate::ClassCollector) gave.
     pub fn with_labels(mut self, labels: Vec<f64>) -> Result<Self, AppendError> {
-        if labels.len() != self.n_rows() {
-            return Err(AppendError::Count { what: "labels", found: labels.len(), expected: self.n_rows() });
-        }
+        self.check_count("labels", labels.len())?;
         self.labels.zeroize();
         self.labels = labels;
         Ok(self)
@@ -100,9 +96,7 @@ impl EncodedRows {
     /// The same rows, of which row i counts `row_weights[i]` times: rounded to the weights that rows can have, which are
     /// from 0 to [`MOST_ROW_WEIGHT`](efface_core::rows::MOST_ROW_WEIGHT).
     pub fn with_row_weights(mut self, mut row_weights: Vec<f64>) -> Result<Self, AppendError> {
-        if row_weights.len() != self.n_rows() {
-            return Err(AppendError::Count { what: "row weights", found: row_weights.len(), expected: self.n_rows() });
-        }
+        self.check_count("row weights", row_weights.len())?;
         for (row, weight) in row_weights.iter_mut().enumerate() {
             *weight = round_row_weight(*weight).ok_or(AppendError::RowWeight { row, value: *weight })?;
         }
@@ -111,20 +105,19 @@ impl EncodedRows {
         Ok(self)
     }
 
-    /// A copy of some consecutive rows.
-    #[must_use]
-    pub fn part(&self, rows: Range<usize>) -> Self {
-        let mut features = FeatureValues::with_capacity(self.precision(), rows.len() * self.dim);
-        features.extend_from(&self.features, rows.start * self.dim..rows.end * self.dim);
-        Self {
-            dim: self.dim,
-            features,
-            labels: self.labels[rows.clone()].to_vec(),
-            ids: self.ids.get(rows.clone()).unwrap_or_default().to_vec(),
-            subjects: self.subjects.as_ref().map(|subjects| subjects[rows.clone()].to_vec()),
-            row_weights: self.row_weights.as_ref().map(|weights| weights[rows].to_vec()),
-            row_norm_bound: self.row_norm_bound,
+    /// Refuses rows of another length or precision.
+    pub(crate) fn check_shape(&self, dim: usize, precision: Precision) -> Result<(), AppendError> {
+        if self.dim != dim {
+            return Err(AppendError::Dimension { found: self.dim, expected: dim });
         }
+        let found = self.precision();
+        if found == precision { Ok(()) } else { Err(AppendError::Precision { found, expected: precision }) }
+    }
+
+    /// Refuses other than one of something per row.
+    pub(crate) fn check_count(&self, what: &'static str, found: usize) -> Result<(), AppendError> {
+        let expected = self.n_rows();
+        if found == expected { Ok(()) } else { Err(AppendError::Count { what, found, expected }) }
     }
 
     /// Keeps the rows for which `kept` is true, one entry per row, and returns how many went.
@@ -141,12 +134,8 @@ impl EncodedRows {
         self.features = features;
         retain(&mut self.labels, kept);
         retain(&mut self.ids, kept);
-        if let Some(subjects) = &mut self.subjects {
-            retain(subjects, kept);
-        }
-        if let Some(row_weights) = &mut self.row_weights {
-            retain(row_weights, kept);
-        }
+        self.subjects.iter_mut().for_each(|subjects| retain(subjects, kept));
+        self.row_weights.iter_mut().for_each(|row_weights| retain(row_weights, kept));
         n_gone
     }
 
@@ -177,14 +166,7 @@ fn retain<T>(entries: &mut Vec<T>, kept: &[bool]) {
     entries.retain(|_| kept.next().copied().unwrap_or(false));
 }
 
-/// Shape only: rows and ids stay out of logs.
-impl fmt::Debug for EncodedRows {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shape = f.debug_struct("EncodedRows");
-        shape.field("n_rows", &self.n_rows()).field("dim", &self.dim).field("precision", &self.precision());
-        shape.finish_non_exhaustive()
-    }
-}
+debug_shape!(EncodedRows);
 
 /// Encodes a table for a model. Without a codec (for prediction) labels are left aside and zero.
 ///
@@ -204,8 +186,9 @@ pub fn encode_table(
         (Some(_), None) => return Err(EncodeError::NoLabels { file: table.origin().file().into() }),
     };
     let TableParts { feature_names, features, ids, subjects, origin, .. } = table.into_parts();
-    let transformation = Transformation { transform, columns: columns.as_deref(), n_features: feature_names.len() };
-    let features = transformation.apply(features, n_rows, precision).map_err(|(row, source)| {
+    let n_features = feature_names.len();
+    let transformed = transformed(features, n_rows, n_features, transform, columns.as_deref(), precision);
+    let features = transformed.map_err(|(row, source)| {
         let column = match source {
             ScaleError::NotFinite { feature, .. } => {
                 let column = columns.as_ref().map_or(feature, |columns| columns[feature]);
@@ -216,7 +199,7 @@ pub fn encode_table(
         EncodeError::Scale { place: origin.place(row, column), source }
     })?;
     Ok(EncodedRows {
-        dim: transform.model_dim(feature_names.len()),
+        dim: transform.model_dim(n_features),
         features,
         labels,
         ids: ids.unwrap_or_default(),
@@ -246,63 +229,36 @@ fn columns_in_order(table: &Table, order: FeatureOrder<'_>) -> Result<Option<Vec
     }
 }
 
-/// What happens to every row, the same for each.
-struct Transformation<'a> {
-    transform: &'a RowTransform,
-    columns: Option<&'a [usize]>,
+/// All rows scaled, with the intercept's constant: in place where they have the right precision. An error names the first
+/// row that fails.
+fn transformed(
+    mut values: FeatureValues,
+    n_rows: usize,
     n_features: usize,
-}
-
-impl Transformation<'_> {
-    /// Values of all rows, in place where they have the right precision. An error names the first row that fails.
-    fn apply(
-        &self,
-        mut values: FeatureValues,
-        n_rows: usize,
-        precision: Precision,
-    ) -> Result<FeatureValues, (usize, ScaleError)> {
-        let dim = self.transform.model_dim(self.n_features);
-        let mut row = vec![0.0; dim];
-        if values.precision() == precision {
-            if dim > self.n_features {
-                values.spread_rows(n_rows, self.n_features, dim);
-            }
-            for i in 0..n_rows {
-                values.read(i * dim, &mut row[..self.n_features]);
-                self.apply_to_row(&mut row, &mut values, i)?;
-            }
-            return Ok(values);
-        }
-        let mut converted = FeatureValues::empty(precision);
-        converted.resize(n_rows * dim);
-        for i in 0..n_rows {
-            values.read(i * self.n_features, &mut row[..self.n_features]);
-            self.apply_to_row(&mut row, &mut converted, i)?;
-        }
-        Ok(converted)
+    transform: &RowTransform,
+    columns: Option<&[usize]>,
+    precision: Precision,
+) -> Result<FeatureValues, (usize, ScaleError)> {
+    let dim = transform.model_dim(n_features);
+    let mut converted = (values.precision() != precision).then(|| FeatureValues::zeros(precision, n_rows * dim));
+    let stride = if converted.is_some() { n_features } else { dim };
+    if stride > n_features {
+        values.spread_rows(n_rows, n_features, dim);
     }
-
-    /// `row` holds the features as read; the finished row is written to `into`.
-    fn apply_to_row(
-        &self,
-        row: &mut [f64],
-        into: &mut FeatureValues,
-        position: usize,
-    ) -> Result<(), (usize, ScaleError)> {
-        let at_row = |error| (position, error);
-        let start = position * row.len();
-        let (features, intercept) = row.split_at_mut(self.n_features);
-        if let Some(columns) = self.columns {
-            let as_read = features.to_vec();
-            features.iter_mut().zip(columns).for_each(|(feature, column)| *feature = as_read[*column]);
+    let (mut as_read, mut row) = (vec![0.0; n_features], vec![1.0; dim]);
+    for position in 0..n_rows {
+        values.read(position * stride, &mut as_read);
+        let features = &mut row[..n_features];
+        match columns {
+            None => features.copy_from_slice(&as_read),
+            Some(columns) => features.iter_mut().zip(columns).for_each(|(feature, column)| *feature = as_read[*column]),
         }
-        self.transform.scale_features(features).map_err(at_row)?;
-        into.write_rounded(start, features);
-        self.transform.check_norm(features).map_err(at_row)?;
-        intercept.fill(1.0);
-        into.write_rounded(start + self.n_features, intercept);
-        Ok(())
+        transform.scale_features(features).map_err(|error| (position, error))?;
+        // Writing rounds the row, and the rounded one is checked; the constant of an intercept is 1 already.
+        converted.as_mut().unwrap_or(&mut values).write_rounded(position * dim, &mut row);
+        transform.check_norm(&row[..n_features]).map_err(|error| (position, error))?;
     }
+    Ok(converted.unwrap_or(values))
 }
 
 #[cfg(test)]

@@ -63,31 +63,46 @@ impl fmt::Debug for FeatureValues {
     }
 }
 
-/// The same for values of either precision.
+/// The same for `Features` or `FeatureValues` of either precision.
 macro_rules! each {
-    ($features:expr, $values:ident => $body:expr) => {
+    ($kind:ident, $features:expr, $values:ident => $body:expr) => {
         match $features {
-            Self::F32($values) => $body,
-            Self::F64($values) => $body,
+            $kind::F32($values) => $body,
+            $kind::F64($values) => $body,
         }
     };
 }
+pub(crate) use each;
+
+/// Shows the shape only: rows and ids stay out of logs.
+macro_rules! debug_shape {
+    ($type:ident) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let mut shape = f.debug_struct(stringify!($type));
+                shape.field("n_rows", &self.n_rows()).field("dim", &self.dim()).field("precision", &self.precision());
+                shape.finish_non_exhaustive()
+            }
+        }
+    };
+}
+pub(crate) use debug_shape;
 
 impl FeatureValues {
-    /// No values yet.
-    pub fn empty(precision: Precision) -> Self {
-        Self::with_capacity(precision, 0)
-    }
-
     /// No values yet, with room for `capacity` of them.
-    pub fn with_capacity(precision: Precision, capacity: usize) -> Self {
+    pub(crate) fn with_capacity(precision: Precision, capacity: usize) -> Self {
         match precision {
             Precision::F32 => Self::F32(Vec::with_capacity(capacity)),
             Precision::F64 => Self::F64(Vec::with_capacity(capacity)),
         }
     }
 
-    /// `len` zeros.
+    /// The values; none are left here.
+    pub(crate) fn take(&mut self) -> Self {
+        let empty = Self::zeros(self.precision(), 0);
+        std::mem::replace(self, empty)
+    }
+
     pub(crate) fn zeros(precision: Precision, len: usize) -> Self {
         match precision {
             Precision::F32 => Self::F32(vec![0.0; len]),
@@ -105,7 +120,7 @@ impl FeatureValues {
 
     /// Number of values.
     pub fn len(&self) -> usize {
-        each!(self, values => values.len())
+        each!(Self, self, values => values.len())
     }
 
     /// Whether there are no values.
@@ -129,7 +144,7 @@ impl FeatureValues {
     pub(crate) fn first_not_finite(&self) -> Option<(usize, f64)> {
         // Whole chunks are tested without a branch; only a chunk that fails is searched.
         const CHUNK: usize = 1024;
-        each!(self, values => values.chunks(CHUNK).enumerate().find_map(|(chunk, values)| {
+        each!(Self, self, values => values.chunks(CHUNK).enumerate().find_map(|(chunk, values)| {
             let all_finite = values.iter().fold(true, |finite, x| finite & x.is_finite());
             let within = (!all_finite).then(|| values.iter().position(|x| !x.is_finite())).flatten()?;
             Some((chunk * CHUNK + within, values[within].wide()))
@@ -139,13 +154,13 @@ impl FeatureValues {
     /// Copies values from `start` on until `into` is full, as doubles.
     pub(crate) fn read(&self, start: usize, into: &mut [f64]) {
         let end = start + into.len();
-        each!(self, values => into.iter_mut().zip(&values[start..end]).for_each(|(to, from)| *to = from.wide()));
+        each!(Self, self, values => into.iter_mut().zip(&values[start..end]).for_each(|(to, from)| *to = from.wide()));
     }
 
     /// Rounds `from` to the stored precision, in place, and writes it from `start` on.
     pub(crate) fn write_rounded(&mut self, start: usize, from: &mut [f64]) {
         let end = start + from.len();
-        each!(self, values => for (to, from) in values[start..end].iter_mut().zip(from) {
+        each!(Self, self, values => for (to, from) in values[start..end].iter_mut().zip(from) {
             *to = RowValue::nearest(*from);
             *from = to.wide();
         });
@@ -153,15 +168,14 @@ impl FeatureValues {
 
     /// Sets the number of values; new ones are zero. Room is reserved exactly.
     pub(crate) fn resize(&mut self, len: usize) {
-        each!(self, values => {
+        each!(Self, self, values => {
             values.reserve_exact(len.saturating_sub(values.len()));
             values.resize(len, 0.0);
         });
     }
 
-    /// Appends `n` zeros.
     pub(crate) fn extend_zeros(&mut self, n: usize) {
-        each!(self, values => values.resize(values.len() + n, 0.0));
+        each!(Self, self, values => values.resize(values.len() + n, 0.0));
     }
 
     /// Moves the rows of a table of width `from` apart to width `to` ≥ `from`; the new columns hold what is left there.
@@ -169,7 +183,7 @@ impl FeatureValues {
         self.resize(n_rows * to);
         // From the last row back, so that no row is overwritten before it has moved.
         for row in (0..n_rows).rev() {
-            each!(self, values => values.copy_within(row * from..(row + 1) * from, row * to));
+            each!(Self, self, values => values.copy_within(row * from..(row + 1) * from, row * to));
         }
     }
 
@@ -185,28 +199,27 @@ impl FeatureValues {
 
     /// A run of values as the bytes they have in memory.
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
-        each!(self, values => bytemuck::cast_slice(&values[range]))
+        each!(Self, self, values => bytemuck::cast_slice(&values[range]))
     }
 
     /// A run of values as the bytes they have in memory, to be read into.
     pub(crate) fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
-        each!(self, values => bytemuck::cast_slice_mut(&mut values[range]))
+        each!(Self, self, values => bytemuck::cast_slice_mut(&mut values[range]))
     }
 
     /// Overwrites a run of values with zeros, in a way the compiler may not leave out.
     pub(crate) fn zeroize_range(&mut self, range: Range<usize>) {
-        each!(self, values => values[range].zeroize());
+        each!(Self, self, values => values[range].zeroize());
     }
 
-    /// Bytes held in memory.
     pub(crate) fn memory_bytes(&self) -> usize {
-        each!(self, values => values.capacity()) * self.precision().bytes()
+        each!(Self, self, values => values.capacity()) * self.precision().bytes()
     }
 }
 
 impl Zeroize for FeatureValues {
     fn zeroize(&mut self) {
-        each!(self, values => values.zeroize());
+        each!(Self, self, values => values.zeroize());
     }
 }
 

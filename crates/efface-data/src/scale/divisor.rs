@@ -8,25 +8,21 @@ use std::fmt;
 
 use efface_core::rows::RowValue;
 use pulp::Arch;
-use zeroize::Zeroize;
+use zeroize::DefaultIsZeroes;
 
-use super::{Length, RowTransform};
+use super::{RowTransform, check_finite, length};
 use crate::error::ScaleError;
 
-/// What the features of a row are divided by: a norm, a radius, or 1. Negative where the row is not tame.
+/// What the features of a row are divided by: a norm, a radius, or 1. Negative where the row is not tame; NaN where the
+/// norm is not to be had as one double without losing digits: such a row is divided by its largest value, and then by
+/// the norm of what is left.
 #[derive(Clone, Copy)]
-pub struct RowDivisor(f64);
+pub(crate) struct RowDivisor(pub(super) f64);
 
 impl RowDivisor {
     pub(crate) const ONE: Self = Self(1.0);
 
-    /// The norm is not to be had as one double without losing digits: the row is divided by its largest value, and then
-    /// by the norm of what is left.
-    pub(crate) const EXTREME: Self = Self(f64::NAN);
-
-    pub(crate) fn plain(divisor: f64) -> Self {
-        Self(divisor)
-    }
+    pub(super) const EXTREME: Self = Self(f64::NAN);
 
     /// The divisor of a row that is divided again and again.
     fn of_row<T: RowValue>(self, row: &[T]) -> Self {
@@ -34,38 +30,34 @@ impl RowDivisor {
     }
 
     /// Whether the row stays as it is.
-    pub fn is_one(self) -> bool {
+    pub(crate) fn is_one(self) -> bool {
         self.0 == 1.0
     }
 
-    /// Divides a row in place.
-    pub(crate) fn divide(self, row: &mut [f64]) {
-        match self.parts(row) {
-            (1.0, None) => {}
-            (divisor, None) => row.iter_mut().for_each(|x| *x /= divisor.abs()),
-            (largest, Some(relative)) => row.iter_mut().for_each(|x| *x = *x / largest / relative),
+    pub(super) fn divide(self, row: &mut [f64]) {
+        if self.0.is_nan() {
+            let (unit, norm) = length(row);
+            for x in row {
+                *x = *x / unit / norm;
+            }
+        } else if !self.is_one() {
+            for x in row {
+                *x /= self.0.abs();
+            }
         }
     }
 
     /// Writes the divided row, rounded to its own precision. `row` must be the one that the divisor was found for.
-    pub fn write<T: RowValue>(self, row: &[T], into: &mut [T]) {
+    pub(crate) fn write<T: RowValue>(self, row: &[T], into: &mut [T]) {
         let pairs = into.iter_mut().zip(row);
-        match self.parts(row) {
-            (1.0, None) => pairs.for_each(|(to, x)| *to = *x),
-            (divisor, None) if divisor > 0.0 && self.0 == divisor => divide_tame(row, divisor, into),
-            (divisor, None) => pairs.for_each(|(to, x)| *to = T::nearest(x.wide() / divisor.abs())),
-            (largest, Some(relative)) => pairs.for_each(|(to, x)| *to = T::nearest(x.wide() / largest / relative)),
-        }
-    }
-
-    fn parts<T: RowValue>(self, row: &[T]) -> (f64, Option<f64>) {
-        if !self.0.is_nan() {
-            return (self.0, None);
-        }
-        match Length::of(row) {
-            Length::Extreme { largest, relative_norm } => (largest, Some(relative_norm)),
-            Length::Zero => (1.0, None),
-            Length::Plain(norm) => (norm, None),
+        match self.0 {
+            1.0 => pairs.for_each(|(to, x)| *to = *x),
+            divisor if divisor > 0.0 => divide_tame(row, divisor, into),
+            divisor if divisor < 0.0 => pairs.for_each(|(to, x)| *to = T::nearest(x.wide() / -divisor)),
+            _ => {
+                let (unit, norm) = length(row);
+                pairs.for_each(|(to, x)| *to = T::nearest(x.wide() / unit / norm));
+            }
         }
     }
 }
@@ -113,14 +105,6 @@ impl fmt::Debug for RowDivisor {
     }
 }
 
-/// Overwritten, the row stays as it is.
-impl Zeroize for RowDivisor {
-    fn zeroize(&mut self) {
-        self.0.zeroize();
-        *self = Self::ONE;
-    }
-}
-
 /// The row stays as it is.
 impl Default for RowDivisor {
     fn default() -> Self {
@@ -128,16 +112,13 @@ impl Default for RowDivisor {
     }
 }
 
+impl DefaultIsZeroes for RowDivisor {}
+
 impl RowTransform {
     /// Checks the features of a row, as they are before scaling, and finds what they are divided by. `scratch` is room
     /// for the row.
-    pub fn divisor_of<T: RowValue>(&self, row: &[T], scratch: &mut Vec<f64>) -> Result<RowDivisor, ScaleError> {
-        // Without a branch per value; only a row that fails is searched.
-        if !row.iter().fold(true, |finite, x| finite & x.wide().is_finite()) {
-            let found = row.iter().enumerate().find(|(_, x)| !x.wide().is_finite());
-            let (feature, value) = found.map_or((0, f64::NAN), |(feature, x)| (feature, x.wide()));
-            return Err(ScaleError::NotFinite { feature, value });
-        }
+    pub(crate) fn divisor_of<T: RowValue>(&self, row: &[T], scratch: &mut Vec<f64>) -> Result<RowDivisor, ScaleError> {
+        check_finite(row)?;
         let divisor = self.scale.divisor(row);
         scratch.clear();
         scratch.extend(row.iter().map(|x| x.wide()));
@@ -156,6 +137,7 @@ mod tests {
     use crate::rows::{FeatureOrder, FeatureValues, encode_table};
     use crate::scale::Scale;
     use crate::table::{Origin, Table, TableParts};
+    use zeroize::Zeroize;
 
     fn encoded(features: FeatureValues, n_features: usize, transform: &RowTransform) -> FeatureValues {
         let n_rows = features.len() / n_features;

@@ -6,7 +6,7 @@
 
 mod divisor;
 
-pub use divisor::RowDivisor;
+pub(crate) use divisor::RowDivisor;
 
 use std::fmt;
 use std::str::FromStr;
@@ -43,25 +43,6 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// Clipping at a radius, which must be positive and finite.
-    pub fn clip(radius: f64) -> Result<Self, ParseScaleError> {
-        if radius > 0.0 && radius.is_finite() {
-            Ok(Self::Clip { radius })
-        } else {
-            Err(ParseScaleError { text: format!("clip:{radius}") })
-        }
-    }
-
-    /// Rows as they are, none longer than a radius, which must be positive and finite.
-    pub fn within(radius: f64) -> Result<Self, ParseScaleError> {
-        let scale = Self::Within { radius };
-        if radius > 0.0 && scale.norm_limit().is_finite() {
-            Ok(scale)
-        } else {
-            Err(ParseScaleError { text: format!("within:{radius}") })
-        }
-    }
-
     /// Largest norm of a scaled row, its intercept aside.
     ///
     /// ```text
@@ -79,20 +60,17 @@ impl Scale {
     pub(crate) fn divisor<T: RowValue>(self, row: &[T]) -> RowDivisor {
         match self {
             Self::Within { .. } | Self::None | Self::Raw => RowDivisor::ONE,
-            Self::Unit => match Length::of(row) {
-                Length::Zero => RowDivisor::ONE,
-                Length::Plain(norm) => RowDivisor::plain(norm),
-                Length::Extreme { .. } => RowDivisor::EXTREME,
+            Self::Unit => match length(row) {
+                (_, 0.0) => RowDivisor::ONE,
+                (1.0, norm) => RowDivisor(norm),
+                _ => RowDivisor::EXTREME,
             },
-            Self::Clip { radius } => {
-                let norm = match Length::of(row) {
-                    Length::Zero => return RowDivisor::ONE,
-                    Length::Plain(norm) => norm,
-                    // Infinite when the norm is beyond the range of doubles, and then beyond the radius too.
-                    Length::Extreme { largest, relative_norm } => largest * relative_norm,
-                };
-                if norm <= radius { RowDivisor::plain(radius) } else { Self::Unit.divisor(row) }
-            }
+            Self::Clip { radius } => match length(row) {
+                (_, 0.0) => RowDivisor::ONE,
+                // Infinite when the norm is beyond the range of doubles, and then beyond the radius too.
+                (unit, norm) if unit * norm <= radius => RowDivisor(radius),
+                _ => Self::Unit.divisor(row),
+            },
         }
     }
 }
@@ -117,10 +95,15 @@ impl FromStr for Scale {
             None if text == "unit" => Some(Self::Unit),
             None if text == "none" => Some(Self::None),
             None if text == "raw" => Some(Self::Raw),
-            Some(("clip", radius)) => radius.parse().ok().and_then(|radius| Self::clip(radius).ok()),
-            Some(("within", radius)) => radius.parse().ok().and_then(|radius| Self::within(radius).ok()),
+            Some(("clip", radius)) => radius.parse().ok().map(|radius| Self::Clip { radius }),
+            Some(("within", radius)) => radius.parse().ok().map(|radius| Self::Within { radius }),
             _ => None,
         };
+        let scale = scale.filter(|scale| match scale {
+            Self::Clip { radius } => *radius > 0.0 && radius.is_finite(),
+            Self::Within { radius } => *radius > 0.0 && scale.norm_limit().is_finite(),
+            Self::Unit | Self::None | Self::Raw => true,
+        });
         scale.ok_or_else(|| ParseScaleError { text: text.to_owned() })
     }
 }
@@ -177,9 +160,7 @@ impl RowTransform {
 
     /// Scales the features of one row in place; the intercept's constant is not among them.
     pub(crate) fn scale_features(&self, row: &mut [f64]) -> Result<(), ScaleError> {
-        if let Some((feature, value)) = row.iter().enumerate().find(|(_, value)| !value.is_finite()) {
-            return Err(ScaleError::NotFinite { feature, value: *value });
-        }
+        check_finite(row)?;
         self.scale.divisor(row).divide(row);
         Ok(())
     }
@@ -191,30 +172,28 @@ impl RowTransform {
     }
 }
 
-/// The norm of a row, such that no square over- or underflows.
-pub(crate) enum Length {
-    Zero,
-    Plain(f64),
-    /// The norm is the product of both.
-    Extreme {
-        largest: f64,
-        relative_norm: f64,
-    },
+/// Fails for the first value that is NaN or infinite.
+pub(crate) fn check_finite<T: RowValue>(row: &[T]) -> Result<(), ScaleError> {
+    // Without a branch per value; only a row that fails is searched.
+    if row.iter().fold(true, |finite, x| finite & x.wide().is_finite()) {
+        return Ok(());
+    }
+    let found = row.iter().enumerate().find(|(_, x)| !x.wide().is_finite());
+    found.map_or(Ok(()), |(feature, x)| Err(ScaleError::NotFinite { feature, value: x.wide() }))
 }
 
-impl Length {
-    pub(crate) fn of<T: RowValue>(row: &[T]) -> Self {
-        // A sum of squares in this range has lost nothing that matters to under- or overflow.
-        const SAFE: std::ops::Range<f64> = 1e-200..1e200;
-        let squares = sum_of_squares(row, |x| x);
-        if SAFE.contains(&squares) {
-            return Self::Plain(squares.sqrt());
-        }
-        let largest = row.iter().fold(0.0_f64, |largest, x| largest.max(x.wide().abs()));
-        if largest == 0.0 {
-            return Self::Zero;
-        }
-        Self::Extreme { largest, relative_norm: sum_of_squares(row, |x| x / largest).sqrt() }
+/// The norm of a row as the product of a unit and the norm in that unit, such that no square over- or underflows. The
+/// unit is 1 where it can be, and otherwise the largest value.
+fn length<T: RowValue>(row: &[T]) -> (f64, f64) {
+    // A sum of squares in this range has lost nothing that matters to under- or overflow.
+    const SAFE: std::ops::Range<f64> = 1e-200..1e200;
+    let squares = sum_of_squares(row, |x| x);
+    if SAFE.contains(&squares) {
+        return (1.0, squares.sqrt());
+    }
+    match row.iter().fold(0.0_f64, |largest, x| largest.max(x.wide().abs())) {
+        0.0 => (1.0, 0.0),
+        largest => (largest, sum_of_squares(row, |x| x / largest).sqrt()),
     }
 }
 

@@ -1,13 +1,16 @@
 //! What one column of a table becomes: a kind, what a missing value becomes, and where the entry comes from.
 
-use super::cell::spelling_of;
+use serde::{Deserialize, Serialize};
+
+use super::cell::{canonical, spelling_of};
 
 /// The entry of one column. Only a checked [`Schema`](super::Schema) has them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ColumnSchema {
     /// The column's name in the file.
     pub name: String,
     /// How its values become features.
+    #[serde(flatten)]
     pub kind: ColumnKind,
     /// What a missing value becomes.
     pub missing: Missing,
@@ -16,7 +19,8 @@ pub struct ColumnSchema {
 }
 
 /// How values become features, one row at a time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ColumnKind {
     /// A number: its public range becomes [−1, 1].
     ///
@@ -42,8 +46,10 @@ pub enum ColumnKind {
     /// True becomes 1, false −1.
     Boolean {
         /// Spellings of true.
+        #[serde(rename = "true")]
         true_values: Vec<String>,
         /// Spellings of false.
+        #[serde(rename = "false")]
         false_values: Vec<String>,
     },
     /// A list of numbers, each as [`Numeric`](Self::Numeric).
@@ -56,14 +62,12 @@ pub enum ColumnKind {
 }
 
 /// Two finite numbers, the lower one first.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ValueRange {
-    pub(super) low: f64,
-    pub(super) high: f64,
-}
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ValueRange(f64, f64);
 
 /// What a value becomes that is not among the declared ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Unknown {
     /// 1 in a feature of its own.
     Slot,
@@ -72,7 +76,8 @@ pub enum Unknown {
 }
 
 /// What a missing value becomes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Missing {
     /// An error.
     Error,
@@ -85,7 +90,7 @@ pub enum Missing {
 }
 
 /// A value as it is written in a schema.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "a text, a number, true or false")]
 pub enum Scalar {
     /// `true` or `false`.
@@ -97,7 +102,8 @@ pub enum Scalar {
 }
 
 /// Where an entry comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EntryOrigin {
     /// A person says that it was chosen without the rows, or that its choice gives nothing about them away.
     Public,
@@ -163,17 +169,17 @@ impl ColumnKind {
 impl ValueRange {
     /// `None` unless both ends and their difference are finite and the lower end is first.
     pub fn new(low: f64, high: f64) -> Option<Self> {
-        (low < high && (high - low).is_finite()).then_some(Self { low, high })
+        (low < high && (high - low).is_finite()).then_some(Self(low, high))
     }
 
     /// Lower end.
     pub fn low(self) -> f64 {
-        self.low
+        self.0
     }
 
     /// Upper end.
     pub fn high(self) -> f64 {
-        self.high
+        self.1
     }
 
     /// The place of a finite number in the range, from −1 to 1; beyond the ends it is clipped.
@@ -183,18 +189,18 @@ impl ValueRange {
     /// ```
     pub(super) fn scale(self, x: f64) -> f64 {
         // In this order nothing overflows, and the ends become −1 and 1 exactly.
-        let x = x.clamp(self.low, self.high);
-        ((x - self.low) - (self.high - x)) / (self.high - self.low)
+        let Self(low, high) = self;
+        let x = x.clamp(low, high);
+        ((x - low) - (high - x)) / (high - low)
     }
 }
 
 impl Scalar {
-    /// The text that a cell of this value has.
     pub(super) fn spelling(&self) -> String {
         match self {
             Self::Boolean(value) => value.to_string(),
             Self::Number(value) => spelling_of(*value),
-            Self::Text(text) => super::cell::canonical(text).to_owned(),
+            Self::Text(text) => canonical(text).to_owned(),
         }
     }
 }

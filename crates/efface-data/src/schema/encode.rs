@@ -10,11 +10,10 @@ use super::column::{ColumnKind, ColumnSchema, Missing, Scalar, Unknown, ValueRan
 use crate::error::CellError;
 use crate::table::listed;
 
-/// Encodes the cells of rows, column by column.
 pub(crate) struct RowEncoder {
     columns: Vec<ColumnEncoder>,
     markers: HashSet<String>,
-    feature_names: Vec<String>,
+    pub(crate) feature_names: Vec<String>,
 }
 
 impl RowEncoder {
@@ -27,19 +26,9 @@ impl RowEncoder {
         });
         Self {
             columns: columns.collect(),
-            markers: schema.missing_markers().iter().cloned().collect(),
+            markers: schema.missing_markers.iter().cloned().collect(),
             feature_names: schema.feature_names(),
         }
-    }
-
-    /// Names of the features of a row.
-    pub(crate) fn feature_names(&self) -> &[String] {
-        &self.feature_names
-    }
-
-    /// Number of features of a row.
-    pub(crate) fn dim(&self) -> usize {
-        self.feature_names.len()
     }
 
     /// Writes the features of the schema's column `column` into a row of zeros.
@@ -71,7 +60,6 @@ pub(super) fn is_missing(cell: &Cell<'_>, is_marker: impl Fn(&str) -> bool) -> b
 }
 
 struct ColumnEncoder {
-    /// First feature of the column.
     offset: usize,
     width: usize,
     rule: Rule,

@@ -1,24 +1,21 @@
 //! The written form of a schema, in TOML files and in the JSON of published models, and the checks of its entries.
 
+use std::collections::HashSet;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::cell::canonical;
 use super::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, Unknown, ValueRange};
 use super::{FORMAT, MAX_FEATURES, Schema, fitted};
 use crate::error::{InvalidSchema, SchemaError};
 
-/// A schema as it is written.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SchemaFile {
     format: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
     #[serde(default)]
     missing_markers: Vec<String>,
@@ -27,42 +24,29 @@ pub(super) struct SchemaFile {
 }
 
 /// An entry as it is written: which keys it may have depends on its kind.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ColumnEntry {
     name: String,
     kind: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     range: Option<Vec<f64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     values: Option<Vec<Scalar>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     unknown: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     buckets: Option<u64>,
-    #[serde(default, rename = "true", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "true")]
     true_values: Option<Vec<Scalar>>,
-    #[serde(default, rename = "false", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "false")]
     false_values: Option<Vec<Scalar>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     dim: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     missing: Option<MissingEntry>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(untagged, expecting = "missing must be \"error\", \"zero\", \"slot\" or { value = … }")]
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields, expecting = "missing must be \"error\", \"zero\", \"slot\" or { value = … }")]
 enum MissingEntry {
     Choice(String),
-    Value(MissingValue),
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MissingValue {
-    value: Scalar,
+    Value { value: Scalar },
 }
 
 /// Reads the text of a schema; `path` is for messages.
@@ -90,19 +74,6 @@ impl TryFrom<SchemaFile> for Schema {
             file.missing_markers.iter().map(|marker| canonical(marker).to_owned()).collect();
         let columns = file.column.into_iter().map(|entry| entry.check(&missing_markers)).collect::<Result<_, _>>()?;
         Self::new((file.label, file.id, file.subject), missing_markers, columns)
-    }
-}
-
-impl From<Schema> for SchemaFile {
-    fn from(schema: Schema) -> Self {
-        Self {
-            format: FORMAT.into(),
-            label: schema.label,
-            id: schema.id,
-            subject: schema.subject,
-            missing_markers: schema.missing_markers,
-            column: schema.columns.into_iter().map(ColumnEntry::from).collect(),
-        }
     }
 }
 
@@ -163,7 +134,7 @@ impl ColumnEntry {
             Some("error") => Unknown::Error,
             Some(other) => return Err(self.unknown_choice("unknown", "\"slot\" or \"error\"", other)),
         };
-        let values = self.spellings(&[("values", values)], markers)?.swap_remove(0);
+        let values = self.spellings("values", values, markers, &[])?;
         Ok(ColumnKind::Categorical { values, unknown })
     }
 
@@ -174,39 +145,38 @@ impl ColumnEntry {
             (Some(yes), Some(no)) => (yes.clone(), no.clone()),
             _ => return Err(self.needs("boolean", "both true = […] and false = […], or neither")),
         };
-        let mut spellings = self.spellings(&[("true", &yes), ("false", &no)], markers)?;
-        let false_values = spellings.pop().unwrap_or_default();
-        Ok(ColumnKind::Boolean { true_values: spellings.pop().unwrap_or_default(), false_values })
+        let true_values = self.spellings("true", &yes, markers, &[])?;
+        let false_values = self.spellings("false", &no, markers, &true_values)?;
+        Ok(ColumnKind::Boolean { true_values, false_values })
     }
 
-    /// Lists of declared values in their canonical spelling: none empty, none twice, none a marker of missing values.
+    /// Declared values in their canonical spelling: none empty, none twice or among the `others`, none a marker of missing
+    /// values.
     fn spellings(
         &self,
-        lists: &[(&'static str, &[Scalar])],
+        key: &'static str,
+        values: &[Scalar],
         markers: &[String],
-    ) -> Result<Vec<Vec<String>>, InvalidSchema> {
-        let column = || self.name.clone();
-        let n_values: usize = lists.iter().map(|(_, values)| values.len()).sum();
-        if n_values > MAX_FEATURES {
-            return Err(InvalidSchema::Size { column: column(), key: lists[0].0, found: n_values as u64 });
+        others: &[String],
+    ) -> Result<Vec<String>, InvalidSchema> {
+        let column = self.name.clone();
+        if values.is_empty() {
+            return Err(InvalidSchema::NoValues { column, key });
         }
-        let mut seen = std::collections::HashSet::new();
-        let mut spelt = Vec::with_capacity(lists.len());
-        for (key, values) in lists {
-            if values.is_empty() {
-                return Err(InvalidSchema::NoValues { column: column(), key });
+        let n_values = others.len() + values.len();
+        if n_values > MAX_FEATURES {
+            return Err(InvalidSchema::Size { column, key, found: n_values as u64 });
+        }
+        let mut seen: HashSet<String> = others.iter().cloned().collect();
+        let mut spelt = Vec::with_capacity(values.len());
+        for value in values.iter().map(Scalar::spelling) {
+            if value.is_empty() || markers.contains(&value) {
+                return Err(InvalidSchema::ValueIsMissing { column, value });
             }
-            let mut spellings = Vec::with_capacity(values.len());
-            for value in values.iter().map(Scalar::spelling) {
-                if value.is_empty() || markers.contains(&value) {
-                    return Err(InvalidSchema::ValueIsMissing { column: column(), value });
-                }
-                if !seen.insert(value.clone()) {
-                    return Err(InvalidSchema::DuplicateValue { column: column(), value });
-                }
-                spellings.push(value);
+            if !seen.insert(value.clone()) {
+                return Err(InvalidSchema::DuplicateValue { column, value });
             }
-            spelt.push(spellings);
+            spelt.push(value);
         }
         Ok(spelt)
     }
@@ -222,11 +192,11 @@ impl ColumnEntry {
                     other => Err(self.unknown_choice("missing", MISSING_CHOICES, other)),
                 };
             }
-            Some(MissingEntry::Value(MissingValue { value })) => value,
+            Some(MissingEntry::Value { value }) => value,
         };
         let (fits, reason) = match (kind, value) {
             (ColumnKind::Numeric { range }, Scalar::Number(x)) => {
-                ((range.low..=range.high).contains(x), "it is outside the range")
+                ((range.low()..=range.high()).contains(x), "it is outside the range")
             }
             (ColumnKind::Numeric { .. }, _) => (false, "it is not a number"),
             (ColumnKind::Categorical { values, .. }, value) => {
@@ -251,26 +221,19 @@ impl ColumnEntry {
         Err(InvalidSchema::MissingValue { column: self.name.clone(), value, reason })
     }
 
-    /// Refuses keys that the kind has no use for.
     fn refuse_foreign(&self, kind: &ColumnKind) -> Result<(), InvalidSchema> {
-        let own: &[&str] = match kind {
-            ColumnKind::Numeric { .. } => &["range"],
-            ColumnKind::Categorical { .. } => &["values", "unknown"],
-            ColumnKind::Hashed { .. } => &["buckets"],
-            ColumnKind::Boolean { .. } => &["true", "false"],
-            ColumnKind::Vector { .. } => &["range", "dim"],
-        };
-        let given = [
-            ("range", self.range.is_some()),
-            ("values", self.values.is_some()),
-            ("unknown", self.unknown.is_some()),
-            ("buckets", self.buckets.is_some()),
-            ("true", self.true_values.is_some()),
-            ("false", self.false_values.is_some()),
-            ("dim", self.dim.is_some()),
+        let given: [(&str, bool, &[&str]); 7] = [
+            ("range", self.range.is_some(), &["numeric", "vector"]),
+            ("values", self.values.is_some(), &["categorical"]),
+            ("unknown", self.unknown.is_some(), &["categorical"]),
+            ("buckets", self.buckets.is_some(), &["hashed"]),
+            ("true", self.true_values.is_some(), &["boolean"]),
+            ("false", self.false_values.is_some(), &["boolean"]),
+            ("dim", self.dim.is_some(), &["vector"]),
         ];
-        match given.iter().find(|(key, given)| *given && !own.contains(key)) {
-            Some((key, _)) => Err(InvalidSchema::Foreign { column: self.name.clone(), kind: kind.tag(), key }),
+        let kind = kind.tag();
+        match given.into_iter().find(|(_, given, kinds)| *given && !kinds.contains(&kind)) {
+            Some((key, ..)) => Err(InvalidSchema::Foreign { column: self.name.clone(), kind, key }),
             None => Ok(()),
         }
     }
@@ -281,48 +244,6 @@ impl ColumnEntry {
 
     fn unknown_choice(&self, key: &'static str, allowed: &'static str, found: &str) -> InvalidSchema {
         InvalidSchema::UnknownChoice { column: self.name.clone(), key, allowed, found: found.to_owned() }
-    }
-}
-
-impl From<ColumnSchema> for ColumnEntry {
-    fn from(column: ColumnSchema) -> Self {
-        let texts = |values: Vec<String>| Some(values.into_iter().map(Scalar::Text).collect());
-        let entry = Self {
-            name: column.name,
-            kind: column.kind.tag().into(),
-            missing: Some(match column.missing {
-                Missing::Error => MissingEntry::Choice("error".into()),
-                Missing::Zero => MissingEntry::Choice("zero".into()),
-                Missing::Slot => MissingEntry::Choice("slot".into()),
-                Missing::Value(value) => MissingEntry::Value(MissingValue { value }),
-            }),
-            origin: Some(column.origin.tag().into()),
-            ..Self::default()
-        };
-        match column.kind {
-            ColumnKind::Numeric { range } => Self { range: Some(vec![range.low, range.high]), ..entry },
-            ColumnKind::Categorical { values, unknown } => {
-                let unknown = if unknown == Unknown::Slot { "slot" } else { "error" };
-                Self { values: texts(values), unknown: Some(unknown.into()), ..entry }
-            }
-            ColumnKind::Hashed { buckets } => Self { buckets: Some(buckets as u64), ..entry },
-            ColumnKind::Boolean { true_values, false_values } => {
-                Self { true_values: texts(true_values), false_values: texts(false_values), ..entry }
-            }
-            ColumnKind::Vector { dim, range } => {
-                Self { dim: Some(dim as u64), range: Some(vec![range.low, range.high]), ..entry }
-            }
-        }
-    }
-}
-
-impl EntryOrigin {
-    /// The tag in a schema file.
-    pub fn tag(self) -> &'static str {
-        match self {
-            Self::Public => "public",
-            Self::Inferred => "inferred",
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::InvalidSchema;
 /// Whether a word names a transform that is fitted on rows.
 pub(crate) fn is_fitted_word(word: &str) -> bool {
     let plain: String = word.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    WORDS.contains(&plain.as_str())
+    WORDS.split(' ').any(|fitted| fitted == plain)
 }
 
 /// Words that mean a fitted transform as a value, and may mean something else as a key.
@@ -45,47 +45,8 @@ pub(super) fn refuse_fitted(file: &Table) -> Result<(), InvalidSchema> {
 }
 
 /// Without hyphens and in lower case.
-const WORDS: [&str; 42] = [
-    "standard",
-    "standardize",
-    "standardise",
-    "standardized",
-    "standardised",
-    "standardscaler",
-    "zscore",
-    "zscores",
-    "zscaler",
-    "scaler",
-    "scaling",
-    "minmax",
-    "minmaxscaler",
-    "minmaxfitted",
-    "maxabs",
-    "robust",
-    "robustscaler",
-    "normalize",
-    "normalise",
-    "normalizer",
-    "quantile",
-    "quantiles",
-    "percentile",
-    "percentiles",
-    "whiten",
-    "whitening",
-    "pca",
-    "fit",
-    "fitted",
-    "auto",
-    "mean",
-    "means",
-    "average",
-    "std",
-    "stddev",
-    "variance",
-    "median",
-    "mode",
-    "mostfrequent",
-    "target",
-    "targetencoding",
-    "targetencoder",
-];
+const WORDS: &str = "\
+    standard standardize standardise standardized standardised standardscaler zscore zscores zscaler scaler \
+    scaling minmax minmaxscaler minmaxfitted maxabs robust robustscaler normalize normalise normalizer quantile \
+    quantiles percentile percentiles whiten whitening pca fit fitted auto mean means average std stddev variance \
+    median mode mostfrequent target targetencoding targetencoder";

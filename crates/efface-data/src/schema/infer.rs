@@ -13,28 +13,17 @@ use crate::error::ReadError;
 use crate::read::open_cells;
 use crate::table::Columns;
 
-/// How a proposal is made.
-#[derive(Clone, Debug, Default)]
-pub struct ProposalOptions {
-    /// Look at the first so many rows only.
-    pub max_rows: Option<u64>,
-}
-
-/// Proposes a schema for the columns of a file that have no other role.
+/// Proposes a schema for the columns of a file that have no other role, from its first `max_rows` rows or from all.
 ///
 /// Every entry is marked `inferred`: it was chosen by a look at the rows, which nobody has reviewed yet.
-pub fn propose(
-    path: impl AsRef<Path>,
-    columns: &Columns,
-    options: &ProposalOptions,
-) -> Result<SchemaProposal, ReadError> {
+pub fn propose(path: impl AsRef<Path>, columns: &Columns, max_rows: Option<u64>) -> Result<SchemaProposal, ReadError> {
     let path = path.as_ref();
     let (mut reader, unreadable) = open_cells(path, columns)?;
-    let names = reader.column_names().to_vec();
+    let names = reader.feature_names().to_vec();
     let mut seen: Vec<Seen> = names.iter().map(|_| Seen::default()).collect();
     let mut n_rows = 0;
     loop {
-        let wanted = options.max_rows.map_or(ROWS_AT_ONCE, |max| max.saturating_sub(n_rows).min(ROWS_AT_ONCE));
+        let wanted = max_rows.map_or(ROWS_AT_ONCE, |max| max.saturating_sub(n_rows).min(ROWS_AT_ONCE));
         let n_read = if wanted == 0 { 0 } else { reader.visit_rows(wanted, &mut |i, cell| seen[i].add(&cell))? };
         if n_read == 0 {
             break;
@@ -66,14 +55,13 @@ pub fn propose(
     Ok(SchemaProposal { schema, n_rows, columns: proposed, left_out })
 }
 
-/// What has been seen of a column.
 #[derive(Default)]
 struct Seen {
     n_rows: u64,
     n_missing: u64,
     n_numbers: u64,
     n_lists: u64,
-    all_integers_so_far: NotYetFalse,
+    has_fraction: bool,
     range: Option<(f64, f64)>,
     list_length: Option<usize>,
     lists_differ: bool,
@@ -81,15 +69,6 @@ struct Seen {
     counts: BTreeMap<String, u64>,
     /// Values seen when there were too many to go on counting.
     n_values_when_full: Option<u64>,
-}
-
-/// True until it is made false.
-struct NotYetFalse(bool);
-
-impl Default for NotYetFalse {
-    fn default() -> Self {
-        Self(true)
-    }
 }
 
 impl Seen {
@@ -107,7 +86,7 @@ impl Seen {
         }
         if let Some(x) = cell.number().filter(|x| x.is_finite()) {
             self.n_numbers += 1;
-            self.all_integers_so_far.0 &= x.fract() == 0.0;
+            self.has_fraction |= x.fract() != 0.0;
             self.widen(x);
         }
         if self.n_values_when_full.is_some() {
@@ -143,7 +122,7 @@ impl Seen {
     fn is_running_number(&self) -> bool {
         let all_distinct = self.counts.values().all(|count| *count == 1);
         let dense = self.range.is_some_and(|(low, high)| high - low < 2.0 * self.n_values() as f64);
-        self.all_integers_so_far.0 && all_distinct && dense && self.n_values() >= FEW_ROWS
+        !self.has_fraction && all_distinct && dense && self.n_values() >= FEW_ROWS
     }
 
     /// The entry to propose, or why there is none and what could be done.
@@ -210,7 +189,7 @@ impl Seen {
         let counts_all = self.n_values_when_full.is_none();
         let share = self.n_numbers as f64 / self.n_values() as f64;
         let few_codes = matches!(entry.kind, ColumnKind::Numeric { .. })
-            && self.all_integers_so_far.0
+            && !self.has_fraction
             && counts_all
             && (3..=MOST_CODES).contains(&self.counts.len());
         ProposedColumn {
@@ -237,17 +216,13 @@ impl Seen {
     }
 }
 
-/// Whole numbers in the order of their values.
 fn in_order<'a>(codes: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut codes: Vec<&String> = codes.collect();
-    codes.sort_by(|a, b| {
-        let value = |code: &String| code.parse::<f64>().unwrap_or(f64::INFINITY);
-        value(a).total_cmp(&value(b))
-    });
+    let value = |code: &String| code.parse::<f64>().unwrap_or(f64::INFINITY);
+    codes.sort_by(|a, b| value(a).total_cmp(&value(b)));
     codes.into_iter().cloned().collect()
 }
 
-/// Rows read at a time.
 const ROWS_AT_ONCE: u64 = 8192;
 
 /// Different values of a column that are counted; with more it is hashed or left out.

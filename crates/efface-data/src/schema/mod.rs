@@ -14,6 +14,7 @@ mod infer;
 mod nice;
 mod proposal;
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
@@ -22,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, Unknown, ValueRange};
 pub(crate) use self::fitted::is_fitted_word;
-pub use self::infer::{ProposalOptions, propose};
+pub use self::infer::propose;
 pub use self::proposal::{LeftOut, ProposedColumn, SchemaProposal};
 use crate::error::{InvalidSchema, SchemaError};
 use crate::table::Columns;
@@ -67,12 +68,16 @@ pub const USUAL_MISSING_MARKERS: [&str; 7] = ["?", "NA", "N/A", "NaN", "nan", "n
 /// # Ok::<(), efface_data::SchemaError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "file::SchemaFile", into = "file::SchemaFile")]
+#[serde(tag = "format", rename = "efface-schema-1", try_from = "file::SchemaFile")]
 pub struct Schema {
+    #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
     missing_markers: Vec<String>,
+    #[serde(rename = "column")]
     columns: Vec<ColumnSchema>,
 }
 
@@ -128,11 +133,6 @@ impl Schema {
         &self.columns
     }
 
-    /// Texts that mean that nothing is there.
-    pub fn missing_markers(&self) -> &[String] {
-        &self.missing_markers
-    }
-
     /// Number of features.
     pub fn dim(&self) -> usize {
         self.columns.iter().map(ColumnSchema::width).sum()
@@ -155,7 +155,6 @@ impl Schema {
         self.columns.iter().map(ColumnSchema::largest_square).sum::<f64>().sqrt()
     }
 
-    /// Checks the parts and puts them together.
     fn new(
         (label, id, subject): (Option<String>, Option<String>, Option<String>),
         missing_markers: Vec<String>,
@@ -164,7 +163,7 @@ impl Schema {
         if columns.is_empty() {
             return Err(InvalidSchema::NoColumns);
         }
-        let mut names = std::collections::HashSet::new();
+        let mut names = HashSet::new();
         for (index, column) in columns.iter().enumerate() {
             if column.name.is_empty() {
                 return Err(InvalidSchema::Unnamed { number: index + 1 });
@@ -183,14 +182,11 @@ impl Schema {
             return Err(InvalidSchema::TooManyFeatures { found });
         }
         let schema = Self { label, id, subject, missing_markers, columns };
-        let mut features = std::collections::HashSet::with_capacity(found as usize);
-        for feature in schema.feature_names() {
-            if features.contains(&feature) {
-                return Err(InvalidSchema::DuplicateFeature { feature });
-            }
-            features.insert(feature);
+        let mut features = HashSet::with_capacity(found as usize);
+        match schema.feature_names().into_iter().find(|feature| !features.insert(feature.clone())) {
+            Some(feature) => Err(InvalidSchema::DuplicateFeature { feature }),
+            None => Ok(schema),
         }
-        Ok(schema)
     }
 }
 

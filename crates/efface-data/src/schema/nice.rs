@@ -6,11 +6,12 @@ use super::column::ValueRange;
 ///
 /// From 0 where the values reach that far down; otherwise outward to multiples of a round step.
 pub(super) fn nice_range(min: f64, max: f64) -> Option<ValueRange> {
-    let (low, high) = if min == max {
-        around(min)
-    } else if min >= 0.0 && min <= 0.5 * max {
+    let is_point = min == max;
+    let (low, high) = if min == 0.0 && is_point {
+        (0.0, 1.0)
+    } else if min >= 0.0 && (is_point || min <= 0.5 * max) {
         (0.0, round_up(max))
-    } else if max <= 0.0 && max >= 0.5 * min {
+    } else if max <= 0.0 && (is_point || max >= 0.5 * min) {
         (-round_up(-min), 0.0)
     } else if min < 0.0 && max > 0.0 {
         (-round_up(-min), round_up(max))
@@ -18,17 +19,7 @@ pub(super) fn nice_range(min: f64, max: f64) -> Option<ValueRange> {
         let step = round_up(max - min) / 5.0;
         ((min / step).floor() * step, (max / step).ceil() * step)
     };
-    ValueRange::new(low, high).filter(|range| range.low <= min && max <= range.high)
-}
-
-fn around(value: f64) -> (f64, f64) {
-    if value > 0.0 {
-        (0.0, round_up(value))
-    } else if value < 0.0 {
-        (-round_up(-value), 0.0)
-    } else {
-        (0.0, 1.0)
-    }
+    ValueRange::new(low, high).filter(|range| range.low() <= min && max <= range.high())
 }
 
 /// The least 1, 2 or 5 times a power of ten that is not below a positive number.
@@ -69,7 +60,7 @@ mod tests {
         for x in [f64::MAX, f64::MIN_POSITIVE, 5e-324, 1e300, 1.0 + f64::EPSILON] {
             for (min, max) in [(0.0, x), (-x, x), (-x, 0.0), (x, x)] {
                 if let Some(range) = nice_range(min, max) {
-                    assert!(range.low <= min && max <= range.high, "{min} to {max}: {range:?}");
+                    assert!(range.low() <= min && max <= range.high(), "{min} to {max}: {range:?}");
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::column::{ColumnKind, ColumnSchema, Missing, Unknown};
+use super::column::{ColumnKind, ColumnSchema, Missing, Unknown, ValueRange};
 use super::{FORMAT, Schema};
 use crate::table::listed;
 
@@ -102,31 +102,24 @@ fn write_entry(text: &mut String, column: &ColumnSchema, seen: &ProposedColumn) 
     let _ = writeln!(text, "name = {}", quoted(&column.name));
     text.push_str(&comment(&seen.sentence()));
     let _ = writeln!(text, "kind = {}", quoted(column.kind.tag()));
-    match &column.kind {
-        ColumnKind::Numeric { range } => {
-            let _ = writeln!(text, "range = [{}, {}]", number(range.low), number(range.high));
-        }
+    let range_of = |range: &ValueRange| format!("range = [{}, {}]", number(range.low()), number(range.high()));
+    let keys = match &column.kind {
+        ColumnKind::Numeric { range } => range_of(range),
         ColumnKind::Categorical { values, unknown } => {
-            let _ = writeln!(text, "values = {}", list(values));
             let unknown = if *unknown == Unknown::Slot { "slot" } else { "error" };
-            let _ = writeln!(text, "unknown = {}", quoted(unknown));
+            format!("values = {}\nunknown = {}", list(values), quoted(unknown))
         }
-        ColumnKind::Hashed { buckets } => {
-            let _ = writeln!(text, "buckets = {buckets}");
-        }
+        ColumnKind::Hashed { buckets } => format!("buckets = {buckets}"),
         ColumnKind::Boolean { true_values, false_values } => {
-            let _ = writeln!(text, "true = {}\nfalse = {}", list(true_values), list(false_values));
+            format!("true = {}\nfalse = {}", list(true_values), list(false_values))
         }
-        ColumnKind::Vector { dim, range } => {
-            let _ = writeln!(text, "dim = {dim}\nrange = [{}, {}]", number(range.low), number(range.high));
-        }
-    }
+        ColumnKind::Vector { dim, range } => format!("dim = {dim}\n{}", range_of(range)),
+    };
     let missing = if column.missing == Missing::Slot { "slot" } else { "error" };
-    let _ = writeln!(text, "missing = {}\norigin = {}", quoted(missing), quoted(column.origin.tag()));
+    let _ = writeln!(text, "{keys}\nmissing = {}\norigin = \"inferred\"", quoted(missing));
 }
 
 impl ProposedColumn {
-    /// What was seen, in words.
     fn sentence(&self) -> String {
         let mut text = match (self.range, self.n_distinct) {
             (Some((min, max)), _) => format!("Seen: {} to {}", number(min), number(max)),

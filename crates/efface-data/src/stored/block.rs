@@ -1,74 +1,72 @@
 //! One block in memory, as it is read from its segment: rows that are gone become zeros on the way.
 
-use std::fmt;
+use std::collections::BTreeSet;
 
 use efface_core::rows::{RowBlock, UNIT_WEIGHTS};
 use zeroize::Zeroize;
 
-use super::checksum::Record;
-use super::gone::Gone;
-use super::layout::{Geometry, Run};
+use super::checksum::checksum;
+use super::layout::{RowLayout, Run};
 use super::segment::Segment;
 use crate::error::SegmentError;
 use crate::rows::FeatureValues;
 
 /// Rows of a block. Overwritten with zeros when dropped.
 pub(super) struct Block {
-    dim: usize,
-    /// Rows of a full block.
-    full_rows: usize,
+    layout: RowLayout,
     n_rows: usize,
     /// At least `n_rows × dim` values.
     features: FeatureValues,
-    /// Numbers of 8 bytes per row in front of the checksums: two, or three with weights.
-    columns: usize,
-    /// Labels, selectors, weights if there are any, and checksums, as they stand in front of the features.
+    /// Labels, selectors, weights if there are any, and checksums, as they are in front of the features.
     leading: Vec<u64>,
     /// One per row of a full block.
     present: Vec<bool>,
 }
 
 impl Block {
-    /// A block without rows, to be read into.
-    pub(super) fn new(geometry: &Geometry) -> Self {
+    pub(super) fn new(layout: &RowLayout) -> Self {
         Self {
-            dim: geometry.dim(),
-            full_rows: geometry.block_rows(),
+            layout: *layout,
             n_rows: 0,
-            features: FeatureValues::empty(geometry.layout().precision),
-            columns: geometry.columns(),
-            leading: vec![0; (geometry.leading_bytes() / 8) as usize],
-            present: vec![false; geometry.block_rows()],
+            features: FeatureValues::zeros(layout.precision, 0),
+            leading: vec![0; (layout.leading_bytes() / 8) as usize],
+            present: vec![false; layout.block_rows],
         }
     }
 
     /// Bytes that a full block takes in memory.
-    pub(super) fn full_bytes(geometry: &Geometry) -> u64 {
-        geometry.leading_bytes() + geometry.block_rows() as u64 * (geometry.row_bytes() + 1) + size_of::<Self>() as u64
+    pub(super) fn full_bytes(layout: &RowLayout) -> u64 {
+        layout.leading_bytes() + layout.block_rows as u64 * (layout.row_bytes() + 1) + size_of::<Self>() as u64
     }
 
-    /// Bytes that this block takes in memory.
     pub(super) fn memory_bytes(&self) -> usize {
         self.features.memory_bytes() + 8 * self.leading.capacity() + self.present.capacity() + size_of::<Self>()
     }
 
     /// Reads all rows of a block; `run` begins with its first one. With `verify`, the checksum of each row that is
     /// present must match. Rows that are gone are not looked at.
-    pub(super) fn read(&mut self, segment: &Segment, run: &Run, gone: &Gone, verify: bool) -> Result<(), SegmentError> {
+    pub(super) fn read(
+        &mut self,
+        segment: &Segment,
+        run: &Run,
+        gone: &BTreeSet<usize>,
+        verify: bool,
+    ) -> Result<(), SegmentError> {
         self.n_rows = run.len();
-        let n_values = self.n_rows * self.dim;
+        let n_values = self.n_rows * self.layout.dim;
         if self.features.len() < n_values {
             self.features.zeroize();
-            self.features = FeatureValues::zeros(self.features.precision(), n_values);
+            self.features = FeatureValues::zeros(self.layout.precision, n_values);
         }
         segment.read(run.labels_at, bytemuck::cast_slice_mut(&mut self.leading))?;
         segment.read(run.features_at, self.features.bytes_mut(0..n_values))?;
+        self.present[..run.len()].fill(true);
+        for position in gone.range(run.positions.clone()) {
+            self.erase(position - run.positions.start);
+        }
         for (row, position) in run.positions.clone().enumerate() {
-            self.present[row] = !gone.contains(position);
-            if !self.present[row] {
-                self.erase(row);
-            } else if verify && !self.checksum_matches(row, position) {
-                return Err(SegmentError::Checksum { file: segment.path().into(), position });
+            if verify && self.present[row] && !self.checksum_matches(row, position) {
+                return Err(SegmentError::Checksum { file: segment.path.clone(), position });
             }
         }
         Ok(())
@@ -76,9 +74,9 @@ impl Block {
 
     /// Overwrites a row: from now on it takes no part in a sum.
     pub(super) fn erase(&mut self, row: usize) {
-        self.features.zeroize_range(row * self.dim..(row + 1) * self.dim);
+        self.features.zeroize_range(row * self.layout.dim..(row + 1) * self.layout.dim);
         let checksums_at = self.checksums_at();
-        for column in self.leading[..checksums_at].chunks_exact_mut(self.full_rows) {
+        for column in self.leading[..checksums_at].chunks_exact_mut(self.layout.block_rows) {
             column[row].zeroize();
         }
         let checksums: &mut [u32] = bytemuck::cast_slice_mut(&mut self.leading[checksums_at..]);
@@ -90,41 +88,33 @@ impl Block {
     pub(super) fn view(&self) -> RowBlock<'_> {
         let n = self.n_rows;
         RowBlock {
-            features: self.features.slice(0..n * self.dim),
-            labels: &self.labels()[..n],
-            selectors: &self.selectors()[..n],
+            features: self.features.slice(0..n * self.layout.dim),
+            labels: &bytemuck::cast_slice(self.column(0))[..n],
+            selectors: &self.column(1)[..n],
             present: &self.present[..n],
             row_weights: &self.row_weights().unwrap_or(&UNIT_WEIGHTS)[..n],
         }
     }
 
-    fn labels(&self) -> &[f64] {
-        bytemuck::cast_slice(&self.leading[..self.full_rows])
-    }
-
-    fn selectors(&self) -> &[u64] {
-        &self.leading[self.full_rows..2 * self.full_rows]
+    /// Numbers of 8 bytes, one per row of a full block.
+    fn column(&self, index: usize) -> &[u64] {
+        &self.leading[index * self.layout.block_rows..(index + 1) * self.layout.block_rows]
     }
 
     fn row_weights(&self) -> Option<&[f64]> {
-        (self.columns == 3).then(|| bytemuck::cast_slice(&self.leading[2 * self.full_rows..3 * self.full_rows]))
+        self.layout.weighted.then(|| bytemuck::cast_slice(self.column(2)))
     }
 
-    /// Where the checksums begin.
     fn checksums_at(&self) -> usize {
-        self.columns * self.full_rows
+        self.layout.columns() * self.layout.block_rows
     }
 
     fn checksum_matches(&self, row: usize, position: usize) -> bool {
         let written: &[u32] = bytemuck::cast_slice(&self.leading[self.checksums_at()..]);
-        let record = Record {
-            position,
-            label: self.labels()[row],
-            selector: self.selectors()[row],
-            row_weight: self.row_weights().map(|weights| weights[row]),
-            features: self.features.bytes(row * self.dim..(row + 1) * self.dim),
-        };
-        written[row] == record.checksum()
+        let RowBlock { labels, selectors, .. } = self.view();
+        let row_weight = self.row_weights().map(|weights| weights[row]);
+        let features = self.features.bytes(row * self.layout.dim..(row + 1) * self.layout.dim);
+        written[row] == checksum(position, labels[row], selectors[row], row_weight, features)
     }
 }
 
@@ -132,12 +122,5 @@ impl Drop for Block {
     fn drop(&mut self) {
         self.features.zeroize();
         self.leading.zeroize();
-    }
-}
-
-/// Shape only: rows stay out of logs.
-impl fmt::Debug for Block {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Block").field("n_rows", &self.n_rows).field("dim", &self.dim).finish_non_exhaustive()
     }
 }

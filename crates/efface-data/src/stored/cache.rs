@@ -8,7 +8,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::block::Block;
 
 /// Blocks in memory. Whatever is let go is overwritten with zeros, because a [`Block`] is when it is dropped.
-#[derive(Debug)]
 pub(super) struct BlockCache {
     /// One per block, for the first `max_kept` blocks.
     kept: Vec<OnceLock<Block>>,
@@ -38,16 +37,13 @@ impl BlockCache {
     }
 
     pub(super) fn is_verified(&self, index: usize) -> bool {
-        self.verified.get(index).is_some_and(|verified| verified.load(Ordering::Acquire))
+        self.verified[index].load(Ordering::Acquire)
     }
 
     pub(super) fn note_verified(&self, index: usize) {
-        if let Some(verified) = self.verified.get(index) {
-            verified.store(true, Ordering::Release);
-        }
+        self.verified[index].store(true, Ordering::Release);
     }
 
-    /// A buffer that is not in use, if there is one.
     pub(super) fn take_buffer(&self) -> Option<Block> {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
@@ -75,7 +71,6 @@ impl BlockCache {
         }
     }
 
-    /// Bytes held, buffers included.
     pub(super) fn memory_bytes(&self) -> usize {
         let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = self.kept.iter().filter_map(OnceLock::get);

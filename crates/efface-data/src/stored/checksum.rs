@@ -1,30 +1,17 @@
 //! The checksum of a record, in two parts: one can be replaced without knowing the other.
 
-/// What the checksum of a row covers.
-#[derive(Clone, Copy)]
-pub(super) struct Record<'a> {
-    pub(super) position: usize,
-    pub(super) label: f64,
-    pub(super) selector: u64,
-    /// `None` in a layout without weights.
-    pub(super) row_weight: Option<f64>,
-    pub(super) features: &'a [u8],
-}
-
-impl Record<'_> {
-    pub(super) fn checksum(&self) -> u32 {
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(&(self.position as u64).to_le_bytes());
-        hasher.update(&self.selector.to_le_bytes());
-        if let Some(row_weight) = self.row_weight {
-            hasher.update(&row_weight.to_le_bytes());
-        }
-        hasher.update(self.features);
-        hasher.finalize() ^ of_label(self.position, self.label)
+/// The checksum of the row at a position; `row_weight` is `None` in a layout without weights.
+pub(super) fn checksum(position: usize, label: f64, selector: u64, row_weight: Option<f64>, features: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&(position as u64).to_le_bytes());
+    hasher.update(&selector.to_le_bytes());
+    if let Some(row_weight) = row_weight {
+        hasher.update(&row_weight.to_le_bytes());
     }
+    hasher.update(features);
+    hasher.finalize() ^ of_label(position, label)
 }
 
-/// The checksum after the label has changed.
 pub(super) fn relabelled(checksum: u32, position: usize, old: f64, new: f64) -> u32 {
     checksum ^ of_label(position, old) ^ of_label(position, new)
 }
@@ -45,14 +32,12 @@ mod tests {
     use super::*;
 
     fn of_record(position: usize, label: f64, selector: u64, features: &[u8]) -> u32 {
-        Record { position, label, selector, row_weight: None, features }.checksum()
+        checksum(position, label, selector, None, features)
     }
 
     #[test]
     fn a_weight_is_covered() {
-        let of_weight = |row_weight| {
-            Record { position: 3, label: 1.0, selector: 9, row_weight: Some(row_weight), features: &[7; 8] }.checksum()
-        };
+        let of_weight = |row_weight| checksum(3, 1.0, 9, Some(row_weight), &[7; 8]);
         assert_eq!(of_weight(0.5), of_weight(0.5));
         assert_ne!(of_weight(0.5), of_weight(0.5_f64.next_up()));
     }

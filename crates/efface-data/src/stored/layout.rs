@@ -24,20 +24,12 @@ pub struct RowLayout {
 }
 
 impl RowLayout {
-    /// Full blocks, as many in a segment as fit 256 MiB, of rows that count once each.
-    pub fn new(dim: usize, precision: Precision) -> Self {
-        Self { dim, precision, block_rows: BLOCK_ROWS, segment_blocks: 0, weighted: false }.with_full_segments()
-    }
-
-    /// The same for rows that have weights.
-    pub fn weighted(dim: usize, precision: Precision) -> Self {
-        Self { dim, precision, block_rows: BLOCK_ROWS, segment_blocks: 0, weighted: true }.with_full_segments()
-    }
-
-    fn with_full_segments(self) -> Self {
-        let row_bytes = (self.dim as u64).saturating_mul(self.precision.bytes() as u64);
-        let block_bytes = (self.block_rows as u64).saturating_mul(row_bytes.saturating_add(self.record_bytes()));
-        Self { segment_blocks: (SEGMENT_BYTES / block_bytes).max(1) as usize, ..self }
+    /// Full blocks, as many in a segment as fit 256 MiB, of rows that have weights or count once each.
+    pub fn new(dim: usize, precision: Precision, weighted: bool) -> Self {
+        let one = Self { dim, precision, block_rows: BLOCK_ROWS, segment_blocks: 1, weighted };
+        let row_bytes = (dim as u64).saturating_mul(precision.bytes() as u64);
+        let block_bytes = (BLOCK_ROWS as u64).saturating_mul(row_bytes.saturating_add(one.record_bytes()));
+        Self { segment_blocks: (SEGMENT_BYTES / block_bytes).max(1) as usize, ..one }
     }
 
     /// Bytes of a row beside its features: label, selector, weight if it has one, and checksum.
@@ -55,18 +47,10 @@ impl fmt::Display for RowLayout {
     }
 }
 
-/// A layout that has been checked: no size computed from it overflows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Geometry {
-    layout: RowLayout,
-}
-
 /// Consecutive rows of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    /// Number of the segment.
     pub(super) segment: usize,
-    /// Their positions.
     pub(super) positions: Range<usize>,
     /// Where each of their places begins in the segment.
     pub(super) labels_at: u64,
@@ -90,9 +74,10 @@ impl Run {
     }
 }
 
-impl Geometry {
-    pub(super) fn new(layout: RowLayout) -> Result<Self, StoredRowsError> {
-        let RowLayout { dim, precision, block_rows, segment_blocks, .. } = layout;
+impl RowLayout {
+    /// Refuses a layout from which a size could be computed that overflows. All that follows is for checked ones.
+    pub(super) fn check(self) -> Result<Self, StoredRowsError> {
+        let Self { dim, precision, block_rows, segment_blocks, .. } = self;
         let out_of_range = |what, value: usize, limit| StoredRowsError::Layout { what, value: value as u64, limit };
         if !(1..=MAX_DIM).contains(&(dim as u64)) {
             return Err(out_of_range("values per row", dim, "1 to 2^32 - 1"));
@@ -102,56 +87,39 @@ impl Geometry {
         }
         let features = block_rows as u128 * dim as u128 * precision.bytes() as u128;
         let segment =
-            segment_blocks as u128 * (features + 8 + u128::from(layout.record_bytes()) * block_rows as u128 + 8);
+            segment_blocks as u128 * (features + 8 + u128::from(self.record_bytes()) * block_rows as u128 + 8);
         let fits_memory = usize::try_from(features).is_ok() && block_rows.checked_mul(segment_blocks).is_some();
         if segment_blocks == 0 || segment > MAX_SEGMENT_BYTES || !fits_memory {
-            return Err(out_of_range(
-                "blocks per segment",
-                segment_blocks,
-                "1 or more, and a segment less than 2^62 bytes",
-            ));
+            let limit = "1 or more, and a segment less than 2^62 bytes";
+            return Err(out_of_range("blocks per segment", segment_blocks, limit));
         }
-        Ok(Self { layout })
-    }
-
-    pub(super) fn layout(&self) -> &RowLayout {
-        &self.layout
-    }
-
-    pub(super) fn dim(&self) -> usize {
-        self.layout.dim
-    }
-
-    pub(super) fn block_rows(&self) -> usize {
-        self.layout.block_rows
+        Ok(self)
     }
 
     pub(super) fn rows_per_segment(&self) -> usize {
-        self.layout.block_rows * self.layout.segment_blocks
+        self.block_rows * self.segment_blocks
     }
 
-    /// Bytes of the features of one row.
     pub(super) fn row_bytes(&self) -> u64 {
-        self.dim() as u64 * self.layout.precision.bytes() as u64
+        self.dim as u64 * self.precision.bytes() as u64
     }
 
     /// Bytes of a block in front of its features.
     pub(super) fn leading_bytes(&self) -> u64 {
-        (self.layout.record_bytes() * self.layout.block_rows as u64).next_multiple_of(8)
+        (self.record_bytes() * self.block_rows as u64).next_multiple_of(8)
     }
 
     /// Numbers of 8 bytes per row in front of the checksums of a block.
     pub(super) fn columns(&self) -> usize {
-        2 + usize::from(self.layout.weighted)
+        2 + usize::from(self.weighted)
     }
 
     pub(super) fn block_bytes(&self) -> u64 {
-        self.leading_bytes() + (self.layout.block_rows as u64 * self.row_bytes()).next_multiple_of(8)
+        self.leading_bytes() + (self.block_rows as u64 * self.row_bytes()).next_multiple_of(8)
     }
 
-    /// Number of blocks that `n_positions` take.
     pub(super) fn n_blocks(&self, n_positions: usize) -> usize {
-        n_positions.div_ceil(self.layout.block_rows)
+        n_positions.div_ceil(self.block_rows)
     }
 
     /// Number of segments that `n_positions` take; there is always one.
@@ -169,25 +137,19 @@ impl Geometry {
         }
     }
 
-    /// The positions of a block, up to the last one there is.
-    pub(super) fn block_positions(&self, index: usize, n_positions: usize) -> Range<usize> {
-        let start = index.saturating_mul(self.layout.block_rows).min(n_positions);
-        start..n_positions.min(start.saturating_add(self.layout.block_rows))
-    }
-
     /// The places of consecutive positions of one block.
     pub(super) fn run(&self, positions: Range<usize>) -> Run {
-        let block_rows = self.layout.block_rows;
+        let block_rows = self.block_rows;
         let (block, row) = (positions.start / block_rows, (positions.start % block_rows) as u64);
-        let segment = block / self.layout.segment_blocks;
-        let block_at = HEADER_BYTES + (block % self.layout.segment_blocks) as u64 * self.block_bytes();
+        let segment = block / self.segment_blocks;
+        let block_at = HEADER_BYTES + (block % self.segment_blocks) as u64 * self.block_bytes();
         let block_rows = block_rows as u64;
         Run {
             segment,
             positions,
             labels_at: block_at + 8 * row,
             selectors_at: block_at + 8 * (block_rows + row),
-            weights_at: self.layout.weighted.then(|| block_at + 8 * (2 * block_rows + row)),
+            weights_at: self.weighted.then(|| block_at + 8 * (2 * block_rows + row)),
             checksums_at: block_at + 8 * self.columns() as u64 * block_rows + 4 * row,
             features_at: block_at + self.leading_bytes() + row * self.row_bytes(),
         }
@@ -197,7 +159,7 @@ impl Geometry {
     pub(super) fn runs(self, positions: Range<usize>) -> impl Iterator<Item = Run> {
         let mut start = positions.start;
         std::iter::from_fn(move || {
-            let end = (start + (self.layout.block_rows - start % self.layout.block_rows)).min(positions.end);
+            let end = (start + (self.block_rows - start % self.block_rows)).min(positions.end);
             let run = (start < end).then(|| self.run(start..end));
             start = end;
             run
@@ -227,25 +189,25 @@ mod tests {
 
     #[test]
     fn places_are_those_of_the_design_page() {
-        let geometry = Geometry::new(SMALL).expect("valid");
+        let layout = SMALL.check().expect("valid");
         // 7 × 20 = 140 bytes, padded to 144; 7 × 12 = 84 bytes of features, padded to 88.
-        assert_eq!((geometry.leading_bytes(), geometry.block_bytes()), (144, 232));
-        let run = geometry.run(14 + 7 + 2..14 + 7 + 5);
+        assert_eq!((layout.leading_bytes(), layout.block_bytes()), (144, 232));
+        let run = layout.run(14 + 7 + 2..14 + 7 + 5);
         let block_at = 4096 + 232;
         assert_eq!((run.segment, run.labels_at, run.selectors_at), (1, block_at + 16, block_at + 56 + 16));
         assert_eq!((run.checksums_at, run.features_at), (block_at + 112 + 8, block_at + 144 + 24));
-        assert_eq!(geometry.segment_bytes(0, 0), 4096);
-        assert_eq!(geometry.segment_bytes(0, 1), 4096 + 144 + 12);
-        assert_eq!(geometry.segment_bytes(0, 100), 4096 + 232 + 144 + 84);
-        assert_eq!(geometry.segment_bytes(1, 14), 4096);
+        assert_eq!(layout.segment_bytes(0, 0), 4096);
+        assert_eq!(layout.segment_bytes(0, 1), 4096 + 144 + 12);
+        assert_eq!(layout.segment_bytes(0, 100), 4096 + 232 + 144 + 84);
+        assert_eq!(layout.segment_bytes(1, 14), 4096);
     }
 
     #[test]
     fn weights_lie_between_selectors_and_checksums() {
-        let geometry = Geometry::new(RowLayout { weighted: true, ..SMALL }).expect("valid");
+        let layout = RowLayout { weighted: true, ..SMALL }.check().expect("valid");
         // 7 × 28 = 196 bytes, padded to 200.
-        assert_eq!((geometry.leading_bytes(), geometry.block_bytes()), (200, 288));
-        let run = geometry.run(14 + 7 + 2..14 + 7 + 5);
+        assert_eq!((layout.leading_bytes(), layout.block_bytes()), (200, 288));
+        let run = layout.run(14 + 7 + 2..14 + 7 + 5);
         let block_at = 4096 + 288;
         assert_eq!((run.segment, run.labels_at, run.selectors_at), (1, block_at + 16, block_at + 56 + 16));
         assert_eq!((run.weights_at, run.checksums_at), (Some(block_at + 112 + 16), block_at + 168 + 8));
@@ -255,8 +217,8 @@ mod tests {
 
     #[test]
     fn runs_end_with_their_block() {
-        let geometry = Geometry::new(SMALL).expect("valid");
-        let ranges = |range| geometry.runs(range).map(|run| run.positions).collect::<Vec<_>>();
+        let layout = SMALL.check().expect("valid");
+        let ranges = |range| layout.runs(range).map(|run| run.positions).collect::<Vec<_>>();
         assert_eq!(ranges(5..16), [5..7, 7..14, 14..16]);
         assert_eq!(ranges(7..15), [7..14, 14..15]);
         assert!(ranges(7..7).is_empty());
@@ -265,18 +227,19 @@ mod tests {
 
     #[test]
     fn a_default_segment_has_about_256_mebibytes() {
-        let layout = RowLayout::new(256, Precision::F32);
-        let bytes = Geometry::new(layout).expect("valid").block_bytes() * layout.segment_blocks as u64;
+        let layout = RowLayout::new(256, Precision::F32, false);
+        let bytes = layout.check().expect("valid").block_bytes() * layout.segment_blocks as u64;
         assert!((255 << 20..=256 << 20).contains(&bytes), "{bytes}");
-        assert_eq!(RowLayout::new(1 << 30, Precision::F64).segment_blocks, 1);
+        assert_eq!(RowLayout::new(1 << 30, Precision::F64, false).segment_blocks, 1);
         assert!(
-            RowLayout::weighted(3, Precision::F32).segment_blocks < RowLayout::new(3, Precision::F32).segment_blocks
+            RowLayout::new(3, Precision::F32, true).segment_blocks
+                < RowLayout::new(3, Precision::F32, false).segment_blocks
         );
     }
 
     #[test]
     fn absurd_layouts_are_refused() {
-        let refusal = |layout| Geometry::new(layout).expect_err("must be refused").to_string();
+        let refusal = |layout: RowLayout| layout.check().expect_err("must be refused").to_string();
         assert_eq!(refusal(RowLayout { dim: 0, ..SMALL }), "values per row must be 1 to 2^32 - 1, got 0");
         assert_eq!(refusal(RowLayout { block_rows: 257, ..SMALL }), "rows per block must be 1 to 256, got 257");
         assert!(refusal(RowLayout { segment_blocks: 0, ..SMALL }).contains("got 0"));

@@ -17,9 +17,11 @@ impl StoredRows {
         if let Some(position) = positions.clone().find(|position| *position >= self.len || self.is_present(*position)) {
             return Err(LookupError::NotPresent { position, len: self.len }.into());
         }
-        let arriving = self.weigh(std::iter::once(positions.clone()), |_| true)?;
-        let blocks = positions.start / self.geometry.block_rows()..positions.end.div_ceil(self.geometry.block_rows());
-        positions.for_each(|position| self.gone.remove(position));
+        let arriving = self.weigh([positions.clone()], |_| true)?;
+        let blocks = positions.start / self.layout.block_rows..positions.end.div_ceil(self.layout.block_rows);
+        for position in positions {
+            self.gone.remove(&position);
+        }
         self.weight_sum += arriving;
         // Where they were gone, copies in memory have zeros, and checksums have not been compared.
         self.cache.forget(blocks);
@@ -33,7 +35,7 @@ impl StoredRows {
 
     /// The segment that a position lies in.
     pub fn segment_of(&self, position: usize) -> usize {
-        position / self.geometry.rows_per_segment()
+        position / self.layout.rows_per_segment()
     }
 
     /// How many of these positions have a record that is not zeros, whether or not a row is present.
@@ -54,7 +56,8 @@ impl StoredRows {
         for &number in segments {
             let segment = self.segments.get_mut(number);
             let segment = segment.ok_or(StoredRowsError::NoSegment { segment: number, n_segments })?;
-            segment.restamp(epoch)?;
+            segment.note_change();
+            segment.stamp(epoch)?;
         }
         Ok(())
     }
@@ -63,9 +66,9 @@ impl StoredRows {
     fn zero_records(&self, positions: &[usize]) -> Result<Vec<usize>, StoredRowsError> {
         let mut zeros = Vec::new();
         let mut bytes = Zeroizing::new(Vec::new());
-        for run in consecutive(positions).flat_map(|range| self.geometry.runs(range)) {
+        for run in consecutive(positions).flat_map(|range| self.layout.runs(range)) {
             let segment = &self.segments[run.segment];
-            let row_bytes = self.geometry.row_bytes() as usize;
+            let row_bytes = self.layout.row_bytes() as usize;
             let mut is_zero = vec![true; run.len()];
             for (at, bytes_each) in run.leading().chain([(run.features_at, row_bytes)]) {
                 if !is_zero.contains(&true) {

@@ -8,7 +8,6 @@
 mod block;
 mod cache;
 mod checksum;
-mod gone;
 mod header;
 mod layout;
 mod mend;
@@ -16,8 +15,7 @@ mod read;
 mod segment;
 mod write;
 
-use std::collections::HashSet;
-use std::fmt;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -26,24 +24,22 @@ use efface_core::rows::{RowStore, WeightSum};
 
 use self::block::Block;
 use self::cache::BlockCache;
-use self::gone::Gone;
-use self::layout::Geometry;
 pub use self::layout::RowLayout;
 use self::segment::Segment;
 use crate::error::{LookupError, SegmentError, StoredRowsError};
 use crate::files;
-use crate::rows::Precision;
+use crate::rows::{Precision, debug_shape};
 
 /// Rows in the segments of a folder. What is removed or dropped is overwritten with zeros, in memory and (by
 /// [`purge`](Self::purge)) on disk.
 pub struct StoredRows {
     directory: PathBuf,
-    geometry: Geometry,
+    layout: RowLayout,
     row_norm_bound: UpperBound,
     /// At least one; as many as the positions take.
     segments: Vec<Segment>,
     len: usize,
-    gone: Gone,
+    gone: BTreeSet<usize>,
     /// What the rows present weigh, in a layout with weights.
     weight_sum: WeightSum,
     cache: BlockCache,
@@ -63,11 +59,11 @@ impl StoredRows {
         memory_bytes: u64,
     ) -> Result<Self, StoredRowsError> {
         refuse_big_endian()?;
-        let geometry = Geometry::new(layout)?;
+        let layout = layout.check()?;
         files::make_private_directory(directory)
             .map_err(|source| SegmentError::Io { file: directory.into(), source })?;
         let first = Segment::create(directory, 0, layout)?;
-        Ok(Self::of_segments(directory, geometry, row_norm_bound, memory_bytes, vec![first]))
+        Ok(Self::of_segments(directory, layout, row_norm_bound, memory_bytes, vec![first]))
     }
 
     /// Opens the segments of a folder. `n_positions` of them count, and those in `gone` hold no row any more. Headers
@@ -85,32 +81,32 @@ impl StoredRows {
     ) -> Result<Self, StoredRowsError> {
         refuse_big_endian()?;
         let first = Segment::open(directory, 0)?;
-        let geometry = Geometry::new(first.layout())?;
+        let layout = first.header.layout.check()?;
         let (mut first, mut segments) = (Some(first), Vec::new());
-        for number in 0..geometry.n_segments(n_positions) {
+        for number in 0..layout.n_segments(n_positions) {
             let segment = first.take().map_or_else(|| Segment::open(directory, number), Ok)?;
-            if segment.layout() != *geometry.layout() {
-                let (found, expected) = (segment.layout(), *geometry.layout());
-                return Err(StoredRowsError::OtherLayout { file: segment.path().into(), found, expected });
+            if segment.header.layout != layout {
+                let (found, expected) = (segment.header.layout, layout);
+                return Err(StoredRowsError::OtherLayout { file: segment.path.clone(), found, expected });
             }
-            let (found, expected) = (segment.len()?, geometry.segment_bytes(number, n_positions));
+            let (found, expected) = (segment.len()?, layout.segment_bytes(number, n_positions));
             if found < expected {
-                let (file, expected) = (segment.path().into(), expected.into());
+                let (file, expected) = (segment.path.clone(), expected.into());
                 return Err(SegmentError::Truncated { file, found, expected, n_records: n_positions }.into());
             }
             segments.push(segment);
         }
         // From here on the sizes of the files bound what is allocated.
-        let mut store = Self::of_segments(directory, geometry, row_norm_bound, memory_bytes, segments);
-        store.is_directory_unsynced = AtomicBool::new(false);
-        store.is_tail_clean = false;
-        store.len = n_positions;
-        store.cache.resize(geometry.n_blocks(n_positions));
-        for position in gone {
-            if position >= n_positions {
-                return Err(LookupError::NotPresent { position, len: n_positions }.into());
-            }
-            store.gone.insert(position);
+        let mut store = Self {
+            is_directory_unsynced: AtomicBool::new(false),
+            is_tail_clean: false,
+            len: n_positions,
+            gone: gone.into_iter().collect(),
+            ..Self::of_segments(directory, layout, row_norm_bound, memory_bytes, segments)
+        };
+        store.cache.resize(layout.n_blocks(n_positions));
+        if let Some(&position) = store.gone.range(n_positions..).next() {
+            return Err(LookupError::NotPresent { position, len: n_positions }.into());
         }
         store.weight_sum = match weight_sum {
             Some(known) => known,
@@ -121,20 +117,20 @@ impl StoredRows {
 
     fn of_segments(
         directory: &Path,
-        geometry: Geometry,
+        layout: RowLayout,
         row_norm_bound: UpperBound,
         memory_bytes: u64,
         segments: Vec<Segment>,
     ) -> Self {
         Self {
             directory: directory.into(),
-            geometry,
+            layout,
             row_norm_bound,
             segments,
             len: 0,
-            gone: Gone::default(),
+            gone: BTreeSet::new(),
             weight_sum: WeightSum::ZERO,
-            cache: BlockCache::new(memory_bytes, Block::full_bytes(&geometry)),
+            cache: BlockCache::new(memory_bytes, Block::full_bytes(&layout)),
             is_directory_unsynced: AtomicBool::new(true),
             is_tail_clean: true,
         }
@@ -152,22 +148,17 @@ impl StoredRows {
 
     /// How rows are laid out in segments.
     pub fn layout(&self) -> &RowLayout {
-        self.geometry.layout()
+        &self.layout
     }
 
     /// The precision in which features are kept.
     pub fn precision(&self) -> Precision {
-        self.layout().precision
+        self.layout.precision
     }
 
     /// Whether the row at a position is there and has not been removed.
     pub fn is_present(&self, position: usize) -> bool {
-        position < self.len && !self.gone.contains(position)
-    }
-
-    /// The positions whose rows have been removed, ascending.
-    pub fn gone(&self) -> impl Iterator<Item = usize> {
-        self.gone.iter()
+        position < self.len && !self.gone.contains(&position)
     }
 
     /// Number of segments, at least one.
@@ -177,32 +168,16 @@ impl StoredRows {
 
     /// For each segment the epoch it was last stamped with; 0 for one that never was.
     pub fn epochs(&self) -> Vec<u64> {
-        self.segments.iter().map(Segment::epoch).collect()
+        self.segments.iter().map(|segment| segment.header.epoch).collect()
     }
 
     /// Bytes of rows held in memory: blocks that are kept, and buffers.
     pub fn memory_bytes(&self) -> usize {
         self.cache.memory_bytes()
     }
-
-    /// Whether a row is present at each position, none of them given twice.
-    fn check_present(&self, positions: &[usize]) -> Result<(), LookupError> {
-        let mut seen = HashSet::with_capacity(positions.len());
-        match positions.iter().find(|position| !self.is_present(**position) || !seen.insert(**position)) {
-            Some(position) => Err(LookupError::NotPresent { position: *position, len: self.len }),
-            None => Ok(()),
-        }
-    }
 }
 
-/// Shape only: rows stay out of logs.
-impl fmt::Debug for StoredRows {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shape = f.debug_struct("StoredRows");
-        shape.field("n_rows", &self.n_rows()).field("dim", &self.dim()).field("precision", &self.precision());
-        shape.finish_non_exhaustive()
-    }
-}
+debug_shape!(StoredRows);
 
 /// Features are read from the file into place, without looking at their bytes.
 fn refuse_big_endian() -> Result<(), StoredRowsError> {

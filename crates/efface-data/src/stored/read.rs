@@ -3,25 +3,25 @@
 use std::ops::Range;
 
 use efface_core::rows::{RowBlock, RowBlocks, RowShape, RowStore, StoreError, WeightSum};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::block::Block;
-use super::checksum::Record;
+use super::checksum::checksum;
 use super::layout::{Run, consecutive};
 use super::{StoredRows, StoredRowsError};
 use crate::error::{LookupError, SegmentError};
 use crate::labels::class_of;
-use crate::rows::{FeatureValues, MemoryRows};
+use crate::rows::{Annotations, FeatureValues, MemoryRows, check_present};
 
 impl RowBlocks for StoredRows {
     fn row_shape(&self) -> RowShape {
         let n_rows = self.len - self.gone.len();
-        let weight_sum = if self.layout().weighted { self.weight_sum } else { WeightSum::of_rows(n_rows) };
-        RowShape { dim: self.geometry.dim(), n_rows, weight_sum, row_norm_bound: self.row_norm_bound }
+        let weight_sum = if self.layout.weighted { self.weight_sum } else { WeightSum::of_rows(n_rows) };
+        RowShape { dim: self.layout.dim, n_rows, weight_sum, row_norm_bound: self.row_norm_bound }
     }
 
     fn n_blocks(&self) -> usize {
-        self.geometry.n_blocks(self.len)
+        self.layout.n_blocks(self.len)
     }
 
     fn visit_block(&self, index: usize, visitor: &mut dyn FnMut(&RowBlock<'_>)) -> Result<(), StoreError> {
@@ -32,20 +32,37 @@ impl RowBlocks for StoredRows {
 impl StoredRows {
     /// Copies the rows at these positions into memory. Their checksums are compared.
     pub fn batch(&self, positions: &[usize]) -> Result<MemoryRows, StoredRowsError> {
-        self.check_present(positions)?;
-        let n_rows = positions.len();
-        let mut batch = Batch {
-            features: FeatureValues::zeros(self.precision(), n_rows * self.dim()),
-            labels: vec![0.0; n_rows],
-            selectors: vec![0; n_rows],
-            row_weights: self.layout().weighted.then(|| vec![0.0; n_rows]),
-        };
-        if let Err(error) = self.read_rows(positions, &mut batch) {
-            batch.features.zeroize();
-            return Err(error);
+        check_present(positions, self.len, |position| self.is_present(position))?;
+        let (n_rows, dim, row_norm_bound) = (positions.len(), self.dim(), self.row_norm_bound);
+        let features = FeatureValues::zeros(self.precision(), n_rows * dim);
+        let row_weights = self.layout.weighted.then(|| vec![0.0; n_rows]);
+        let noted = Annotations::new(vec![0.0; n_rows], vec![0; n_rows], row_weights);
+        // What has been read is overwritten when this is dropped, on an error too.
+        let mut batch = MemoryRows { dim, row_norm_bound, features, noted };
+        let MemoryRows { features, noted: Annotations { labels, selectors, row_weights, .. }, .. } = &mut batch;
+        let mut checksums = vec![0_u32; positions.len().min(self.layout.block_rows)];
+        let mut start = 0;
+        for run in consecutive(positions).flat_map(|range| self.layout.runs(range)) {
+            let rows = start..start + run.len();
+            start = rows.end;
+            let segment = &self.segments[run.segment];
+            segment.read(run.labels_at, bytemuck::cast_slice_mut(&mut labels[rows.clone()]))?;
+            segment.read(run.selectors_at, bytemuck::cast_slice_mut(&mut selectors[rows.clone()]))?;
+            if let (Some(weights), Some(at)) = (row_weights.as_mut(), run.weights_at) {
+                segment.read(at, bytemuck::cast_slice_mut(&mut weights[rows.clone()]))?;
+            }
+            segment.read(run.checksums_at, bytemuck::cast_slice_mut(&mut checksums[..run.len()]))?;
+            segment.read(run.features_at, features.bytes_mut(rows.start * dim..rows.end * dim))?;
+            for ((row, position), written) in rows.zip(run.positions).zip(&checksums) {
+                let row_weight = row_weights.as_ref().map(|weights| weights[row]);
+                let features = features.bytes(row * dim..(row + 1) * dim);
+                if checksum(position, labels[row], selectors[row], row_weight, features) != *written {
+                    return Err(SegmentError::Checksum { file: segment.path.clone(), position }.into());
+                }
+            }
         }
-        let Batch { features, labels, selectors, row_weights } = batch;
-        Ok(MemoryRows::of_parts(self.dim(), self.row_norm_bound, features, labels, selectors, row_weights))
+        batch.noted.weigh();
+        Ok(batch)
     }
 
     /// Reads what may be kept in memory now, and in this thread: right after rows have been read from a file, its
@@ -53,14 +70,6 @@ impl StoredRows {
     pub fn hold(&self) -> Result<(), StoredRowsError> {
         let n_kept = (0..self.n_blocks()).take_while(|index| self.cache.slot(*index).is_some());
         n_kept.into_iter().try_for_each(|index| self.visit(index, &mut |_| {}))
-    }
-
-    /// The label of the row at a position: the index of a class, or a number. `None`: no row is present there.
-    pub fn label(&self, position: usize) -> Result<Option<f64>, StoredRowsError> {
-        if !self.is_present(position) {
-            return Ok(None);
-        }
-        Ok(self.batch(&[position])?.label(0))
     }
 
     /// Number of rows present of each class. Takes a pass over the labels, not over the features; checksums are not
@@ -82,8 +91,8 @@ impl StoredRows {
         if segment >= n_segments {
             return Err(StoredRowsError::NoSegment { segment, n_segments });
         }
-        let blocks = self.layout().segment_blocks;
-        let mut buffer = self.cache.take_buffer().unwrap_or_else(|| Block::new(&self.geometry));
+        let blocks = self.layout.segment_blocks;
+        let mut buffer = self.cache.take_buffer().unwrap_or_else(|| Block::new(&self.layout));
         let blocks = (segment * blocks..self.n_blocks()).take(blocks);
         let outcome = blocks.map(|index| self.block_run(index)).try_for_each(|run| {
             let run = run?;
@@ -91,39 +100,6 @@ impl StoredRows {
         });
         self.cache.give_back(buffer);
         outcome
-    }
-
-    /// Reads rows one after the other, consecutive ones together.
-    fn read_rows(&self, positions: &[usize], into: &mut Batch) -> Result<(), StoredRowsError> {
-        let Batch { features, labels, selectors, row_weights } = into;
-        let dim = self.dim();
-        let mut checksums = vec![0_u32; positions.len().min(self.geometry.block_rows())];
-        let mut start = 0;
-        for run in consecutive(positions).flat_map(|range| self.geometry.runs(range)) {
-            let rows = start..start + run.len();
-            start = rows.end;
-            let segment = &self.segments[run.segment];
-            segment.read(run.labels_at, bytemuck::cast_slice_mut(&mut labels[rows.clone()]))?;
-            segment.read(run.selectors_at, bytemuck::cast_slice_mut(&mut selectors[rows.clone()]))?;
-            if let (Some(weights), Some(at)) = (row_weights.as_mut(), run.weights_at) {
-                segment.read(at, bytemuck::cast_slice_mut(&mut weights[rows.clone()]))?;
-            }
-            segment.read(run.checksums_at, bytemuck::cast_slice_mut(&mut checksums[..run.len()]))?;
-            segment.read(run.features_at, features.bytes_mut(rows.start * dim..rows.end * dim))?;
-            for ((row, position), checksum) in rows.zip(run.positions).zip(&checksums) {
-                let record = Record {
-                    position,
-                    label: labels[row],
-                    selector: selectors[row],
-                    row_weight: row_weights.as_ref().map(|weights| weights[row]),
-                    features: features.bytes(row * dim..(row + 1) * dim),
-                };
-                if record.checksum() != *checksum {
-                    return Err(SegmentError::Checksum { file: segment.path().into(), position }.into());
-                }
-            }
-        }
-        Ok(())
     }
 
     /// What those rows of some ranges weigh together for which `counts` is true. Takes a pass over their weights, not over
@@ -134,18 +110,16 @@ impl StoredRows {
         counts: impl Fn(usize) -> bool,
     ) -> Result<WeightSum, StoredRowsError> {
         let mut sum = WeightSum::ZERO;
-        if !self.layout().weighted {
-            return Ok(sum);
-        }
-        let mut weights = Zeroizing::new(vec![0.0; self.geometry.block_rows()]);
-        for run in ranges.into_iter().flat_map(|range| self.geometry.runs(range)) {
-            let weights = &mut weights[..run.len()];
-            if let Some(at) = run.weights_at {
-                self.segments[run.segment].read(at, bytemuck::cast_slice_mut(weights))?;
-            }
-            let counting = run.positions.zip(weights).filter(|(position, _)| counts(*position));
-            sum += counting.map(|(_, weight)| WeightSum::of_row(*weight)).sum();
-        }
+        self.for_each_number(
+            ranges,
+            |run| run.weights_at,
+            |position, weight| {
+                if counts(position) {
+                    sum += WeightSum::of_row(weight);
+                }
+                Ok(())
+            },
+        )?;
         Ok(sum)
     }
 
@@ -154,13 +128,28 @@ impl StoredRows {
         &self,
         mut with: impl FnMut(usize, f64) -> Result<(), StoredRowsError>,
     ) -> Result<(), StoredRowsError> {
-        let mut labels = Zeroizing::new(vec![0.0; self.geometry.block_rows().min(self.len)]);
-        for run in self.geometry.runs(0..self.len) {
-            let labels = &mut labels[..run.len()];
-            self.segments[run.segment].read(run.labels_at, bytemuck::cast_slice_mut(labels))?;
-            for (position, label) in run.positions.zip(labels).filter(|(position, _)| !self.gone.contains(*position)) {
-                with(position, *label)?;
-            }
+        self.for_each_number(
+            std::iter::once(0..self.len),
+            |run| Some(run.labels_at),
+            |position, label| {
+                if self.is_present(position) { with(position, label) } else { Ok(()) }
+            },
+        )
+    }
+
+    /// Reads the number that is `at` this place of each row of some ranges, if there is such a place.
+    fn for_each_number(
+        &self,
+        ranges: impl IntoIterator<Item = Range<usize>>,
+        at: impl Fn(&Run) -> Option<u64>,
+        mut with: impl FnMut(usize, f64) -> Result<(), StoredRowsError>,
+    ) -> Result<(), StoredRowsError> {
+        let mut numbers = Zeroizing::new(vec![0.0; self.layout.block_rows]);
+        for run in ranges.into_iter().flat_map(|range| self.layout.runs(range)) {
+            let Some(at) = at(&run) else { break };
+            let numbers = &mut numbers[..run.len()];
+            self.segments[run.segment].read(at, bytemuck::cast_slice_mut(numbers))?;
+            run.positions.zip(numbers).try_for_each(|(position, number)| with(position, *number))?;
         }
         Ok(())
     }
@@ -169,7 +158,7 @@ impl StoredRows {
         let run = self.block_run(index)?;
         if let Some(slot) = self.cache.slot(index) {
             if slot.get().is_none() {
-                let mut block = Block::new(&self.geometry);
+                let mut block = Block::new(&self.layout);
                 self.read_block(index, &run, &mut block)?;
                 // If another thread was faster, its block is the same and this one is dropped.
                 drop(slot.set(block));
@@ -179,7 +168,7 @@ impl StoredRows {
                 return Ok(());
             }
         }
-        let mut buffer = self.cache.take_buffer().unwrap_or_else(|| Block::new(&self.geometry));
+        let mut buffer = self.cache.take_buffer().unwrap_or_else(|| Block::new(&self.layout));
         let outcome = self.read_block(index, &run, &mut buffer);
         if outcome.is_ok() {
             visitor(&buffer.view());
@@ -199,19 +188,10 @@ impl StoredRows {
     }
 
     fn block_run(&self, index: usize) -> Result<Run, StoredRowsError> {
-        let positions = self.geometry.block_positions(index, self.len);
-        if positions.is_empty() {
-            let position = index.saturating_mul(self.geometry.block_rows());
+        let position = index.saturating_mul(self.layout.block_rows);
+        if position >= self.len {
             return Err(LookupError::NotPresent { position, len: self.len }.into());
         }
-        Ok(self.geometry.run(positions))
+        Ok(self.layout.run(position..self.len.min(position + self.layout.block_rows)))
     }
-}
-
-/// Rows that are being read one by one.
-struct Batch {
-    features: FeatureValues,
-    labels: Vec<f64>,
-    selectors: Vec<u64>,
-    row_weights: Option<Vec<f64>>,
 }

@@ -10,12 +10,10 @@ use super::layout::{HEADER_BYTES, RowLayout};
 use crate::error::{SegmentError, StoredRowsError};
 use crate::files::private_options;
 
-/// An open segment.
-#[derive(Debug)]
 pub(super) struct Segment {
     file: File,
-    path: PathBuf,
-    header: Header,
+    pub(super) path: PathBuf,
+    pub(super) header: Header,
     /// Whether the epoch in the header is older than the last change.
     is_changed: bool,
     /// Whether something was written that may not be on the disk.
@@ -23,7 +21,6 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Where a segment lies.
     pub(super) fn path_in(directory: &Path, number: usize) -> PathBuf {
         directory.join(format!("{number:06}.rows"))
     }
@@ -66,18 +63,6 @@ impl Segment {
         Ok(read_header(&file, &path, number)?.epoch)
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(super) fn layout(&self) -> RowLayout {
-        self.header.layout
-    }
-
-    pub(super) fn epoch(&self) -> u64 {
-        self.header.epoch
-    }
-
     pub(super) fn len(&self) -> Result<u64, SegmentError> {
         Ok(self.file.metadata().map_err(|source| self.failed(source))?.len())
     }
@@ -91,7 +76,6 @@ impl Segment {
         write_all_at(&self.file, bytes, at).map_err(|source| self.failed(source))
     }
 
-    /// Overwrites with zeros from `start` up to `end`.
     pub(super) fn write_zeros(&mut self, start: u64, end: u64) -> Result<(), SegmentError> {
         const CHUNK: u64 = 1 << 20;
         let zeros = vec![0; end.saturating_sub(start).min(CHUNK) as usize];
@@ -133,13 +117,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Writes the epoch into the header, changed or not.
-    pub(super) fn restamp(&mut self, epoch: u64) -> Result<(), SegmentError> {
-        self.is_changed = true;
-        self.stamp(epoch)
-    }
-
-    fn note_change(&mut self) {
+    pub(super) fn note_change(&mut self) {
         self.is_changed = true;
         *self.is_unsynced.get_mut() = true;
     }
@@ -159,7 +137,6 @@ fn expect_sequential(file: &File) {
     let _ = file;
 }
 
-/// Reads the header of segment `number`.
 fn read_header(file: &File, path: &Path, number: usize) -> Result<Header, StoredRowsError> {
     let mut bytes = [0; FIELD_BYTES];
     read_exact_at(file, &mut bytes, 0).map_err(|error| match error.kind() {

@@ -12,14 +12,14 @@ use std::sync::atomic::Ordering;
 use efface_core::rows::{RowBlocks, RowStore, WeightSum};
 use zeroize::Zeroizing;
 
-use super::checksum::{self, Record};
+use super::checksum::{checksum, relabelled};
 use super::layout::{Run, consecutive};
 use super::segment::Segment;
 use super::{StoredRows, StoredRowsError};
 use crate::error::{AppendError, LookupError, SegmentError};
 use crate::files;
 use crate::labels::class_of;
-use crate::rows::EncodedRows;
+use crate::rows::{EncodedRows, check_present};
 
 impl StoredRows {
     /// Adds rows at the end, with one selector each, and returns their positions. They are written, but not synced, and
@@ -35,15 +35,8 @@ impl StoredRows {
     /// Adds positions at the end that never held a row of this store: zeros, gone from the beginning. Written, but not
     /// synced. On an error nothing is added.
     pub fn append_gone(&mut self, n_positions: usize) -> Result<Range<usize>, StoredRowsError> {
-        let row_bytes = self.geometry.row_bytes();
-        let added = self.grow(n_positions, |this, run| {
-            let (segment, n_rows) = (&mut this.segments[run.segment], run.len() as u64);
-            for (at, bytes_each) in run.leading() {
-                segment.write_zeros(at, at + n_rows * bytes_each as u64)?;
-            }
-            segment.write_zeros(run.features_at, run.features_at + n_rows * row_bytes)
-        })?;
-        added.clone().for_each(|position| self.gone.insert(position));
+        let added = self.grow(n_positions, Self::zero_run)?;
+        self.gone.extend(added.clone());
         Ok(added)
     }
 
@@ -56,16 +49,16 @@ impl StoredRows {
         self.clean_tail(self.len)?;
         let added = self.len..self.len + n_positions;
         self.is_tail_clean = false;
-        for run in self.geometry.runs(added.clone()) {
+        for run in self.layout.runs(added.clone()) {
             if run.segment == self.segments.len() {
-                self.segments.push(Segment::create(&self.directory, run.segment, *self.geometry.layout())?);
+                self.segments.push(Segment::create(&self.directory, run.segment, self.layout)?);
                 *self.is_directory_unsynced.get_mut() = true;
             }
             write(self, &run)?;
         }
         self.is_tail_clean = true;
         // The block that was last until now has grown.
-        let first_changed = added.start / self.geometry.block_rows();
+        let first_changed = added.start / self.layout.block_rows;
         self.len = added.end;
         self.cache.forget(first_changed..first_changed + 1);
         self.cache.resize(self.n_blocks());
@@ -86,17 +79,17 @@ impl StoredRows {
             Some(_) => Ok(()),
             None => Err(StoredRowsError::UnknownLabel { position, label, n_classes: mapping.len() }),
         })?;
-        let block_rows = self.geometry.block_rows();
+        let block_rows = self.layout.block_rows;
         self.cache.forget(0..self.n_blocks());
         let (mut labels, mut checksums) = (Zeroizing::new(vec![0.0; block_rows]), vec![0_u32; block_rows]);
-        for run in self.geometry.runs(0..self.len) {
+        for run in self.layout.runs(0..self.len) {
             let (labels, checksums) = (&mut labels[..run.len()], &mut checksums[..run.len()]);
             let segment = &mut self.segments[run.segment];
             segment.read(run.labels_at, bytemuck::cast_slice_mut(labels))?;
             segment.read(run.checksums_at, bytemuck::cast_slice_mut(checksums))?;
             for ((position, label), checksum) in run.positions.zip(&mut *labels).zip(&mut *checksums) {
-                if let Some(new) = renamed(*label).filter(|_| !self.gone.contains(position)) {
-                    *checksum = checksum::relabelled(*checksum, position, *label, new);
+                if let Some(new) = renamed(*label).filter(|_| !self.gone.contains(&position)) {
+                    *checksum = relabelled(*checksum, position, *label, new);
                     *label = new;
                 }
             }
@@ -115,9 +108,9 @@ impl StoredRows {
         if n_positions < self.len {
             let leaving = self.weigh(std::iter::once(n_positions..self.len), |position| self.is_present(position))?;
             self.weight_sum = self.weight_sum.without(leaving);
-            self.cache.forget(n_positions / self.geometry.block_rows()..self.n_blocks());
-            self.cache.resize(self.geometry.n_blocks(n_positions));
-            self.gone.truncate(n_positions);
+            self.cache.forget(n_positions / self.layout.block_rows..self.n_blocks());
+            self.cache.resize(self.layout.n_blocks(n_positions));
+            self.gone.split_off(&n_positions);
             self.len = n_positions;
             self.is_tail_clean = false;
         }
@@ -127,11 +120,11 @@ impl StoredRows {
     /// Takes rows out of every sum from now on, and overwrites them in memory. The files are left as they are until
     /// [`purge`](Self::purge). On an error nothing is removed.
     pub fn remove(&mut self, positions: &[usize]) -> Result<(), StoredRowsError> {
-        self.check_present(positions)?;
+        check_present(positions, self.len, |position| self.is_present(position))?;
         self.weight_sum = self.weight_sum.without(self.weigh(consecutive(positions), |_| true)?);
         for &position in positions {
             self.gone.insert(position);
-            let block_rows = self.geometry.block_rows();
+            let block_rows = self.layout.block_rows;
             self.cache.erase(position / block_rows, position % block_rows);
         }
         Ok(())
@@ -150,15 +143,17 @@ impl StoredRows {
             }
         }
         let sorted: Vec<usize> = positions.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
-        let row_bytes = self.geometry.row_bytes();
-        for run in consecutive(&sorted).flat_map(|range| self.geometry.runs(range)) {
-            let (segment, n_rows) = (&mut self.segments[run.segment], run.len() as u64);
-            segment.write_zeros(run.features_at, run.features_at + n_rows * row_bytes)?;
-            for (at, bytes_each) in run.leading() {
-                segment.write_zeros(at, at + n_rows * bytes_each as u64)?;
-            }
-        }
+        let layout = self.layout;
+        let mut runs = consecutive(&sorted).flat_map(|range| layout.runs(range));
+        runs.try_for_each(|run| self.zero_run(&run))?;
         self.sync()
+    }
+
+    /// Overwrites the records of a run with zeros.
+    fn zero_run(&mut self, run: &Run) -> Result<(), SegmentError> {
+        let (segment, n_rows, row_bytes) = (&mut self.segments[run.segment], run.len() as u64, self.layout.row_bytes());
+        segment.write_zeros(run.features_at, run.features_at + n_rows * row_bytes)?;
+        run.leading().try_for_each(|(at, bytes_each)| segment.write_zeros(at, at + n_rows * bytes_each as u64))
     }
 
     /// Returns once everything that was written is on the disk.
@@ -181,25 +176,17 @@ impl StoredRows {
     }
 
     fn check_append(&self, rows: &EncodedRows, selectors: &[u64]) -> Result<(), AppendError> {
-        if rows.dim() != self.dim() {
-            return Err(AppendError::Dimension { found: rows.dim(), expected: self.dim() });
-        }
-        if rows.precision() != self.precision() {
-            return Err(AppendError::Precision { found: rows.precision(), expected: self.precision() });
-        }
+        rows.check_shape(self.dim(), self.precision())?;
         let (found, limit) = (rows.row_norm_bound().get(), self.row_norm_bound.get());
         if found > limit {
             return Err(AppendError::NormBound { found, limit });
         }
-        if !self.layout().weighted
+        if !self.layout.weighted
             && let Some((row, value)) = row_weights(rows).iter().enumerate().find(|(_, weight)| **weight != 1.0)
         {
             return Err(AppendError::Unweighted { row, value: *value });
         }
-        if selectors.len() != rows.n_rows() {
-            return Err(AppendError::Count { what: "selectors", found: selectors.len(), expected: rows.n_rows() });
-        }
-        Ok(())
+        rows.check_count("selectors", selectors.len())
     }
 
     /// Writes the rows of a run, each of their places with one call. Row 0 of `rows` belongs at the end of the store.
@@ -212,17 +199,12 @@ impl StoredRows {
     ) -> Result<(), SegmentError> {
         let first = self.len;
         let taken = run.positions.start - first..run.positions.end - first;
-        let checksum = |row: usize| {
-            let record = Record {
-                position: first + row,
-                label: rows.labels[row],
-                selector: selectors[row],
-                row_weight: run.weights_at.map(|_| row_weights[row]),
-                features: rows.features.bytes(row * rows.dim()..(row + 1) * rows.dim()),
-            };
-            record.checksum()
+        let of_row = |row: usize| {
+            let row_weight = run.weights_at.map(|_| row_weights[row]);
+            let features = rows.features.bytes(row * rows.dim()..(row + 1) * rows.dim());
+            checksum(first + row, rows.labels[row], selectors[row], row_weight, features)
         };
-        let checksums: Zeroizing<Vec<u32>> = Zeroizing::new(taken.clone().map(checksum).collect());
+        let checksums: Zeroizing<Vec<u32>> = Zeroizing::new(taken.clone().map(of_row).collect());
         let segment = &mut self.segments[run.segment];
         segment.write(run.labels_at, bytemuck::cast_slice(&rows.labels[taken.clone()]))?;
         segment.write(run.selectors_at, bytemuck::cast_slice(&selectors[taken.clone()]))?;
@@ -238,19 +220,19 @@ impl StoredRows {
         if self.is_tail_clean {
             return Ok(());
         }
-        let n_segments = self.geometry.n_segments(n_positions);
+        let n_segments = self.layout.n_segments(n_positions);
         self.segments.truncate(n_segments);
         for path in further_segments(&self.directory, n_segments)?.into_iter().rev() {
             erase_file(&path)?;
             *self.is_directory_unsynced.get_mut() = true;
         }
         let last = &mut self.segments[n_segments - 1];
-        let (found, end) = (last.len()?, self.geometry.segment_bytes(n_segments - 1, n_positions));
-        let next_block = n_positions.next_multiple_of(self.geometry.block_rows());
+        let (found, end) = (last.len()?, self.layout.segment_bytes(n_segments - 1, n_positions));
+        let next_block = n_positions.next_multiple_of(self.layout.block_rows);
         let mut is_dirty = found != end;
         if n_positions < next_block {
             // Rows beyond the end in the last block: all their places but one lie before its features.
-            let run = self.geometry.run(n_positions..next_block);
+            let run = self.layout.run(n_positions..next_block);
             for (at, bytes_each) in run.leading() {
                 let mut bytes = Zeroizing::new(vec![0; bytes_each * run.len()]);
                 last.read(at, &mut bytes)?;

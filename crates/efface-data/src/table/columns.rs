@@ -32,7 +32,6 @@ pub struct Columns {
     pub ignore: Vec<String>,
 }
 
-/// Column indices of each role.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Roles {
     pub(crate) features: Vec<usize>,
@@ -51,12 +50,12 @@ impl Columns {
             }
         }
         let mut role_of: Vec<Option<&'static str>> = vec![None; header.len()];
+        let missing = |column: &str| {
+            let (column, known) = (column.to_owned(), listed(header));
+            ReadError::MissingColumn { file: file.into(), column, known }
+        };
         let mut take = |column: &str, role: &'static str| {
-            let index = *index_of.get(column).ok_or_else(|| ReadError::MissingColumn {
-                file: file.into(),
-                column: column.to_owned(),
-                known: listed(header),
-            })?;
+            let index = *index_of.get(column).ok_or_else(|| missing(column))?;
             match role_of[index].replace(role) {
                 None => Ok(index),
                 Some(first) => {
@@ -72,8 +71,7 @@ impl Columns {
             names.iter().map(|name| take(name, "feature")).collect::<Result<Vec<_>, _>>()?
         } else {
             if let Some(absent) = self.ignore.iter().find(|name| !header.contains(name)) {
-                let (column, known) = (absent.clone(), listed(header));
-                return Err(ReadError::MissingColumn { file: file.into(), column, known });
+                return Err(missing(absent));
             }
             (0..header.len()).filter(|i| role_of[*i].is_none() && !self.ignore.contains(&header[*i])).collect()
         };

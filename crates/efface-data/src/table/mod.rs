@@ -89,19 +89,15 @@ pub struct TableParts {
 /// Rows that have been read and checked, not yet scaled or encoded.
 #[derive(Clone)]
 pub struct Table {
-    feature_names: Vec<String>,
-    features: FeatureValues,
+    /// With ids.
+    parts: TableParts,
     n_rows: usize,
-    labels: Option<Labels>,
-    ids: Vec<RowId>,
-    subjects: Option<Vec<RowId>>,
-    origin: Origin,
 }
 
 impl Table {
     /// Checks the parts and puts them together.
-    pub fn new(parts: TableParts) -> Result<Self, ReadError> {
-        let TableParts { feature_names, features, labels, ids, subjects, origin } = parts;
+    pub fn new(mut parts: TableParts) -> Result<Self, ReadError> {
+        let TableParts { feature_names, features, labels, ids, subjects, origin } = &parts;
         let file = || origin.file().to_path_buf();
         if feature_names.is_empty() {
             return Err(ReadError::NoFeatures { file: file() });
@@ -132,33 +128,28 @@ impl Table {
             let place = origin.place(row, Some(&feature_names[feature]));
             return Err(ReadError::NotFinite { place, value: value.to_string() });
         }
-        for (what, ids) in [("row id", &ids), ("subject", &subjects)] {
+        for (what, ids) in [("row id", ids), ("subject", subjects)] {
             let is_empty = |id: &RowId| matches!(id, RowId::Text(text) if text.is_empty());
             if let Some(row) = ids.as_ref().and_then(|ids| ids.iter().position(is_empty)) {
                 return Err(ReadError::EmptyCell { place: origin.place(row, Some(what)) });
             }
         }
-        if let Some(ids) = &ids {
-            refuse_duplicates(ids, &origin)?;
+        if let Some(ids) = ids {
+            refuse_duplicates(ids, origin)?;
         }
         let first_id = i64::try_from(origin.first_row()).unwrap_or(i64::MAX);
-        let ids = ids.unwrap_or_else(|| (first_id..).take(n_rows).map(RowId::Integer).collect());
-        Ok(Self { feature_names, features, n_rows, labels, ids, subjects, origin })
-    }
-
-    /// What looks like a mistake, though it is not an error.
-    pub fn remarks(&self) -> Vec<Remark> {
-        remarks::of(self)
+        parts.ids.get_or_insert_with(|| (first_id..).take(n_rows).map(RowId::Integer).collect());
+        Ok(Self { parts, n_rows })
     }
 
     /// One name per feature.
     pub fn feature_names(&self) -> &[String] {
-        &self.feature_names
+        &self.parts.feature_names
     }
 
     /// Rows × features, row-major.
     pub fn features(&self) -> &FeatureValues {
-        &self.features
+        &self.parts.features
     }
 
     /// Number of rows, at least one.
@@ -168,28 +159,27 @@ impl Table {
 
     /// The labels, if the table has any.
     pub fn labels(&self) -> Option<&Labels> {
-        self.labels.as_ref()
+        self.parts.labels.as_ref()
     }
 
     /// One unique id per row.
     pub fn ids(&self) -> &[RowId] {
-        &self.ids
+        self.parts.ids.as_deref().unwrap_or_default()
     }
 
     /// One subject per row, if the table has any.
     pub fn subjects(&self) -> Option<&[RowId]> {
-        self.subjects.as_deref()
+        self.parts.subjects.as_deref()
     }
 
     /// Where the rows come from.
     pub fn origin(&self) -> &Origin {
-        &self.origin
+        &self.parts.origin
     }
 
     /// Takes the table apart again, all checks done.
     pub fn into_parts(self) -> TableParts {
-        let Self { feature_names, features, n_rows: _, labels, ids, subjects, origin } = self;
-        TableParts { feature_names, features, labels, ids: Some(ids), subjects, origin }
+        self.parts
     }
 }
 
@@ -197,7 +187,7 @@ impl Table {
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shape = f.debug_struct("Table");
-        shape.field("n_rows", &self.n_rows).field("features", &self.feature_names).finish_non_exhaustive()
+        shape.field("n_rows", &self.n_rows).field("features", &self.parts.feature_names).finish_non_exhaustive()
     }
 }
 

@@ -7,19 +7,12 @@ use super::Table;
 
 /// Something about a table that deserves a second look.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
 pub enum Remark {
     /// One column is so large that rows scaled as a whole consist of little else.
-    OneColumnRules {
-        /// The column.
-        column: String,
-        /// Its share of the sum of all squares.
-        share: f64,
-    },
+    OneColumnRules { column: String, share: f64 },
     /// A column of whole numbers in which every row has its own, in order or not.
-    LooksLikeAnId {
-        /// The column.
-        column: String,
-    },
+    LooksLikeAnId { column: String },
 }
 
 impl fmt::Display for Remark {
@@ -46,25 +39,27 @@ const RULING_SHARE: f64 = 0.99;
 /// With fewer rows than this nothing is unusual.
 const FEW_ROWS: usize = 20;
 
-/// Remarks on a table, at most one of each kind.
-pub(crate) fn of(table: &Table) -> Vec<Remark> {
-    let names = table.feature_names();
-    let (n_rows, dim) = (table.n_rows(), names.len());
-    if n_rows < FEW_ROWS || dim < 2 {
-        return Vec::new();
+impl Table {
+    /// What looks like a mistake, though it is not an error: at most one remark of each kind.
+    pub fn remarks(&self) -> Vec<Remark> {
+        let names = self.feature_names();
+        let (n_rows, dim) = (self.n_rows(), names.len());
+        if n_rows < FEW_ROWS || dim < 2 {
+            return Vec::new();
+        }
+        let mut squares = vec![0.0; dim];
+        let mut row = vec![0.0; dim];
+        for i in 0..n_rows {
+            self.features().read(i * dim, &mut row);
+            squares.iter_mut().zip(&row).for_each(|(sum, x)| *sum += x * x);
+        }
+        let total: f64 = squares.iter().sum();
+        let ruling = (0..dim).find(|j| squares[*j] > RULING_SHARE * total && total.is_finite());
+        let rules = ruling.map(|j| Remark::OneColumnRules { column: names[j].clone(), share: squares[j] / total });
+        let id = (0..dim).find(|j| is_like_an_id(self, *j));
+        let looks = id.map(|j| Remark::LooksLikeAnId { column: names[j].clone() });
+        looks.into_iter().chain(rules).collect()
     }
-    let mut squares = vec![0.0; dim];
-    let mut row = vec![0.0; dim];
-    for i in 0..n_rows {
-        table.features().read(i * dim, &mut row);
-        squares.iter_mut().zip(&row).for_each(|(sum, x)| *sum += x * x);
-    }
-    let total: f64 = squares.iter().sum();
-    let ruling = (0..dim).find(|j| squares[*j] > RULING_SHARE * total && total.is_finite());
-    let rules = ruling.map(|j| Remark::OneColumnRules { column: names[j].clone(), share: squares[j] / total });
-    let id = (0..dim).find(|j| is_like_an_id(table, *j));
-    let looks = id.map(|j| Remark::LooksLikeAnId { column: names[j].clone() });
-    looks.into_iter().chain(rules).collect()
 }
 
 fn is_like_an_id(table: &Table, column: usize) -> bool {

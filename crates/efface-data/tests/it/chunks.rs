@@ -26,7 +26,7 @@ fn a_table_in_text_comes_in_chunks() {
 #[test]
 fn rows_without_ids_are_numbered_on() {
     let (_folder, path) = file("t.csv", b"a\n1\n2\n3\n");
-    let mut reader = open_table(&path, &Columns::default()).expect("valid");
+    let mut reader = open_table(&path, &Columns::default(), None).expect("valid");
     assert_eq!(reader.next_chunk(2).expect("valid").expect("rows").ids(), [0, 1].map(RowId::Integer));
     assert_eq!(reader.next_chunk(0).expect("valid").expect("a row").ids(), [2].map(RowId::Integer));
     assert!(reader.next_chunk(2).expect("valid").is_none());
@@ -35,7 +35,7 @@ fn rows_without_ids_are_numbered_on() {
 #[test]
 fn mistakes_are_named_by_their_place_in_the_whole_file() {
     let (folder, path) = file("t.csv", b"a\n1\n2\n3\nx\n");
-    let mut reader = open_table(&path, &Columns::default()).expect("valid");
+    let mut reader = open_table(&path, &Columns::default(), None).expect("valid");
     reader.next_chunk(3).expect("valid");
     let error = reader.next_chunk(3).expect_err("must be refused").to_string();
     let text = "t.csv, line 5, column `a`: features must be numbers, got `x`";
@@ -47,7 +47,7 @@ fn an_id_that_comes_twice_is_refused_in_the_whole_table() {
     let text = "id,a\n".to_owned() + &(0..100).map(|i| format!("{},1\n", i % 99)).collect::<Vec<_>>().concat();
     let (folder, path) = file("t.csv", text.as_bytes());
     let columns = Columns { id: Some("id".into()), ..Columns::default() };
-    let error = read_table(&path, &columns).expect_err("must be refused").to_string();
+    let error = read_table(&path, &columns, None).expect_err("must be refused").to_string();
     let text = "t.csv, line 101: row id `0` is already that of line 2";
     assert_eq!(without_folder(&error, folder.path()), text);
 }
@@ -55,6 +55,6 @@ fn an_id_that_comes_twice_is_refused_in_the_whole_table() {
 #[test]
 fn a_file_without_rows_is_an_error_in_chunks_too() {
     let (_folder, path) = file("t.csv", b"a,b\n");
-    let mut reader = open_table(&path, &Columns::default()).expect("valid");
+    let mut reader = open_table(&path, &Columns::default(), None).expect("valid");
     assert!(reader.next_chunk(10).is_err());
 }

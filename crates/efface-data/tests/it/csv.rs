@@ -20,7 +20,7 @@ fn columns() -> Columns {
 
 fn read(text: impl AsRef<[u8]>, columns: &Columns) -> Result<Table, String> {
     let (folder, path) = file("t.csv", text.as_ref());
-    read_table(&path, columns).map_err(|error| without_folder(&error.to_string(), folder.path()))
+    read_table(&path, columns, None).map_err(|error| without_folder(&error.to_string(), folder.path()))
 }
 
 fn refusal(text: impl AsRef<[u8]>) -> String {
@@ -56,10 +56,10 @@ fn a_gzipped_table_reads_the_same() {
     encoder.write_all(GOOD.as_bytes()).expect("in memory");
     let bytes = encoder.finish().expect("in memory");
     let (_folder, path) = file("t.csv.gz", &bytes);
-    let table = read_table(&path, &columns()).expect("valid");
+    let table = read_table(&path, &columns(), None).expect("valid");
     assert_eq!(table.features(), read(GOOD, &columns()).expect("valid").features());
     let (_folder, path) = file("t.csv.gz", &bytes[..bytes.len() - 20]);
-    assert!(read_table(&path, &columns()).is_err());
+    assert!(read_table(&path, &columns(), None).is_err());
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn empty_files_and_missing_columns_are_refused() {
 fn files_that_are_missing_or_of_another_kind_are_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let message = |name: &str| {
-        let error = read_table(folder.path().join(name), &Columns::default()).expect_err("must be refused");
+        let error = read_table(folder.path().join(name), &Columns::default(), None).expect_err("must be refused");
         without_folder(&error.to_string(), folder.path())
     };
     assert!(message("absent.csv").starts_with("absent.csv: No such file"));

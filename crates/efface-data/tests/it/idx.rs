@@ -22,7 +22,7 @@ fn images_are_flattened_and_labels_come_from_a_file_of_their_own() {
     let (folder, path) = file("train-images-idx3-ubyte", &idx(8, &[3, 2, 2], &pixels));
     let labels = folder.path().join("train-labels.idx1-ubyte.gz");
     std::fs::write(&labels, gzipped(&idx(8, &[3], &[7, 0, 7]))).expect("writable");
-    let table = read_table(&path, &labelled(&labels)).expect("valid");
+    let table = read_table(&path, &labelled(&labels), None).expect("valid");
     assert_eq!(table.feature_names(), ["x0", "x1", "x2", "x3"]);
     assert_eq!(table.features(), &FeatureValues::F32(pixels.iter().map(|pixel| f32::from(*pixel)).collect()));
     assert_eq!(table.labels().expect("labels").values, RawLabels::Numbers(vec![7.0, 0.0, 7.0]));
@@ -35,13 +35,13 @@ fn labels_may_be_of_the_other_array_format() {
     let (folder, path) = file("x.idx", &idx(8, &[2, 1], &[1, 2]));
     let labels = folder.path().join("y.npy");
     std::fs::write(&labels, npy("|u1", "(2,)", &[5, 6])).expect("writable");
-    let table = read_table(&path, &labelled(&labels)).expect("valid");
+    let table = read_table(&path, &labelled(&labels), None).expect("valid");
     assert_eq!(table.labels().expect("labels").values, RawLabels::Numbers(vec![5.0, 6.0]));
     let x = folder.path().join("x.npy");
     std::fs::write(&x, npy("|u1", "(2, 1)", &[5, 6])).expect("writable");
     let labels = folder.path().join("y.idx");
     std::fs::write(&labels, idx(8, &[2], &[8, 9])).expect("writable");
-    let table = read_table(&x, &labelled(&labels)).expect("valid");
+    let table = read_table(&x, &labelled(&labels), None).expect("valid");
     assert_eq!(table.labels().expect("labels").values, RawLabels::Numbers(vec![8.0, 9.0]));
 }
 
@@ -58,7 +58,7 @@ fn every_type_is_read_with_the_highest_byte_first() {
     ];
     for (code, data, expected) in known {
         let (_folder, path) = file("x.idx", &idx(code, &[2, 1], &data));
-        assert_eq!(read_table(&path, &Columns::default()).expect("valid").features(), expected, "{code:#x}");
+        assert_eq!(read_table(&path, &Columns::default(), None).expect("valid").features(), expected, "{code:#x}");
     }
 }
 
@@ -93,7 +93,7 @@ fn mnist_is_read() {
     else {
         return;
     };
-    let table = read_table(&images, &labelled(&labels)).expect("readable");
+    let table = read_table(&images, &labelled(&labels), None).expect("readable");
     assert_eq!((table.n_rows(), table.feature_names().len()), (10_000, 784));
     let RawLabels::Numbers(labels) = &table.labels().expect("labels").values else { panic!("numbers") };
     assert_eq!(labels[..5], [7.0, 2.0, 1.0, 0.0, 4.0]);

@@ -13,7 +13,7 @@ fn with_model(dim: usize) -> Columns {
 #[test]
 fn rows_become_dense_and_bring_their_labels() {
     let (_folder, path) = file("t.svm", GOOD.as_bytes());
-    let table = read_table(&path, &Columns::default()).expect("valid");
+    let table = read_table(&path, &Columns::default(), None).expect("valid");
     assert_eq!(table.feature_names(), ["x1", "x2", "x3"]);
     assert_eq!(table.features(), &FeatureValues::F64(vec![0.5, 0.0, -0.2, 0.0, 0.0, 0.0, 0.0, 7.0, 0.0]));
     assert_eq!(table.ids(), [0, 1, 2].map(RowId::Integer));
@@ -26,7 +26,7 @@ fn rows_become_dense_and_bring_their_labels() {
 #[test]
 fn a_model_says_how_wide_rows_are() {
     let (_folder, path) = file("t.libsvm", GOOD.as_bytes());
-    let table = read_table(&path, &with_model(5)).expect("valid");
+    let table = read_table(&path, &with_model(5), None).expect("valid");
     assert_eq!(table.feature_names().len(), 5);
     let text = "t.svm, line 2: index `3` is beyond the 2 features of the model";
     assert_eq!(refusal_of("t.svm", GOOD.as_bytes(), &with_model(2)), text);
@@ -86,7 +86,7 @@ fn no_column_can_be_label_id_or_subject() {
 #[test]
 fn rows_too_wide_to_be_held_at_once_are_read_a_few_at_a_time() {
     let (_folder, path) = file("t.svm", "1 1048576:1\n".repeat(100_000).as_bytes());
-    let mut reader = open_table(&path, &Columns::default()).expect("valid");
+    let mut reader = open_table(&path, &Columns::default(), None).expect("valid");
     let chunk = reader.next_chunk(2).expect("valid").expect("rows");
     assert_eq!((chunk.n_rows(), chunk.features().len()), (2, 2 << 20));
 }
@@ -101,9 +101,9 @@ fn damaged_files_never_bring_the_reader_down() {
 #[test]
 fn a9a_is_read() {
     let (Some(train), Some(test)) = (real_file("a9a/a9a.svm.gz"), real_file("a9a/a9a.t.svm.gz")) else { return };
-    let table = read_table(&train, &Columns::default()).expect("readable");
+    let table = read_table(&train, &Columns::default(), None).expect("readable");
     assert_eq!((table.n_rows(), table.feature_names().len()), (32_561, 123));
     let columns = Columns { features: Some(table.feature_names().to_vec()), ..Columns::default() };
-    let table = read_table(&test, &columns).expect("readable");
+    let table = read_table(&test, &columns, None).expect("readable");
     assert_eq!((table.n_rows(), table.feature_names().len()), (16_281, 123));
 }

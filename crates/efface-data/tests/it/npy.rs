@@ -36,7 +36,7 @@ fn read(x: &[u8], y: Option<&[u8]>) -> Result<Table, String> {
     let folder = folder(x, y);
     let label = y.map(|_| path(folder.path(), "y.npy"));
     let columns = Columns { label, ..Columns::default() };
-    let table = read_table(folder.path().join("x.npy"), &columns);
+    let table = read_table(folder.path().join("x.npy"), &columns, None);
     table.map_err(|error| without_folder(&error.to_string(), folder.path()))
 }
 
@@ -64,7 +64,7 @@ fn arrays_written_by_another_program_are_read() {
     assert_eq!(table.features(), &FeatureValues::F64(values.to_vec()));
     assert_eq!(table.feature_names(), ["x0", "x1"]);
     assert_eq!(table.ids(), [0, 1, 2].map(RowId::Integer));
-    let codec = LabelCodec::for_classification(table.labels().expect("labels")).expect("two classes");
+    let codec = LabelCodec::for_labels(table.labels().expect("labels").into(), true).expect("two classes");
     assert_eq!(codec.classes(), ["-1", "1"]);
 }
 
@@ -121,7 +121,7 @@ fn the_features_of_scenes_are_read() {
         return;
     };
     let columns = Columns { label: Some(y.display().to_string()), ..Columns::default() };
-    let table = read_table(&x, &columns).expect("readable");
+    let table = read_table(&x, &columns, None).expect("readable");
     assert_eq!(table.labels().expect("labels").values.len(), table.n_rows());
     assert_chunks_make_the_whole(&x, &columns);
 }
@@ -145,7 +145,7 @@ fn labels_ids_and_subjects_come_from_arrays_of_their_own() {
         subject: Some(path(folder.path(), "y.npy")),
         ..Columns::default()
     };
-    let table = read_table(folder.path().join("x.npy"), &columns).expect("valid");
+    let table = read_table(folder.path().join("x.npy"), &columns, None).expect("valid");
     assert_eq!(table.ids(), [7, 9].map(RowId::Integer));
     assert_eq!(table.subjects().expect("subjects"), [7, 9].map(RowId::Integer));
 }
@@ -176,7 +176,7 @@ fn gzipped_arrays_are_read_and_cut_ones_refused() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("x.npy.gz");
         std::fs::write(&path, bytes).expect("writable");
-        read_table(&path, &Columns::default()).map_err(|error| without_folder(&error.to_string(), folder.path()))
+        read_table(&path, &Columns::default(), None).map_err(|error| without_folder(&error.to_string(), folder.path()))
     };
     assert_eq!(read(&gzipped(&x)).expect("valid").n_rows(), 4096);
     let cut = read(&gzipped(&x[..x.len() - 8])).expect_err("must be refused");
@@ -225,7 +225,7 @@ fn an_array_of_another_width_is_not_taken_for_a_selection() {
     let folder = folder(&npy("|u1", false, "(1, 3)", &[1, 2, 3]), None);
     let read = |names: &[&str]| {
         let features = Some(names.iter().map(ToString::to_string).collect());
-        let table = read_table(folder.path().join("x.npy"), &Columns { features, ..Columns::default() });
+        let table = read_table(folder.path().join("x.npy"), &Columns { features, ..Columns::default() }, None);
         table.map_err(|error| without_folder(&error.to_string(), folder.path()))
     };
     assert!(read(&["x2", "x0", "x1"]).is_ok());

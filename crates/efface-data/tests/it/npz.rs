@@ -35,7 +35,7 @@ fn features_and_labels_are_members() {
     for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
         for name in ["x", "X", "arr_0", "embedding"] {
             let (_folder, path) = file("t.npz", &npz(&[("y", y()), (name, x())], method));
-            let table = read_table(&path, &labelled("y")).expect("valid");
+            let table = read_table(&path, &labelled("y"), None).expect("valid");
             assert_eq!(table.features(), &FeatureValues::F32(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.5]));
             assert_eq!(table.labels().expect("labels").values, RawLabels::Numbers(vec![0.0, 1.0, -1.0]));
             assert!(is_array(&path));
@@ -56,7 +56,7 @@ fn ids_and_subjects_are_members_too_and_labels_may_be_a_file() {
         subject: Some("who.npy".into()),
         ..Columns::default()
     };
-    let table = read_table(&path, &columns).expect("valid");
+    let table = read_table(&path, &columns, None).expect("valid");
     assert_eq!(table.ids(), ["a", "b", "cc"].map(RowId::parse));
     assert_eq!(table.labels().expect("labels").values.len(), 3);
 }

@@ -39,7 +39,7 @@ fn column(array: impl Array + 'static) -> ArrayRef {
 
 fn read(bytes: &[u8], columns: &Columns) -> Result<Table, String> {
     let (folder, path) = file("t.parquet", bytes);
-    read_table(&path, columns).map_err(|error| without_folder(&error.to_string(), folder.path()))
+    read_table(&path, columns, None).map_err(|error| without_folder(&error.to_string(), folder.path()))
 }
 
 fn refusal(columns: Vec<(&str, ArrayRef)>, roles: &Columns) -> String {
@@ -312,8 +312,8 @@ fn only_needed_columns_are_read() {
     damaged[start..start + 50].fill(0xaa);
     std::fs::write(&path, &damaged).expect("writable");
     let without = Columns { features: Some(vec!["emb".into()]), ..Columns::default() };
-    assert_eq!(read_table(&path, &without).expect("the other column is not touched").n_rows(), 600);
-    assert!(read_table(&path, &Columns { features: Some(vec!["a".into()]), ..Columns::default() }).is_err());
+    assert_eq!(read_table(&path, &without, None).expect("the other column is not touched").n_rows(), 600);
+    assert!(read_table(&path, &Columns { features: Some(vec!["a".into()]), ..Columns::default() }, None).is_err());
 }
 
 fn first_byte_of(path: &Path, row_group: usize, column: usize) -> usize {

@@ -40,16 +40,16 @@ pub(crate) fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 /// Refusal of a file, with the folder's path taken out.
 pub(crate) fn refusal_of(name: &str, bytes: &[u8], columns: &Columns) -> String {
     let (folder, path) = file(name, bytes);
-    let error = read_table(&path, columns).expect_err("must be refused").to_string();
+    let error = read_table(&path, columns, None).expect_err("must be refused").to_string();
     without_folder(&error, folder.path())
 }
 
 /// Reads a file in chunks of several sizes and checks that they put together are the whole table.
 pub(crate) fn assert_chunks_make_the_whole(path: &Path, columns: &Columns) {
-    let whole = read_table(path, columns).expect("valid");
+    let whole = read_table(path, columns, None).expect("valid");
     let dim = whole.feature_names().len();
     for max_rows in [1, 7, 1000] {
-        let mut reader = open_table(path, columns).expect("valid");
+        let mut reader = open_table(path, columns, None).expect("valid");
         assert_eq!(reader.feature_names(), whole.feature_names());
         let (mut ids, mut subjects, mut labels, mut n_rows) = (Vec::new(), Vec::new(), Vec::new(), 0);
         while let Some(chunk) = reader.next_chunk(max_rows).expect("valid") {
@@ -91,14 +91,14 @@ pub(crate) fn assert_damage_is_refused(name: &str, bytes: &[u8], columns: &Colum
     let path = folder.path().join(name);
     for length in (0..bytes.len()).step_by(37).chain([bytes.len() - 1]) {
         std::fs::write(&path, &bytes[..length]).expect("writable");
-        assert!(read_table(&path, columns).is_err(), "{name} cut to {length} of {} bytes", bytes.len());
+        assert!(read_table(&path, columns, None).is_err(), "{name} cut to {length} of {} bytes", bytes.len());
     }
     let mut changed = bytes.to_vec();
     for position in 0..bytes.len() {
         for bits in [0xff, 0x80, 0x01] {
             changed[position] ^= bits;
             std::fs::write(&path, &changed).expect("writable");
-            drop(read_table(&path, columns));
+            drop(read_table(&path, columns, None));
             changed[position] = bytes[position];
         }
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use arrow_array::builder::{Float32Builder, ListBuilder};
 use arrow_array::{ArrayRef, BooleanArray, Date32Array, Float64Array, Int32Array, RecordBatch, StringArray};
 use efface_data::{
-    ColumnKind, Columns, EntryOrigin, FeatureValues, Missing, ProposalOptions, Schema, SchemaProposal, Table,
-    open_table_with, propose, read_table, read_table_with,
+    ColumnKind, Columns, EntryOrigin, FeatureValues, Missing, Schema, SchemaProposal, Table, open_table, propose,
+    read_table,
 };
 use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
@@ -72,7 +72,7 @@ fn parquet(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
 }
 
 fn refusal(path: &Path, columns: &Columns, schema: &Schema) -> String {
-    let error = read_table_with(path, columns, Some(schema)).expect_err("must be refused").to_string();
+    let error = read_table(path, columns, Some(schema)).expect_err("must be refused").to_string();
     without_folder(&error, path.parent().expect("a folder"))
 }
 
@@ -89,8 +89,8 @@ fn text_and_typed_columns_give_the_same_features() {
         ("when", Arc::new(Date32Array::from(vec![1, 2, 3, 4]))),
     ]);
     let (_parquet, parquet_path) = file("t.parquet", &bytes);
-    let from_text = read_table_with(&csv_path, &labelled(), Some(&schema())).expect("valid");
-    let typed = read_table_with(&parquet_path, &labelled(), Some(&schema())).expect("valid");
+    let from_text = read_table(&csv_path, &labelled(), Some(&schema())).expect("valid");
+    let typed = read_table(&parquet_path, &labelled(), Some(&schema())).expect("valid");
     assert_eq!(from_text.feature_names(), schema().feature_names());
     assert_eq!(typed.feature_names(), from_text.feature_names());
     assert_eq!(values(&typed), values(&from_text));
@@ -114,11 +114,11 @@ fn lists_of_a_parquet_file_are_vectors() {
     let (_folder, path) = file("t.parquet", &parquet(vec![("face", Arc::new(lists.finish()))]));
     let entry = "[[column]]\nname = \"face\"\nkind = \"vector\"\ndim = 2\nrange = [-1, 1]";
     let of = |more: &str| Schema::parse(&format!("format = \"efface-schema-1\"\n{entry}\n{more}")).expect("valid");
-    let table = read_table_with(&path, &Columns::default(), Some(&of("missing = \"zero\""))).expect("valid");
+    let table = read_table(&path, &Columns::default(), Some(&of("missing = \"zero\""))).expect("valid");
     assert_eq!(values(&table), [0.0, 1.0, 0.0, 0.0, -1.0, 0.5]);
     let text = "t.parquet, row 1, column `face`: missing value, which the schema does not allow here";
     assert_eq!(refusal(&path, &Columns::default(), &of("")), text);
-    let proposed = propose(&path, &Columns::default(), &ProposalOptions::default()).expect("valid").schema;
+    let proposed = propose(&path, &Columns::default(), None).expect("valid").schema;
     assert!(matches!(proposed.columns()[0].kind, ColumnKind::Vector { dim: 2, .. }), "{proposed:?}");
 }
 
@@ -128,7 +128,7 @@ fn columns_of_an_array_can_be_encoded() {
     let (_folder, path) = file("x.npy", &npy("<f8", "(2, 2)", &data));
     let entry = "[[column]]\nname = \"x1\"\nkind = \"numeric\"\nrange = [0, 10]\n[[column]]\nname = \"x0\"\nkind = \"categorical\"\nvalues = [1, 2]\nunknown = \"error\"";
     let schema = Schema::parse(&format!("format = \"efface-schema-1\"\n{entry}")).expect("valid");
-    let table = read_table_with(&path, &Columns::default(), Some(&schema)).expect("valid");
+    let table = read_table(&path, &Columns::default(), Some(&schema)).expect("valid");
     assert_eq!(table.feature_names(), ["x1", "x0=1", "x0=2"]);
     assert_eq!(values(&table), [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
     let other = Schema::parse(&format!("format = \"efface-schema-1\"\n{}", entry.replace("x1", "x7"))).expect("valid");
@@ -140,7 +140,7 @@ fn columns_of_an_array_can_be_encoded() {
 fn features_are_those_of_the_schema() {
     let (_folder, path) = file("t.csv", b"y,town,age,code,member\na,b,1,1,no\n");
     let named = Columns { features: Some(schema().feature_names()), ..labelled() };
-    assert!(read_table_with(&path, &named, Some(&schema())).is_ok());
+    assert!(read_table(&path, &named, Some(&schema())).is_ok());
     let some = Columns { features: Some(vec!["age".into()]), ..labelled() };
     let text = "t.csv: the features are those of the schema and cannot be chosen apart from it";
     assert_eq!(refusal(&path, &some, &schema()), text);
@@ -168,7 +168,7 @@ fn row() -> impl Strategy<Value = String> {
 fn rows_of(lines: &[&String], max_rows: usize) -> Vec<Vec<f64>> {
     let text = lines.iter().map(|line| line.as_str()).collect::<Vec<_>>().join("\n");
     let (_folder, path) = file("t.csv", format!("age,code,town,member,y\n{text}\n").as_bytes());
-    let mut reader = open_table_with(&path, &labelled(), Some(&schema())).expect("valid");
+    let mut reader = open_table(&path, &labelled(), Some(&schema())).expect("valid");
     let mut rows = Vec::new();
     while let Some(chunk) = reader.next_chunk(max_rows).expect("valid") {
         rows.extend(values(&chunk).chunks_exact(chunk.feature_names().len()).map(<[f64]>::to_vec));
@@ -203,7 +203,7 @@ proptest! {
 
 fn proposal(text: &str, columns: &Columns) -> SchemaProposal {
     let (_folder, path) = file("t.csv", text.as_bytes());
-    propose(&path, columns, &ProposalOptions::default()).expect("valid")
+    propose(&path, columns, None).expect("valid")
 }
 
 /// 200 rows; `cell(i)` gives the cells of all columns of row i.
@@ -248,7 +248,7 @@ fn a_proposal_finds_the_kind_of_each_column() {
     let toml = proposal.to_toml();
     assert_eq!(Schema::parse(&toml).expect("valid"), proposal.schema, "{toml}");
     let (_folder, path) = file("t.csv", text.as_bytes());
-    read_table_with(&path, &labelled(), Some(&proposal.schema)).expect("fits");
+    read_table(&path, &labelled(), Some(&proposal.schema)).expect("fits");
 }
 
 #[test]
@@ -272,22 +272,22 @@ fn odd_names_and_values_survive_the_file() {
 fn a_sample_is_enough_and_types_that_cannot_be_read_are_left_out() {
     let text = table("a,b", |i| format!("{},{}", i % 9, if i < 100 { "x" } else { "y" }));
     let (_folder, path) = file("t.csv", text.as_bytes());
-    let proposal = propose(&path, &Columns::default(), &ProposalOptions { max_rows: Some(60) }).expect("valid");
+    let proposal = propose(&path, &Columns::default(), Some(60)).expect("valid");
     assert_eq!(proposal.n_rows, 60);
     assert!(matches!(&proposal.schema.columns()[1].kind, ColumnKind::Categorical { values, .. } if values == &["x"]));
 
     let dates: ArrayRef = Arc::new(Date32Array::from(vec![1, 2]));
     let bytes = parquet(vec![("when", dates), ("n", Arc::new(Int32Array::from(vec![1, 2])))]);
     let (_folder, path) = file("t.parquet", &bytes);
-    let proposal = propose(&path, &Columns::default(), &ProposalOptions::default()).expect("valid");
+    let proposal = propose(&path, &Columns::default(), None).expect("valid");
     assert_eq!((proposal.left_out[0].name.as_str(), proposal.schema.columns().len()), ("when", 1));
-    assert!(read_table(&path, &Columns::default()).is_err());
+    assert!(read_table(&path, &Columns::default(), None).is_err());
 }
 
 #[test]
 fn nothing_to_propose_is_an_error() {
     for (name, text) in [("t.csv", "a,y\n"), ("t.csv", ""), ("t.csv", "a,y\n,l\n"), ("t.txt", "a")] {
         let (_folder, path) = file(name, text.as_bytes());
-        assert!(propose(&path, &labelled(), &ProposalOptions::default()).is_err(), "{text:?}");
+        assert!(propose(&path, &labelled(), None).is_err(), "{text:?}");
     }
 }

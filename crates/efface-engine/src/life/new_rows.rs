@@ -4,7 +4,7 @@ use std::path::Path;
 
 use efface_data::{
     EncodedRows, FeatureOrder, IdKind, RowId, RowsError, Table, TableParts, carries_labels, encode_table, is_array,
-    read_table_with,
+    read_table,
 };
 
 use super::Life;
@@ -68,7 +68,7 @@ impl Life<'_> {
         if purpose == RowPurpose::Add && columns.subject.is_none() && settings.columns.subject.is_some() {
             return Err(ChangeError::NoSubjectNamed { path: path() }.into());
         }
-        let mut parts = read_table_with(source.data, &columns, settings.schema.as_ref())?.into_parts();
+        let mut parts = read_table(source.data, &columns, settings.schema.as_ref())?.into_parts();
         if numbered {
             parts.ids = None;
         }

@@ -89,10 +89,10 @@ impl MemoryModel {
             return Err(damaged("its rows are not those that the state counts"));
         }
         let (ids, subjects) = (digests(ids)?, digests(subjects)?);
-        if ![ids.len(), subjects.len()].into_iter().all(|n| n == 0 || n == table.len()) {
+        if ![ids.len(), subjects.len()].into_iter().all(|n| n == 0 || n == table.n_positions()) {
             return Err(damaged("its parts are of different lengths"));
         }
-        let present = (0..table.len()).map(|position| table.is_present(position)).collect();
+        let present = (0..table.n_positions()).map(|position| table.is_present(position)).collect();
         let index = RowIndex::restore(settings.id_key.clone(), ids, subjects, present, removed);
         let latest = latest.map(|(model, certificate)| LatestRelease { model, certificate });
         let keeper = MemoryKeeper { index, past, latest, unpurged: Vec::new(), has_given_up: false };

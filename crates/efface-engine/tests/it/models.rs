@@ -94,7 +94,7 @@ impl Folder {
             ..Columns::default()
         };
         let mut request = TrainRequest {
-            rows: open_table(data, &columns).expect("readable"),
+            rows: open_table(data, &columns, None).expect("readable"),
             columns,
             schema: None,
             transform: RowTransform { scale: Scale::None, intercept: false },

@@ -156,7 +156,7 @@ fn a_published_model_predicts_rows_it_has_not_seen() {
     published(folder.open().release(&mut randomness(), None).expect("writable"));
     let model = PublishedModel::open(folder.model()).expect("published");
     let data = folder.write("new.csv", table(200..300));
-    let read = |columns: &Columns| read_table(&data, columns).expect("readable");
+    let read = |columns: &Columns| read_table(&data, columns, None).expect("readable");
     let evaluation = model.evaluate(read(&model.columns(Some("y".into()), None))).expect("labelled");
     assert_eq!((evaluation.n_rows, evaluation.rmse), (100, None));
     assert!(evaluation.accuracy > Some(0.7), "{evaluation:?}");

@@ -68,7 +68,7 @@ fn train(folder: &Path, name: &str, config: TrainingConfig, n_classes: usize, wi
     let role = |name: &str| Some(name.to_owned());
     let columns = Columns { label: role("y"), id: role("id"), subject: role("who"), ..Columns::default() };
     let request = TrainRequest {
-        rows: open_table(&data, &columns).expect("readable"),
+        rows: open_table(&data, &columns, None).expect("readable"),
         columns,
         schema: None,
         transform: RowTransform { scale: Scale::None, intercept: n_classes > 2 },

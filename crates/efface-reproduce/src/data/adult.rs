@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use efface_data::{Columns, FeatureOrder, LabelCodec, MemoryRows, RowTransform, Scale, Schema, read_table_with};
+use efface_data::{Columns, FeatureOrder, LabelCodec, MemoryRows, RowTransform, Scale, Schema, read_table};
 
 use super::{DataSet, Source, find};
 use crate::Result;
@@ -23,8 +23,8 @@ pub const L2_PER_ROW: f64 = 2e-6;
 pub fn adult(data: &Path) -> Result<DataSet> {
     let schema = Schema::parse(SCHEMA)?;
     let columns = schema.fill_in(Columns { label: Some("income".into()), ..Columns::default() });
-    let transform = RowTransform { scale: Scale::clip(4.0)?, intercept: true };
-    let read = |file: &str| -> Result<_> { Ok(read_table_with(find(data, &SOURCE, file)?, &columns, Some(&schema))?) };
+    let transform = RowTransform { scale: Scale::Clip { radius: 4.0 }, intercept: true };
+    let read = |file: &str| -> Result<_> { Ok(read_table(find(data, &SOURCE, file)?, &columns, Some(&schema))?) };
     let (train, test) = (read("train.csv.gz")?, read("test.csv.gz")?);
     let codec = LabelCodec::for_labels(train.labels(), true)?;
     let rows = |table| MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead);

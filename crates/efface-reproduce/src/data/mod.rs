@@ -166,7 +166,7 @@ fn find(data: &Path, source_of: &'static Source, file: &str) -> Result<PathBuf> 
 fn read(features: &Path, labels: &Path) -> Result<RawRows> {
     let columns = Columns { label: Some(labels.display().to_string()), ..Columns::default() };
     let TableParts { feature_names, features: values, labels: numbers, .. } =
-        read_table(features, &columns)?.into_parts();
+        read_table(features, &columns, None)?.into_parts();
     match numbers.map(|labels| labels.values) {
         Some(RawLabels::Numbers(classes)) => Ok(RawRows { features: values, dim: feature_names.len(), classes }),
         _ => Err(ExperimentError::Unexpected { path: labels.into(), what: "numbers are expected as labels".into() }),

@@ -48,7 +48,7 @@ fn life(
     let folder = tempfile::tempdir().expect("a folder");
     let settings = settings(n_classes, rung, noise_std);
     let (features, labels) = (features(0..N_ROWS), labels(0..N_ROWS, n_classes));
-    let layout = RowLayout::new(N_FEATURES + 1, Precision::F64);
+    let layout = RowLayout::new(N_FEATURES + 1, Precision::F64, false);
     let path = folder.path().join("rows");
     let mut rows = StoredRows::create(&path, layout, TRANSFORM.row_norm_bound(), 1 << 20).expect("writable");
     let encoded = EncodedRows::new(N_FEATURES + 1, features, labels.clone(), TRANSFORM.row_norm_bound()).expect("fits");

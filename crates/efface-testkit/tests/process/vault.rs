@@ -31,7 +31,8 @@ impl ProcessVault {
         let Child { stdin: Some(to), stdout: Some(from), .. } = &mut *worker else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        let positions = std::iter::once(self.rows.len()).chain(self.rows.gone());
+        let gone = (0..self.rows.len()).filter(|position| !self.rows.is_present(*position));
+        let positions = std::iter::once(self.rows.len()).chain(gone);
         send(to, &positions.flat_map(|position| (position as u64).to_le_bytes()).collect::<Vec<_>>())?;
         send(to, request)?;
         receive(from)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())

@@ -6,35 +6,15 @@ use half::f16;
 
 use crate::rows::FeatureValues;
 
-/// A type of elements, with the order of its bytes.
+/// A type of elements, in the terms of NumPy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ElementType {
-    pub(super) kind: ElementKind,
+    /// `b`ool, `i`nt, `u`int, `f`loat; text of `U`nicode characters or of byte`S`, padded with zeros.
+    kind: u8,
+    pub(super) n_bytes: usize,
     big_endian: bool,
 }
 
-/// A type of elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ElementKind {
-    Bool,
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    F16,
-    F32,
-    F64,
-    /// Text of this many 4-byte characters, padded with zeros.
-    Unicode(usize),
-    /// Text of this many bytes, padded with zeros.
-    Bytes(usize),
-}
-
-/// Elements of a one-dimensional array.
 #[derive(Debug)]
 pub(super) enum Elements {
     Booleans(Vec<bool>),
@@ -44,110 +24,58 @@ pub(super) enum Elements {
 }
 
 impl ElementType {
-    /// Elements with the highest byte first.
-    pub(super) fn big_endian(kind: ElementKind) -> Self {
-        Self { kind, big_endian: true }
-    }
-
     /// Reads NumPy's name of a type, such as `<f8`. `None`: not supported.
     pub(super) fn parse(descr: &str) -> Option<Self> {
-        use ElementKind as Kind;
         let big_endian = match descr.as_bytes().first()? {
             b'>' => true,
             b'<' | b'|' => false,
             _ => return None,
         };
-        let kind = match &descr[1..] {
-            "b1" => Kind::Bool,
-            "i1" => Kind::I8,
-            "i2" => Kind::I16,
-            "i4" => Kind::I32,
-            "i8" => Kind::I64,
-            "u1" => Kind::U8,
-            "u2" => Kind::U16,
-            "u4" => Kind::U32,
-            "u8" => Kind::U64,
-            "f2" => Kind::F16,
-            "f4" => Kind::F32,
-            "f8" => Kind::F64,
-            text => {
-                let length = text.get(1..)?.parse().ok().filter(|length| (1..=MAX_TEXT_LENGTH).contains(length))?;
-                match text.as_bytes()[0] {
-                    b'U' => Kind::Unicode(length),
-                    b'S' => Kind::Bytes(length),
-                    _ => return None,
-                }
-            }
+        let kind = *descr.as_bytes().get(1)?;
+        let size = descr.get(2..).filter(|size| matches!(size.as_bytes(), [b'1'..=b'9', ..]))?;
+        let n_bytes = match (kind, size.parse().ok()?) {
+            (b'b', 1) => 1,
+            (b'i' | b'u', size @ (1 | 2 | 4 | 8)) | (b'f', size @ (2 | 4 | 8)) => size,
+            (b'U', length @ 1..=MAX_TEXT_LENGTH) => 4 * length,
+            (b'S', length @ 1..=MAX_TEXT_LENGTH) => length,
+            _ => return None,
         };
-        Some(Self { kind, big_endian })
+        Some(Self { kind, n_bytes, big_endian })
     }
 
-    /// Bytes of one element.
-    pub(super) fn n_bytes(self) -> usize {
-        use ElementKind as Kind;
-        match self.kind {
-            Kind::Bool | Kind::I8 | Kind::U8 => 1,
-            Kind::I16 | Kind::U16 | Kind::F16 => 2,
-            Kind::I32 | Kind::U32 | Kind::F32 => 4,
-            Kind::I64 | Kind::U64 | Kind::F64 => 8,
-            Kind::Unicode(length) => 4 * length,
-            Kind::Bytes(length) => length,
-        }
-    }
-
-    /// Whether elements are texts.
     pub(super) fn is_text(self) -> bool {
-        matches!(self.kind, ElementKind::Unicode(_) | ElementKind::Bytes(_))
+        matches!(self.kind, b'U' | b'S')
     }
 
     /// Reads `n` numbers; those that a single-precision number holds exactly are kept in single precision. Memory for at
     /// most `room` of them is taken before they have come.
     pub(super) fn read_numbers(self, input: &mut impl Read, n: usize, room: usize) -> std::io::Result<FeatureValues> {
-        use ElementKind as Kind;
+        use FeatureValues::{F32, F64};
         let (swap, room) = (self.big_endian, room.min(n));
-        Ok(match self.kind {
-            Kind::Bool => {
-                FeatureValues::F32(decode(input, n, room, swap, |[byte]: [u8; 1]| f32::from(u8::from(byte != 0)))?)
-            }
-            Kind::I8 => FeatureValues::F32(decode(input, n, room, swap, |b| f32::from(i8::from_le_bytes(b)))?),
-            Kind::U8 => FeatureValues::F32(decode(input, n, room, swap, |[byte]: [u8; 1]| f32::from(byte))?),
-            Kind::I16 => FeatureValues::F32(decode(input, n, room, swap, |b| f32::from(i16::from_le_bytes(b)))?),
-            Kind::U16 => FeatureValues::F32(decode(input, n, room, swap, |b| f32::from(u16::from_le_bytes(b)))?),
-            Kind::F16 => FeatureValues::F32(decode(input, n, room, swap, |b| f16::from_le_bytes(b).to_f32())?),
-            Kind::F32 => FeatureValues::F32(decode(input, n, room, swap, f32::from_le_bytes)?),
-            Kind::I32 => FeatureValues::F64(decode(input, n, room, swap, |b| f64::from(i32::from_le_bytes(b)))?),
-            Kind::U32 => FeatureValues::F64(decode(input, n, room, swap, |b| f64::from(u32::from_le_bytes(b)))?),
-            Kind::I64 => FeatureValues::F64(decode(input, n, room, swap, |b| i64::from_le_bytes(b) as f64)?),
-            Kind::U64 => FeatureValues::F64(decode(input, n, room, swap, |b| u64::from_le_bytes(b) as f64)?),
-            Kind::F64 => FeatureValues::F64(decode(input, n, room, swap, f64::from_le_bytes)?),
-            Kind::Unicode(_) | Kind::Bytes(_) => return Err(std::io::ErrorKind::InvalidInput.into()),
+        Ok(match (self.kind, self.n_bytes) {
+            (b'b', _) => F32(decode(input, n, room, swap, |[byte]: [u8; 1]| f32::from(u8::from(byte != 0)))?),
+            (b'i', 1) => F32(decode(input, n, room, swap, |b| f32::from(i8::from_le_bytes(b)))?),
+            (b'i', 2) => F32(decode(input, n, room, swap, |b| f32::from(i16::from_le_bytes(b)))?),
+            (b'i', 4) => F64(decode(input, n, room, swap, |b| f64::from(i32::from_le_bytes(b)))?),
+            (b'i', _) => F64(decode(input, n, room, swap, |b| i64::from_le_bytes(b) as f64)?),
+            (b'u', 1) => F32(decode(input, n, room, swap, |[byte]: [u8; 1]| f32::from(byte))?),
+            (b'u', 2) => F32(decode(input, n, room, swap, |b| f32::from(u16::from_le_bytes(b)))?),
+            (b'u', 4) => F64(decode(input, n, room, swap, |b| f64::from(u32::from_le_bytes(b)))?),
+            (b'u', _) => F64(decode(input, n, room, swap, |b| u64::from_le_bytes(b) as f64)?),
+            (b'f', 2) => F32(decode(input, n, room, swap, |b| f16::from_le_bytes(b).to_f32())?),
+            (b'f', 4) => F32(decode(input, n, room, swap, f32::from_le_bytes)?),
+            (b'f', _) => F64(decode(input, n, room, swap, f64::from_le_bytes)?),
+            _ => return Err(std::io::ErrorKind::InvalidInput.into()),
         })
     }
 
     /// Reads `n` elements of any type. A text that is not Unicode is an error of kind `InvalidData`. Memory for at most
     /// `room` of them is taken before they have come.
     pub(super) fn read_elements(self, input: &mut impl Read, n: usize, room: usize) -> std::io::Result<Elements> {
-        use ElementKind as Kind;
         let (swap, room) = (self.big_endian, room.min(n));
-        Ok(match self.kind {
-            Kind::Bool => Elements::Booleans(decode(input, n, room, swap, |[byte]: [u8; 1]| byte != 0)?),
-            Kind::I8 => Elements::Integers(decode(input, n, room, swap, |b| i64::from(i8::from_le_bytes(b)))?),
-            Kind::I16 => Elements::Integers(decode(input, n, room, swap, |b| i64::from(i16::from_le_bytes(b)))?),
-            Kind::I32 => Elements::Integers(decode(input, n, room, swap, |b| i64::from(i32::from_le_bytes(b)))?),
-            Kind::I64 => Elements::Integers(decode(input, n, room, swap, i64::from_le_bytes)?),
-            Kind::U8 => Elements::Integers(decode(input, n, room, swap, |[byte]: [u8; 1]| i64::from(byte))?),
-            Kind::U16 => Elements::Integers(decode(input, n, room, swap, |b| i64::from(u16::from_le_bytes(b)))?),
-            Kind::U32 => Elements::Integers(decode(input, n, room, swap, |b| i64::from(u32::from_le_bytes(b)))?),
-            Kind::U64 => {
-                let integers = decode(input, n, room, swap, u64::from_le_bytes)?.into_iter().map(i64::try_from);
-                Elements::Integers(integers.collect::<Result<_, _>>().map_err(std::io::Error::other)?)
-            }
-            Kind::F16 | Kind::F32 | Kind::F64 => match self.read_numbers(input, n, room)? {
-                FeatureValues::F32(values) => Elements::Numbers(values.into_iter().map(f64::from).collect()),
-                FeatureValues::F64(values) => Elements::Numbers(values),
-            },
-            Kind::Unicode(_) | Kind::Bytes(_) => {
-                let mut element = vec![0; self.n_bytes()];
+        Ok(match (self.kind, self.n_bytes) {
+            (b'U' | b'S', n_bytes) => {
+                let mut element = vec![0; n_bytes];
                 let mut texts = Vec::with_capacity(room);
                 for _ in 0..n {
                     input.read_exact(&mut element)?;
@@ -155,11 +83,28 @@ impl ElementType {
                 }
                 Elements::Texts(texts)
             }
+            (b'i', 8) => Elements::Integers(decode(input, n, room, swap, i64::from_le_bytes)?),
+            (b'u', 8) => {
+                let integers = decode(input, n, room, swap, u64::from_le_bytes)?.into_iter().map(i64::try_from);
+                Elements::Integers(integers.collect::<Result<_, _>>().map_err(std::io::Error::other)?)
+            }
+            _ => {
+                let numbers: Vec<f64> = match self.read_numbers(input, n, room)? {
+                    FeatureValues::F32(values) => values.into_iter().map(f64::from).collect(),
+                    FeatureValues::F64(values) => values,
+                };
+                match self.kind {
+                    b'b' => Elements::Booleans(numbers.iter().map(|x| *x != 0.0).collect()),
+                    // Integers of at most 32 bits are exact as doubles.
+                    b'i' | b'u' => Elements::Integers(numbers.iter().map(|x| *x as i64).collect()),
+                    _ => Elements::Numbers(numbers),
+                }
+            }
         })
     }
 
     fn text(self, element: &[u8]) -> Option<String> {
-        if let ElementKind::Bytes(_) = self.kind {
+        if self.kind == b'S' {
             return Some(std::str::from_utf8(element).ok()?.trim_end_matches('\0').to_owned());
         }
         let (characters, _) = element.as_chunks::<4>();

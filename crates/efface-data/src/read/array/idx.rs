@@ -7,31 +7,29 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::elements::{ElementKind, ElementType};
-use super::npy::Header;
+use super::elements::ElementType;
+use super::npy::{Header, cut_short};
 use crate::error::ReadError;
 
-/// What the header says of the array, in the terms of NumPy's.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct IdxHeader {
-    pub(super) element: ElementType,
-    pub(super) header: Header,
-}
-
-impl IdxHeader {
-    /// Reads the header and leaves `input` at the first byte of data.
-    pub(super) fn read(path: &Path, input: &mut impl Read) -> Result<Self, ReadError> {
+impl Header {
+    /// Reads the header of an IDX file and leaves `input` at the first byte of data.
+    pub(super) fn read_idx(path: &Path, input: &mut impl Read) -> Result<Self, ReadError> {
         let bad = |reason: String| ReadError::NotReadable { file: path.into(), format: ".idx", reason };
-        let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => bad("it ends within the header".to_owned()),
-            _ => ReadError::Io { file: path.into(), source: error },
-        };
+        let failed = |error| cut_short(path, ".idx", error);
         let mut magic = [0; 4];
         input.read_exact(&mut magic).map_err(failed)?;
         let [0, 0, code, n_axes] = magic else {
             return Err(bad("it does not begin with the magic bytes".to_owned()));
         };
-        let kind = element_kind(code).ok_or_else(|| bad(format!("its element type {code:#04x} is unknown")))?;
+        let element = match code {
+            0x08 => ">u1",
+            0x09 => ">i1",
+            0x0b => ">i2",
+            0x0c => ">i4",
+            0x0d => ">f4",
+            0x0e => ">f8",
+            _ => return Err(bad(format!("its element type {code:#04x} is unknown"))),
+        };
         if n_axes == 0 {
             return Err(bad("it has no axes".to_owned()));
         }
@@ -42,36 +40,24 @@ impl IdxHeader {
             shape.push(u64::from(u32::from_be_bytes(axis)));
         }
         let n_bytes = 4 + 4 * u64::from(n_axes);
-        let header = Header { descr: format!("{code:#04x}"), fortran_order: false, shape, n_bytes };
-        Ok(Self { element: ElementType::big_endian(kind), header })
+        let (descr, element) = (format!("{code:#04x}"), ElementType::parse(element));
+        Ok(Self { descr, element, fortran_order: false, shape, n_bytes })
     }
-}
-
-fn element_kind(code: u8) -> Option<ElementKind> {
-    Some(match code {
-        0x08 => ElementKind::U8,
-        0x09 => ElementKind::I8,
-        0x0b => ElementKind::I16,
-        0x0c => ElementKind::I32,
-        0x0d => ElementKind::F32,
-        0x0e => ElementKind::F64,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(bytes: &[u8]) -> Result<IdxHeader, String> {
-        IdxHeader::read(Path::new("a.idx"), &mut &bytes[..]).map_err(|error| error.to_string())
+    fn read(bytes: &[u8]) -> Result<Header, String> {
+        Header::read_idx(Path::new("a.idx"), &mut &bytes[..]).map_err(|error| error.to_string())
     }
 
     #[test]
     fn the_header_of_mnist_is_read() {
         let bytes = [[0, 0, 8, 3], [0, 0, 0xea, 0x60], [0, 0, 0, 28], [0, 0, 0, 28]].concat();
-        let IdxHeader { element, header } = read(&bytes).expect("valid");
-        assert_eq!(element.kind, ElementKind::U8);
+        let header = read(&bytes).expect("valid");
+        assert_eq!(header.element, ElementType::parse(">u1"));
         assert_eq!((header.shape, header.n_bytes), (vec![60_000, 28, 28], 16));
     }
 

@@ -9,12 +9,10 @@ use std::path::{Path, PathBuf};
 use super::super::input::{Input, Meter};
 use super::super::kind::Kind;
 use super::elements::{ElementType, Elements};
-use super::idx::IdxHeader;
-use super::npy::{Header, shape_text};
+use super::npy::Header;
 use crate::error::ReadError;
 use crate::rows::FeatureValues;
 
-/// What an array is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::read) enum Role {
     Features,
@@ -41,87 +39,49 @@ impl Role {
     }
 }
 
-/// An array of which the header has been read.
 pub(super) struct ArrayInput {
     /// As errors name it.
-    name: PathBuf,
+    pub(super) name: PathBuf,
     input: Input,
+    pub(super) header: Header,
     element: ElementType,
-    /// The file's own name of the element type.
-    descr: String,
-    shape: Vec<u64>,
-    fortran_order: bool,
-    flattens: bool,
-    header_bytes: u64,
+    /// Whether rows may have several axes, as the images of an IDX file have.
+    pub(super) flattens: bool,
     data_bytes: u64,
 }
 
 impl ArrayInput {
     /// Opens a file by its name: IDX, or else NPY.
     pub(super) fn open(path: &Path, role: Role) -> Result<Self, ReadError> {
-        let input = Input::open(path)?;
-        if Kind::of(path) == Some(Kind::Idx) { Self::idx(path, input) } else { Self::npy(path, input, role) }
+        let mut input = Input::open(path)?;
+        if Kind::of(path) != Some(Kind::Idx) {
+            return Self::npy(path, input, role);
+        }
+        let header = Header::read_idx(path, &mut input)?;
+        Self::checked(path, input, header, role, true)
     }
 
-    /// An array in NumPy's format.
     pub(super) fn npy(name: &Path, mut input: Input, role: Role) -> Result<Self, ReadError> {
         let header = Header::read(name, &mut input)?;
-        let Some(element) = ElementType::parse(&header.descr) else {
-            return Err(unsupported(name, &header.descr, role));
-        };
-        Self::checked(name, input, element, header, false)
-    }
-
-    fn idx(name: &Path, mut input: Input) -> Result<Self, ReadError> {
-        let IdxHeader { element, header } = IdxHeader::read(name, &mut input)?;
-        Self::checked(name, input, element, header, true)
+        Self::checked(name, input, header, role, false)
     }
 
     /// Refuses a header that announces more than the file can hold.
-    fn checked(
-        name: &Path,
-        input: Input,
-        element: ElementType,
-        header: Header,
-        flattens: bool,
-    ) -> Result<Self, ReadError> {
+    fn checked(name: &Path, input: Input, header: Header, role: Role, flattens: bool) -> Result<Self, ReadError> {
+        let Some(element) = header.element else {
+            return Err(unsupported(name, &header.descr, role));
+        };
         let n_elements = header.shape.iter().try_fold(1_u128, |product, axis| product.checked_mul(u128::from(*axis)));
-        let expected = n_elements.and_then(|n| n.checked_mul(element.n_bytes() as u128)).unwrap_or(u128::MAX);
+        let expected = n_elements.and_then(|n| n.checked_mul(element.n_bytes as u128)).unwrap_or(u128::MAX);
         let found = input.max_bytes.saturating_sub(header.n_bytes);
         if expected > u128::from(found) {
             return Err(ReadError::Truncated { file: name.into(), expected, found });
         }
-        let Header { descr, fortran_order, shape, n_bytes } = header;
-        let (name, header_bytes, data_bytes) = (name.into(), n_bytes, expected as u64);
-        Ok(Self { name, input, element, descr, shape, fortran_order, flattens, header_bytes, data_bytes })
-    }
-
-    /// As errors name it.
-    pub(super) fn name(&self) -> &Path {
-        &self.name
-    }
-
-    pub(super) fn shape(&self) -> &[u64] {
-        &self.shape
-    }
-
-    /// The shape as Python prints it.
-    pub(super) fn shape_text(&self) -> String {
-        shape_text(&self.shape)
-    }
-
-    /// Whether the first axis varies fastest.
-    pub(super) fn fortran_order(&self) -> bool {
-        self.fortran_order
-    }
-
-    /// Whether rows may have several axes, as the images of an IDX file have.
-    pub(super) fn flattens(&self) -> bool {
-        self.flattens
+        Ok(Self { name: name.into(), input, header, element, flattens, data_bytes: expected as u64 })
     }
 
     pub(super) fn refuse_text(&self, role: Role) -> Result<(), ReadError> {
-        if self.element.is_text() { Err(unsupported(&self.name, &self.descr, role)) } else { Ok(()) }
+        if self.element.is_text() { Err(unsupported(&self.name, &self.header.descr, role)) } else { Ok(()) }
     }
 
     pub(super) fn meter(&self) -> Meter {
@@ -134,7 +94,6 @@ impl ArrayInput {
         self.element.read_numbers(&mut self.input, n, room).map_err(|error| self.failed(error))
     }
 
-    /// The next `n` elements.
     pub(super) fn read_elements(&mut self, n: usize) -> Result<Elements, ReadError> {
         let room = self.room();
         self.element.read_elements(&mut self.input, n, room).map_err(|error| self.failed(error))
@@ -142,7 +101,7 @@ impl ArrayInput {
 
     /// Elements for which room is made at once.
     fn room(&self) -> usize {
-        usize::try_from(self.input.likely_bytes / self.element.n_bytes() as u64).unwrap_or(usize::MAX)
+        usize::try_from(self.input.likely_bytes / self.element.n_bytes as u64).unwrap_or(usize::MAX)
     }
 
     /// Once all elements are read: refuses a file that goes on, or whose checksum is wrong.
@@ -159,7 +118,7 @@ impl ArrayInput {
         let file = self.name.clone();
         match error.kind() {
             ErrorKind::UnexpectedEof => {
-                let found = self.input.bytes_read.saturating_sub(self.header_bytes);
+                let found = self.input.bytes_read.saturating_sub(self.header.n_bytes);
                 ReadError::Truncated { file, expected: u128::from(self.data_bytes), found }
             }
             ErrorKind::InvalidData if self.element.is_text() => {

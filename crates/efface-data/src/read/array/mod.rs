@@ -6,7 +6,6 @@ mod input;
 mod npy;
 mod npz;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use self::elements::Elements;
@@ -14,11 +13,12 @@ use self::input::ArrayInput;
 pub(super) use self::input::Role;
 use self::npz::Archive;
 use super::input::Meter;
-use super::{ReadProgress, TableReader, refuse_wide};
+use super::kind::Kind;
+use super::{ReadProgress, TableReader, refuse_selection, refuse_wide};
 use crate::error::ReadError;
 use crate::id::RowId;
 use crate::rows::FeatureValues;
-use crate::table::{Columns, Labels, Origin, RawLabels, Table, TableParts, listed};
+use crate::table::{Columns, Labels, Origin, RawLabels, Table, TableParts};
 
 /// Reads rows of an array; features are called `x0`, `x1`, …
 pub(super) struct ArrayReader {
@@ -36,14 +36,13 @@ pub(super) struct ArrayReader {
 }
 
 impl ArrayReader {
-    /// Opens an NPY or IDX file; labels, ids and subjects are paths of such files.
+    /// Opens an NPY or IDX file, or an NPZ archive. Labels, ids and subjects are paths of NPY or IDX files; of an archive,
+    /// names of its members or such paths.
     pub(super) fn open(path: &Path, columns: &Columns) -> Result<Self, ReadError> {
-        let features = ArrayInput::open(path, Role::Features)?;
-        Self::new(path, features, columns, |file, role| ArrayInput::open(Path::new(file), role))
-    }
-
-    /// Opens an NPZ archive; labels, ids and subjects are names of its members, or paths of NPY or IDX files.
-    pub(super) fn open_archive(path: &Path, columns: &Columns) -> Result<Self, ReadError> {
+        if Kind::of(path) != Some(Kind::Npz) {
+            let features = ArrayInput::open(path, Role::Features)?;
+            return Self::new(path, features, columns, |file, role| ArrayInput::open(Path::new(file), role));
+        }
         let archive = Archive::open(path)?;
         let features = archive.open_features()?;
         Self::new(path, features, columns, |name, role| archive.open_column(name, role))
@@ -58,7 +57,7 @@ impl ArrayReader {
         let (n_rows, dim) = rows_and_dim(&features)?;
         features.refuse_text(Role::Features)?;
         let feature_names: Vec<String> = (0..dim).map(|feature| format!("x{feature}")).collect();
-        refuse_selection(path, columns, &feature_names)?;
+        refuse_selection(path, columns, &feature_names, ["columns", "the columns of an array"])?;
         let column = |name: &Option<String>, role| match name {
             Some(name) => one_per_row(open_column(name, role)?, role, n_rows).map(Some),
             None => Ok(None),
@@ -77,10 +76,9 @@ impl ArrayReader {
         })
     }
 
-    /// The features of the next `n` rows.
     fn next_features(&mut self, n: usize) -> Result<FeatureValues, ReadError> {
         let dim = self.feature_names.len();
-        if !self.features.fortran_order() {
+        if !self.features.header.fortran_order {
             return self.features.read_numbers(n * dim);
         }
         let turned = match self.turned.take() {
@@ -116,10 +114,9 @@ impl TableReader for ArrayReader {
         if self.rows_read == self.n_rows {
             self.turned = None;
             self.features.finish()?;
-            [&mut self.labels, &mut self.ids, &mut self.subjects]
-                .into_iter()
-                .flatten()
-                .try_for_each(ArrayInput::finish)?;
+            for column in [&mut self.labels, &mut self.ids, &mut self.subjects].into_iter().flatten() {
+                column.finish()?;
+            }
         }
         let (feature_names, origin) = (self.feature_names.clone(), Origin::new(&self.file).starting_at(first_row));
         Table::new(TableParts { feature_names, features, labels, ids, subjects, origin }).map(Some)
@@ -132,15 +129,15 @@ impl TableReader for ArrayReader {
 
 /// Number of rows and of features per row; axes beyond the second (of images) are flattened.
 fn rows_and_dim(array: &ArrayInput) -> Result<(usize, usize), ReadError> {
-    let file = || array.name().to_path_buf();
-    let (n_rows, dim) = match *array.shape() {
+    let file = || array.name.clone();
+    let (n_rows, dim) = match *array.header.shape.as_slice() {
         [n_rows, dim] => (n_rows, dim),
-        [n_rows, ref axes @ ..] if array.flattens() && !axes.is_empty() => {
+        [n_rows, ref axes @ ..] if array.flattens && !axes.is_empty() => {
             (n_rows, axes.iter().fold(1, |product: u64, axis| product.saturating_mul(*axis)))
         }
         _ => {
             let expected = "two axes (rows, features)".to_owned();
-            return Err(ReadError::Shape { file: file(), found: array.shape_text(), expected });
+            return Err(ReadError::Shape { file: file(), found: array.header.shape_text(), expected });
         }
     };
     if n_rows == 0 {
@@ -149,18 +146,18 @@ fn rows_and_dim(array: &ArrayInput) -> Result<(usize, usize), ReadError> {
     if dim == 0 {
         return Err(ReadError::NoFeatures { file: file() });
     }
-    refuse_wide(array.name(), dim)?;
+    refuse_wide(&array.name, dim)?;
     // The data fits in the file, so its size fits in memory's address range.
     Ok((n_rows as usize, dim as usize))
 }
 
 /// Refuses an array that does not have one element per row.
 fn one_per_row(array: ArrayInput, role: Role, n_rows: usize) -> Result<ArrayInput, ReadError> {
-    let file = || array.name().to_path_buf();
+    let file = || array.name.clone();
     // A column vector, (n, 1), is as good.
-    let &([length] | [length, 1]) = array.shape() else {
+    let &([length] | [length, 1]) = array.header.shape.as_slice() else {
         let expected = format!("one axis ({n_rows},)");
-        return Err(ReadError::Shape { file: file(), found: array.shape_text(), expected });
+        return Err(ReadError::Shape { file: file(), found: array.header.shape_text(), expected });
     };
     if length != n_rows as u64 {
         let (what, expected) = (role.name(), n_rows as u64);
@@ -176,15 +173,15 @@ fn next_labels(array: &mut ArrayInput, n: usize, first_row: u64) -> Result<Label
         Elements::Numbers(labels) => RawLabels::Numbers(labels),
         Elements::Texts(labels) => RawLabels::Text(labels),
     };
-    Ok(Labels::new(values, Origin::new(array.name()).starting_at(first_row), None))
+    Ok(Labels::new(values, Origin::new(&array.name).starting_at(first_row), None))
 }
 
 fn next_ids(array: &mut ArrayInput, n: usize) -> Result<Vec<RowId>, ReadError> {
     match array.read_elements(n)? {
         Elements::Integers(ids) => Ok(ids.into_iter().map(RowId::Integer).collect()),
-        Elements::Texts(ids) => Ok(ids.into_iter().map(RowId::from).collect()),
+        Elements::Texts(ids) => Ok(ids.iter().map(|id| RowId::parse(id)).collect()),
         Elements::Booleans(_) | Elements::Numbers(_) => Err(ReadError::UnsupportedType {
-            file: array.name().into(),
+            file: array.name.clone(),
             found: "bool or float".to_owned(),
             role: "ids",
             supported: "integers and text",
@@ -192,30 +189,6 @@ fn next_ids(array: &mut ArrayInput, n: usize) -> Result<Vec<RowId>, ReadError> {
     }
 }
 
-/// Columns without names of their own can be named but not chosen: an array of another width than the model's is an
-/// error, not a selection.
-pub(super) fn refuse_selection(path: &Path, columns: &Columns, feature_names: &[String]) -> Result<(), ReadError> {
-    if columns.features.is_none() && columns.ignore.is_empty() {
-        return Ok(());
-    }
-    let asked = columns.features.as_deref().unwrap_or(feature_names);
-    let known: HashSet<&String> = feature_names.iter().collect();
-    if let Some(missing) = asked.iter().chain(&columns.ignore).find(|name| !known.contains(name)) {
-        let (column, known) = (missing.clone(), listed(feature_names));
-        return Err(ReadError::MissingColumn { file: path.into(), column, known });
-    }
-    if asked.len() != feature_names.len() || !columns.ignore.is_empty() {
-        let expected = format!("{} columns; the columns of an array cannot be left out", asked.len());
-        return Err(ReadError::Shape {
-            file: path.into(),
-            found: format!("{} columns", feature_names.len()),
-            expected,
-        });
-    }
-    Ok(())
-}
-
-/// Column-major to row-major.
 fn transposed(values: &FeatureValues, n_rows: usize, dim: usize) -> FeatureValues {
     fn transpose<T: Copy + Default>(values: &[T], n_rows: usize, dim: usize) -> Vec<T> {
         // Square tiles, so that both sides stay in cache.

@@ -10,16 +10,18 @@
 use std::io::Read;
 use std::path::Path;
 
+use super::elements::ElementType;
 use crate::error::ReadError;
 
-/// What the header says of the array.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// NumPy's name of the element type, such as `<f8`.
+    /// The file's own name of the element type, such as `<f8`.
     pub(super) descr: String,
+    /// That type; `None`: not supported.
+    pub(super) element: Option<ElementType>,
+    /// Whether the first axis varies fastest.
     pub(super) fortran_order: bool,
     pub(super) shape: Vec<u64>,
-    /// Bytes before the data.
     pub(super) n_bytes: u64,
 }
 
@@ -28,10 +30,7 @@ impl Header {
     pub(super) fn read(path: &Path, input: &mut impl Read) -> Result<Self, ReadError> {
         let bad =
             |reason: &str| ReadError::NotReadable { file: path.into(), format: ".npy", reason: reason.to_owned() };
-        let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => bad("it ends within the header"),
-            _ => ReadError::Io { file: path.into(), source: error },
-        };
+        let failed = |error| cut_short(path, ".npy", error);
         let mut start = [0; 8];
         input.read_exact(&mut start).map_err(failed)?;
         if start[..6] != *MAGIC {
@@ -53,16 +52,25 @@ impl Header {
         let n_bytes = (start.len() + length_bytes + text.len()) as u64;
         let mut entries = Entries { rest: std::str::from_utf8(&text).map_err(|_| bad("its header is not text"))? };
         let (descr, fortran_order, shape) = entries.parse().ok_or_else(|| bad("its header cannot be parsed"))?;
-        Ok(Self { descr, fortran_order, shape, n_bytes })
+        Ok(Self { element: ElementType::parse(&descr), descr, fortran_order, shape, n_bytes })
+    }
+
+    /// The shape as Python prints it.
+    pub(super) fn shape_text(&self) -> String {
+        let axes: Vec<String> = self.shape.iter().map(u64::to_string).collect();
+        match axes.as_slice() {
+            [one] => format!("({one},)"),
+            axes => format!("({})", axes.join(", ")),
+        }
     }
 }
 
-/// A shape as Python prints it.
-pub(super) fn shape_text(shape: &[u64]) -> String {
-    let axes: Vec<String> = shape.iter().map(u64::to_string).collect();
-    match axes.as_slice() {
-        [one] => format!("({one},)"),
-        axes => format!("({})", axes.join(", ")),
+/// Why a header cannot be read to its end.
+pub(super) fn cut_short(path: &Path, format: &'static str, error: std::io::Error) -> ReadError {
+    let (file, reason) = (path.into(), "it ends within the header".to_owned());
+    match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => ReadError::NotReadable { file, format, reason },
+        _ => ReadError::Io { file, source: error },
     }
 }
 

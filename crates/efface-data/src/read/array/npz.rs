@@ -18,13 +18,11 @@ use super::input::{ArrayInput, Role};
 use crate::error::ReadError;
 use crate::table::listed;
 
-/// The directory of an archive.
 pub(super) struct Archive {
     path: PathBuf,
     members: Vec<Member>,
 }
 
-/// Where an array lies in the archive.
 struct Member {
     /// Without `.npy`.
     name: String,
@@ -83,7 +81,7 @@ impl Archive {
         for member in &self.members {
             // A member of a type that cannot be read is no table of features.
             match self.open_member(member, Role::Features) {
-                Ok(array) if array.shape().len() == 2 => tables.push(array),
+                Ok(array) if array.header.shape.len() == 2 => tables.push(array),
                 Ok(_) | Err(ReadError::UnsupportedType { .. }) => {}
                 Err(error) => return Err(error),
             }

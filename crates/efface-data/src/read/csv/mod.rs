@@ -2,7 +2,6 @@
 
 mod lines;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
@@ -21,10 +20,8 @@ use crate::table::{Columns, Labels, Origin, Place, RawLabels, Roles, RowNumber, 
 
 /// Reads rows; cells are trimmed, blank lines skipped.
 pub(super) struct CsvReader {
-    path: PathBuf,
-    reader: Reader<LineCounter<Input>>,
+    records: Records,
     meter: Meter,
-    header: Vec<String>,
     roles: Roles,
     feature_names: Vec<String>,
     /// What makes features of cells that are not simply numbers.
@@ -69,29 +66,21 @@ impl CsvReader {
         let roles = resolve(&header)?;
         let feature_names = match &encoder {
             None => roles.features.iter().map(|column| header[*column].clone()).collect(),
-            Some(encoder) => encoder.feature_names().to_vec(),
+            Some(encoder) => encoder.feature_names.clone(),
         };
-        Ok(Self { path: path.into(), reader, meter, header, roles, feature_names, encoder, rows_read: 0 })
+        let records = Records { path: path.into(), header, reader, cells: ByteRecord::new() };
+        Ok(Self { records, meter, roles, feature_names, encoder, rows_read: 0 })
     }
 }
 
 impl CellReader for CsvReader {
-    fn column_names(&self) -> &[String] {
-        &self.feature_names
-    }
-
     fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError> {
-        let rows = Rows::new(&self.path, &self.header, &self.roles, None);
-        let mut record = ByteRecord::new();
         let mut n_rows = 0;
         while n_rows < max_rows
-            && self.reader.read_byte_record(&mut record).map_err(|error| failed(&self.path, error))?
+            && let Some(record) = self.records.next()?
         {
-            let end = self.reader.position().byte();
-            let line = first_line(self.reader.get_mut(), &record, end);
-            rows.check_length(&record, line)?;
             for (index, &column) in self.roles.features.iter().enumerate() {
-                visit(index, Cell::Text(rows.unicode(&record, column, line)?));
+                visit(index, Cell::Text(record.unicode(column)?));
             }
             n_rows += 1;
         }
@@ -105,20 +94,37 @@ impl TableReader for CsvReader {
     }
 
     fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
-        let mut rows = Rows::new(&self.path, &self.header, &self.roles, self.encoder.as_ref());
-        let mut record = ByteRecord::new();
-        while rows.lines.len() < max_rows.max(1) {
-            if !self.reader.read_byte_record(&mut record).map_err(|error| failed(&self.path, error))? {
-                break;
-            }
-            let end = self.reader.position().byte();
-            rows.push(&record, first_line(self.reader.get_mut(), &record, end))?;
+        let (mut lines, mut features, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ids, mut subjects) = (Vec::new(), Vec::new());
+        while lines.len() < max_rows.max(1)
+            && let Some(record) = self.records.next()?
+        {
+            let start = features.len();
+            features.resize(start + self.feature_names.len(), 0.0);
+            record.write_features(&self.roles.features, self.encoder.as_ref(), &mut features[start..])?;
+            let text = |column: Option<usize>| column.map(|column| record.text(column)).transpose();
+            labels.extend(text(self.roles.label)?.map(str::to_owned));
+            ids.extend(text(self.roles.id)?.map(RowId::parse));
+            subjects.extend(text(self.roles.subject)?.map(RowId::parse));
+            lines.push(record.line);
         }
-        let n_rows = rows.lines.len() as u64;
-        if n_rows == 0 && self.rows_read > 0 {
+        if lines.is_empty() && self.rows_read > 0 {
             return Ok(None);
         }
-        let table = rows.into_table(self.feature_names.clone(), self.rows_read)?;
+        features.shrink_to_fit();
+        let Records { path, header, .. } = &self.records;
+        let n_rows = lines.len() as u64;
+        let origin = Origin::with_lines(path, lines).starting_at(self.rows_read);
+        let labels_of =
+            |column: usize| Labels::new(RawLabels::Text(labels), origin.clone(), Some(header[column].clone()));
+        let table = Table::new(TableParts {
+            feature_names: self.feature_names.clone(),
+            features: FeatureValues::F64(features),
+            labels: self.roles.label.map(labels_of),
+            ids: self.roles.id.map(|_| ids),
+            subjects: self.roles.subject.map(|_| subjects),
+            origin,
+        })?;
         self.rows_read += n_rows;
         Ok(Some(table))
     }
@@ -143,140 +149,99 @@ fn header_names(header: &ByteRecord, path: &Path) -> Result<Vec<String>, ReadErr
     header.iter().enumerate().map(name).collect()
 }
 
-/// The line on which a record begins, once the parser has read it up to `end`.
-fn first_line<R: Read>(lines: &mut LineCounter<R>, record: &ByteRecord, end: u64) -> u64 {
-    // The byte before `end` ends the record: `\n`, the `\r` of `\r\n`, or its last byte.
-    let last_line = lines.line_of(end.saturating_sub(1));
-    let inside_quotes = record.as_slice().split(|byte| *byte == b'\n').count() as u64 - 1;
-    last_line.saturating_sub(inside_quotes).max(1)
+struct Records {
+    path: PathBuf,
+    header: Vec<String>,
+    reader: Reader<LineCounter<Input>>,
+    cells: ByteRecord,
 }
 
-/// The columns of a table as they fill up.
-struct Rows<'a> {
+impl Records {
+    /// The next record, which has as many cells as the header; `None` at the end of the file.
+    fn next(&mut self) -> Result<Option<Record<'_>>, ReadError> {
+        let Self { path, header, reader, cells } = self;
+        if !reader.read_byte_record(cells).map_err(|error| failed(path, error))? {
+            return Ok(None);
+        }
+        // The byte before the end ends the record: `\n`, the `\r` of `\r\n`, or its last byte.
+        let end = reader.position().byte();
+        let last_line = reader.get_mut().line_of(end.saturating_sub(1));
+        let inside_quotes = cells.as_slice().split(|byte| *byte == b'\n').count() as u64 - 1;
+        let line = last_line.saturating_sub(inside_quotes).max(1);
+        if cells.len() != header.len() {
+            let place = Place { file: path.clone(), row: RowNumber::Line(line), column: None };
+            return Err(ReadError::LineLength { place, found: cells.len(), expected: header.len() });
+        }
+        Ok(Some(Record { path, header, cells, line }))
+    }
+}
+
+struct Record<'a> {
     path: &'a Path,
     header: &'a [String],
-    roles: &'a Roles,
-    encoder: Option<&'a RowEncoder>,
-    lines: Vec<u64>,
-    features: Vec<f64>,
-    labels: Vec<String>,
-    ids: Vec<RowId>,
-    subjects: Vec<RowId>,
+    cells: &'a ByteRecord,
+    /// On which it begins.
+    line: u64,
 }
 
-impl<'a> Rows<'a> {
-    fn new(path: &'a Path, header: &'a [String], roles: &'a Roles, encoder: Option<&'a RowEncoder>) -> Self {
-        let (lines, features, labels) = (Vec::new(), Vec::new(), Vec::new());
-        Self { path, header, roles, encoder, lines, features, labels, ids: Vec::new(), subjects: Vec::new() }
-    }
-
-    fn check_length(&self, record: &ByteRecord, line: u64) -> Result<(), ReadError> {
-        if record.len() == self.header.len() {
-            return Ok(());
+impl<'a> Record<'a> {
+    /// Writes the numbers of these columns into a row of zeros, or what a schema makes of their cells.
+    fn write_features(
+        &self,
+        columns: &[usize],
+        encoder: Option<&RowEncoder>,
+        row: &mut [f64],
+    ) -> Result<(), ReadError> {
+        for (index, &column) in columns.iter().enumerate() {
+            match encoder {
+                None => row[index] = self.number(column, columns)?,
+                Some(encoder) => encoder
+                    .encode(index, &Cell::Text(self.unicode(column)?), row)
+                    .map_err(|error| ReadError::Cell { place: self.place(column), source: Box::new(error) })?,
+            }
         }
-        let place = Place { file: self.path.into(), row: RowNumber::Line(line), column: None };
-        Err(ReadError::LineLength { place, found: record.len(), expected: self.header.len() })
+        Ok(())
     }
 
-    fn push(&mut self, record: &ByteRecord, line: u64) -> Result<(), ReadError> {
-        self.check_length(record, line)?;
-        self.lines.push(line);
-        match self.encoder {
+    /// The number in a column, which is one of several `columns` of numbers.
+    fn number(&self, column: usize, columns: &[usize]) -> Result<f64, ReadError> {
+        let cell = self.cells[column].trim_ascii();
+        let place = || self.place(column);
+        let value = || String::from_utf8_lossy(cell).into_owned();
+        match parsed(cell) {
+            Some(number) if number.is_finite() => Ok(number),
+            Some(_) => Err(ReadError::NotFinite { place: place(), value: value() }),
+            None if cell.is_empty() => Err(ReadError::EmptyCell { place: place() }),
             None => {
-                for &column in &self.roles.features {
-                    let value = self.number(record, column, line)?;
-                    self.features.push(value);
-                }
-            }
-            Some(encoder) => self.encode(encoder, record, line)?,
-        }
-        if let Some(column) = self.roles.label {
-            let label = self.text(record, column, line)?.to_owned();
-            self.labels.push(label);
-        }
-        if let Some(column) = self.roles.id {
-            let id = RowId::parse(self.text(record, column, line)?);
-            self.ids.push(id);
-        }
-        if let Some(column) = self.roles.subject {
-            let subject = RowId::parse(self.text(record, column, line)?);
-            self.subjects.push(subject);
-        }
-        Ok(())
-    }
-
-    /// Appends the features that a schema makes of the cells of a record.
-    fn encode(&mut self, encoder: &RowEncoder, record: &ByteRecord, line: u64) -> Result<(), ReadError> {
-        let start = self.features.len();
-        self.features.resize(start + encoder.dim(), 0.0);
-        for (index, &column) in self.roles.features.iter().enumerate() {
-            let cell = Cell::Text(self.unicode(record, column, line)?);
-            encoder
-                .encode(index, &cell, &mut self.features[start..])
-                .map_err(|error| ReadError::Cell { place: self.place(column, line), source: Box::new(error) })?;
-        }
-        Ok(())
-    }
-
-    fn number(&self, record: &ByteRecord, column: usize, line: u64) -> Result<f64, ReadError> {
-        let cell = record[column].trim_ascii();
-        match std::str::from_utf8(cell).ok().and_then(|cell| cell.parse::<f64>().ok()) {
-            Some(value) if value.is_finite() => Ok(value),
-            parsed => {
-                let place = self.place(column, line);
-                let value = String::from_utf8_lossy(cell).into_owned();
-                Err(match parsed {
-                    Some(_) => ReadError::NotFinite { place, value },
-                    None if cell.is_empty() => ReadError::EmptyCell { place },
-                    None => ReadError::NotANumber { place, value, others: self.other_texts(record, column) },
-                })
+                // The further columns that hold no numbers either, so that they need not be found one by one.
+                let is_text = |cell: &[u8]| !cell.is_empty() && parsed(cell).is_none();
+                let is_other = |other: &&usize| **other != column && is_text(self.cells[**other].trim_ascii());
+                let others = columns.iter().filter(is_other).map(|other| self.header[*other].clone()).collect();
+                Err(ReadError::NotANumber { place: place(), value: value(), others })
             }
         }
     }
 
-    /// The further features of a record that are no numbers either, so that they need not be found one by one.
-    fn other_texts(&self, record: &ByteRecord, first: usize) -> Vec<String> {
-        let is_text = |cell: &[u8]| {
-            let cell = cell.trim_ascii();
-            !cell.is_empty() && std::str::from_utf8(cell).map_or(true, |cell| cell.parse::<f64>().is_err())
-        };
-        let others = self.roles.features.iter().filter(|column| **column != first && is_text(&record[**column]));
-        others.map(|column| self.header[*column].clone()).collect()
-    }
-
-    fn text<'r>(&self, record: &'r ByteRecord, column: usize, line: u64) -> Result<&'r str, ReadError> {
-        match self.unicode(record, column, line)?.trim() {
-            "" => Err(ReadError::EmptyCell { place: self.place(column, line) }),
+    fn text(&self, column: usize) -> Result<&'a str, ReadError> {
+        match self.unicode(column)?.trim() {
+            "" => Err(ReadError::EmptyCell { place: self.place(column) }),
             text => Ok(text),
         }
     }
 
-    fn unicode<'r>(&self, record: &'r ByteRecord, column: usize, line: u64) -> Result<&'r str, ReadError> {
-        std::str::from_utf8(&record[column]).map_err(|_| {
-            let what = format!("line {line}, column `{}`", self.header[column]);
+    fn unicode(&self, column: usize) -> Result<&'a str, ReadError> {
+        std::str::from_utf8(&self.cells[column]).map_err(|_| {
+            let what = format!("line {}, column `{}`", self.line, self.header[column]);
             ReadError::NotUnicode { file: self.path.into(), what }
         })
     }
 
-    fn place(&self, column: usize, line: u64) -> Place {
+    fn place(&self, column: usize) -> Place {
         let column = Some(self.header[column].clone());
-        Place { file: self.path.into(), row: RowNumber::Line(line), column }
+        Place { file: self.path.into(), row: RowNumber::Line(self.line), column }
     }
+}
 
-    fn into_table(mut self, feature_names: Vec<String>, first_row: u64) -> Result<Table, ReadError> {
-        self.features.shrink_to_fit();
-        let origin = Origin::with_lines(self.path, self.lines).starting_at(first_row);
-        let labels = self
-            .roles
-            .label
-            .map(|column| Labels::new(RawLabels::Text(self.labels), origin.clone(), Some(self.header[column].clone())));
-        Table::new(TableParts {
-            feature_names,
-            features: FeatureValues::F64(self.features),
-            labels,
-            ids: self.roles.id.map(|_| self.ids),
-            subjects: self.roles.subject.map(|_| self.subjects),
-            origin,
-        })
-    }
+fn parsed(cell: &[u8]) -> Option<f64> {
+    std::str::from_utf8(cell).ok()?.parse().ok()
 }

@@ -18,7 +18,6 @@ use crate::rows::Precision;
 
 /// The rows of some columns, in the order of the file.
 pub(super) enum Batches {
-    /// All columns side by side.
     Stream(Box<ParquetRecordBatchReader>),
     /// Blocks of rows, bands of columns.
     Bands(Box<Bands>),
@@ -35,7 +34,7 @@ impl Batches {
         batch_rows: usize,
     ) -> Result<Self> {
         // What lies before a block of lists is not told by the heads of pages: it would be decoded for every block.
-        if file.has_lists() || decoder_bytes(&metadata, roots) <= MAX_DECODER_BYTES {
+        if file.has_lists || decoder_bytes(&metadata, roots) <= MAX_DECODER_BYTES {
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
             let projection = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
             let reader = builder.with_batch_size(batch_rows).with_projection(projection).build()?;
@@ -60,7 +59,6 @@ impl Batches {
 pub(super) struct Bands {
     file: PageFile,
     metadata: ArrowReaderMetadata,
-    /// Columns of each band.
     roots: Vec<Vec<usize>>,
     block_rows: usize,
     /// Where the next block begins.
@@ -122,7 +120,6 @@ const COLUMN_BYTES: u64 = 3 << 20;
 /// More than this is not held by decoders side by side.
 const MAX_DECODER_BYTES: u64 = 160 << 20;
 
-/// Columns of a band.
 const BAND_COLUMNS: usize = 24;
 
 /// Bytes of the values of a block. Smaller blocks would decompress more pages and dictionaries more often.
@@ -169,7 +166,7 @@ mod tests {
         writer.write(&batch).expect("writable");
         writer.close().expect("writable");
         let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).expect("readable");
-        (PageFile::new(file, false), metadata)
+        (PageFile { file: file.into(), has_lists: false }, metadata)
     }
 
     /// The cells of the columns, row by row, as texts.

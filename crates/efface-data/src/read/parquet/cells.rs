@@ -1,15 +1,13 @@
 //! From Arrow's columns to the values of rows: numbers, lists of numbers, labels and ids.
 
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
-};
+use arrow_array::types::{Float16Type, Float32Type, Float64Type};
+use arrow_array::{Array, downcast_integer_array};
 use arrow_schema::DataType;
+use efface_core::rows::RowValue;
 
 use crate::id::RowId;
-use crate::rows::{FeatureValues, Precision};
+use crate::rows::{FeatureValues, Precision, each};
 use crate::schema::cell::Cell;
 use crate::table::RawLabels;
 
@@ -92,51 +90,30 @@ fn refuse_null(array: &dyn Array, per_row: usize) -> Result<(), CellError> {
     }
 }
 
+#[expect(clippy::cast_lossless, reason = "the macro writes the same for every type of integers")]
 fn write_numbers(array: &dyn Array, slot: Slot, into: &mut FeatureValues) -> Result<(), CellError> {
-    macro_rules! write {
-        ($type:ty, $convert:expr) => {
-            array.as_primitive_opt::<$type>().map(|array| scatter(array.values(), slot, into, $convert))
-        };
-    }
-    let written = match array.data_type() {
-        DataType::Boolean => array.as_boolean_opt().map(|array| {
-            let bits: Vec<bool> = array.values().iter().collect();
+    downcast_integer_array!(
+        array => scatter(array.values(), slot, into, |x| x as f64),
+        DataType::Boolean => {
+            let bits: Vec<bool> = array.as_boolean().values().iter().collect();
             scatter(&bits, slot, into, |bit| f64::from(u8::from(bit)));
-        }),
-        DataType::Int8 => write!(Int8Type, f64::from),
-        DataType::Int16 => write!(Int16Type, f64::from),
-        DataType::Int32 => write!(Int32Type, f64::from),
-        DataType::Int64 => write!(Int64Type, |x| x as f64),
-        DataType::UInt8 => write!(UInt8Type, f64::from),
-        DataType::UInt16 => write!(UInt16Type, f64::from),
-        DataType::UInt32 => write!(UInt32Type, f64::from),
-        DataType::UInt64 => write!(UInt64Type, |x| x as f64),
-        DataType::Float16 => write!(Float16Type, f64::from),
-        DataType::Float32 => match into {
-            FeatureValues::F32(to) => {
-                array.as_primitive_opt::<Float32Type>().map(|array| fill(array.values(), slot, to, |x| x))
-            }
-            FeatureValues::F64(_) => write!(Float32Type, f64::from),
         },
-        DataType::Float64 => write!(Float64Type, |x| x),
-        _ => None,
-    };
-    written.ok_or(CellError::Type)
+        DataType::Float16 => scatter(array.as_primitive::<Float16Type>().values(), slot, into, f64::from),
+        DataType::Float32 => scatter(array.as_primitive::<Float32Type>().values(), slot, into, f64::from),
+        DataType::Float64 => scatter(array.as_primitive::<Float64Type>().values(), slot, into, |x| x),
+        _ => return Err(CellError::Type),
+    );
+    Ok(())
 }
 
 fn scatter<T: Copy>(values: &[T], slot: Slot, into: &mut FeatureValues, convert: impl Fn(T) -> f64) {
-    match into {
-        FeatureValues::F32(to) => fill(values, slot, to, |value| convert(value) as f32),
-        FeatureValues::F64(to) => fill(values, slot, to, convert),
-    }
-}
-
-fn fill<T: Copy, U>(values: &[T], slot: Slot, to: &mut [U], convert: impl Fn(T) -> U) {
-    let rows = to[slot.first_row * slot.dim..].chunks_exact_mut(slot.dim);
-    for (row, values) in rows.zip(values.chunks_exact(slot.width.max(1))) {
-        let cells = &mut row[slot.offset..slot.offset + slot.width];
-        cells.iter_mut().zip(values).for_each(|(cell, value)| *cell = convert(*value));
-    }
+    each!(FeatureValues, into, to => {
+        let rows = to[slot.first_row * slot.dim..].chunks_exact_mut(slot.dim);
+        for (row, values) in rows.zip(values.chunks_exact(slot.width.max(1))) {
+            let cells = &mut row[slot.offset..slot.offset + slot.width];
+            cells.iter_mut().zip(values).for_each(|(cell, value)| *cell = RowValue::nearest(convert(*value)));
+        }
+    });
 }
 
 /// The cell of a row, as it stands.
@@ -144,97 +121,53 @@ pub(super) fn cell(array: &dyn Array, row: usize) -> Result<Cell<'_>, CellError>
     if array.is_null(row) {
         return Ok(Cell::Missing);
     }
-    macro_rules! cell {
-        ($type:ty, $convert:expr) => {
-            array.as_primitive_opt::<$type>().map(|array| $convert(array.value(row)))
-        };
-    }
-    let cell = match array.data_type() {
-        DataType::Utf8 => array.as_string_opt::<i32>().map(|array| Cell::Text(array.value(row))),
-        DataType::Boolean => array.as_boolean_opt().map(|array| Cell::Boolean(array.value(row))),
-        DataType::Int8 => cell!(Int8Type, |x| Cell::Integer(i128::from(x))),
-        DataType::Int16 => cell!(Int16Type, |x| Cell::Integer(i128::from(x))),
-        DataType::Int32 => cell!(Int32Type, |x| Cell::Integer(i128::from(x))),
-        DataType::Int64 => cell!(Int64Type, |x| Cell::Integer(i128::from(x))),
-        DataType::UInt8 => cell!(UInt8Type, |x| Cell::Integer(i128::from(x))),
-        DataType::UInt16 => cell!(UInt16Type, |x| Cell::Integer(i128::from(x))),
-        DataType::UInt32 => cell!(UInt32Type, |x| Cell::Integer(i128::from(x))),
-        DataType::UInt64 => cell!(UInt64Type, |x| Cell::Integer(i128::from(x))),
-        DataType::Float16 => cell!(Float16Type, |x| Cell::Single(f32::from(x))),
-        DataType::Float32 => cell!(Float32Type, Cell::Single),
-        DataType::Float64 => cell!(Float64Type, Cell::Number),
-        DataType::List(_) => array.as_list_opt::<i32>().and_then(|list| Some(Cell::List(numbers(&list.value(row))?))),
-        _ => None,
-    };
-    cell.ok_or(CellError::Type)
+    Ok(downcast_integer_array!(
+        array => Cell::Integer(i128::from(array.value(row))),
+        DataType::Utf8 => Cell::Text(array.as_string::<i32>().value(row)),
+        DataType::Boolean => Cell::Boolean(array.as_boolean().value(row)),
+        DataType::Float16 => Cell::Single(f32::from(array.as_primitive::<Float16Type>().value(row))),
+        DataType::Float32 => Cell::Single(array.as_primitive::<Float32Type>().value(row)),
+        DataType::Float64 => Cell::Number(array.as_primitive::<Float64Type>().value(row)),
+        DataType::List(_) => Cell::List(numbers(&array.as_list::<i32>().value(row))?),
+        _ => return Err(CellError::Type),
+    ))
 }
 
-/// The numbers of a list, nulls as NaN.
-fn numbers(array: &dyn Array) -> Option<Vec<f64>> {
+/// The numbers of a column or of a list, nulls as NaN.
+fn numbers(array: &dyn Array) -> Result<Vec<f64>, CellError> {
     let mut values = FeatureValues::F64(vec![0.0; array.len()]);
-    write_numbers(array, Slot { first_row: 0, dim: 1, offset: 0, width: 1 }, &mut values).ok()?;
-    let FeatureValues::F64(mut values) = values else { return None };
+    write_numbers(array, Slot { first_row: 0, dim: 1, offset: 0, width: 1 }, &mut values)?;
+    let FeatureValues::F64(mut values) = values else { return Err(CellError::Type) };
     if array.null_count() > 0 {
         values.iter_mut().enumerate().filter(|(i, _)| array.is_null(*i)).for_each(|(_, value)| *value = f64::NAN);
     }
-    Some(values)
+    Ok(values)
 }
 
-/// No labels yet, of the kind that a column of this type has.
-pub(super) fn no_labels(data_type: &DataType) -> RawLabels {
-    match data_type {
-        DataType::Utf8 | DataType::Boolean => RawLabels::Text(Vec::new()),
-        _ => RawLabels::Numbers(Vec::new()),
-    }
-}
-
-pub(super) fn append_labels(array: &dyn Array, labels: &mut RawLabels) -> Result<(), CellError> {
+pub(super) fn append_labels(array: &dyn Array, labels: &mut Option<RawLabels>) -> Result<(), CellError> {
     refuse_null(array, 1)?;
-    match labels {
-        RawLabels::Text(texts) => {
-            if let Some(array) = array.as_string_opt::<i32>() {
-                texts.extend(array.iter().flatten().map(str::to_owned));
-            } else {
-                let array = array.as_boolean_opt().ok_or(CellError::Type)?;
-                texts.extend(array.values().iter().map(|label| label.to_string()));
-            }
-        }
-        RawLabels::Numbers(numbers) => {
-            let mut values = FeatureValues::F64(vec![0.0; array.len()]);
-            write_numbers(array, Slot { first_row: 0, dim: 1, offset: 0, width: 1 }, &mut values)?;
-            if let FeatureValues::F64(values) = values {
-                numbers.extend(values);
-            }
-        }
+    let new = match array.data_type() {
+        DataType::Utf8 => RawLabels::Text(array.as_string::<i32>().iter().flatten().map(str::to_owned).collect()),
+        DataType::Boolean => RawLabels::Text(array.as_boolean().values().iter().map(|x| x.to_string()).collect()),
+        _ => RawLabels::Numbers(numbers(array)?),
+    };
+    match (labels, new) {
+        (Some(RawLabels::Text(labels)), RawLabels::Text(new)) => labels.extend(new),
+        (Some(RawLabels::Numbers(labels)), RawLabels::Numbers(new)) => labels.extend(new),
+        (labels @ None, new) => *labels = Some(new),
+        _ => return Err(CellError::Type),
     }
     Ok(())
 }
 
 pub(super) fn append_ids(array: &dyn Array, ids: &mut Vec<RowId>) -> Result<(), CellError> {
     refuse_null(array, 1)?;
-    macro_rules! extend {
-        ($type:ty) => {
-            array
-                .as_primitive_opt::<$type>()
-                .map(|array| ids.extend(array.values().iter().map(|id| RowId::Integer(i64::from(*id)))))
-        };
-    }
-    let appended = match array.data_type() {
-        DataType::Utf8 => {
-            array.as_string_opt::<i32>().map(|array| ids.extend(array.iter().flatten().map(RowId::parse)))
-        }
-        DataType::Int8 => extend!(Int8Type),
-        DataType::Int16 => extend!(Int16Type),
-        DataType::Int32 => extend!(Int32Type),
-        DataType::Int64 => extend!(Int64Type),
-        DataType::UInt8 => extend!(UInt8Type),
-        DataType::UInt16 => extend!(UInt16Type),
-        DataType::UInt32 => extend!(UInt32Type),
-        // Beyond `i64` the digits are a text, as they would be in a CSV cell.
-        DataType::UInt64 => array.as_primitive_opt::<UInt64Type>().map(|array| {
-            ids.extend(array.values().iter().map(|id| RowId::parse(&id.to_string())));
-        }),
-        _ => None,
-    };
-    appended.ok_or(CellError::Type)
+    // Beyond `i64` the digits are a text, as they would be in a CSV cell.
+    let of_integer = |id: i128| i64::try_from(id).map_or_else(|_| RowId::parse(&id.to_string()), RowId::Integer);
+    downcast_integer_array!(
+        array => ids.extend(array.values().iter().map(|id| of_integer(i128::from(*id)))),
+        DataType::Utf8 => ids.extend(array.as_string::<i32>().iter().flatten().map(RowId::parse)),
+        _ => return Err(CellError::Type),
+    );
+    Ok(())
 }

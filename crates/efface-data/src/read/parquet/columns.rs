@@ -6,12 +6,12 @@ use std::path::Path;
 use arrow_schema::{DataType, Fields};
 
 use super::super::array::Role;
-use super::super::refuse_wide;
+use super::super::{refuse_selection, refuse_wide};
 use super::cells::{feature_precision, is_id, is_label};
 use crate::error::ReadError;
 use crate::rows::Precision;
 use crate::schema::Schema;
-use crate::table::{Columns, Roles, listed};
+use crate::table::{Columns, Roles};
 
 /// The columns to read. Batches hold these columns only, in the order of the file.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) struct ColumnPlan {
     /// Their indices in the file, ascending.
     pub(super) roots: Vec<usize>,
     /// Columns of features in the order of the model, as indices into a batch.
-    pub(super) features: Vec<FeatureColumn>,
+    pub(super) features: Vec<BatchColumn>,
     pub(super) label: Option<BatchColumn>,
     pub(super) id: Option<BatchColumn>,
     pub(super) subject: Option<BatchColumn>,
@@ -28,38 +28,30 @@ pub(super) struct ColumnPlan {
     names_elements: bool,
 }
 
-/// A column of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BatchColumn {
     pub(super) index: usize,
     pub(super) name: String,
-}
-
-/// A column of numbers, or of lists of numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FeatureColumn {
-    pub(super) column: BatchColumn,
+    /// Whether its cells are lists of numbers.
     pub(super) is_list: bool,
 }
 
 impl ColumnPlan {
-    /// Finds the roles among the columns of the file and checks that each has a type that can be read.
-    pub(super) fn new(path: &Path, fields: &Fields, columns: &Columns) -> Result<Self, ReadError> {
-        let header = header(fields);
-        let (asked, names_elements) = without_elements(columns, &header);
-        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, Wanted::Numbers)?;
-        Ok(Self { names_elements, ..plan })
-    }
-
-    /// The columns of a schema, one per entry: they may hold texts, too.
-    pub(super) fn of_schema(
+    /// Finds the roles among the columns of the file and checks that each has a type that can be read. The columns of a
+    /// schema, one per entry, may hold texts, too.
+    pub(super) fn new(
         path: &Path,
         fields: &Fields,
         columns: &Columns,
-        schema: &Schema,
+        schema: Option<&Schema>,
     ) -> Result<Self, ReadError> {
-        let roles = columns.resolve_schema(schema, &header(fields), path)?;
-        Self::of_roles(path, fields, &roles, Wanted::Cells)
+        let header = header(fields);
+        if let Some(schema) = schema {
+            return Self::of_roles(path, fields, &columns.resolve_schema(schema, &header, path)?, true);
+        }
+        let (asked, names_elements) = without_elements(columns, &header);
+        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, false)?;
+        Ok(Self { names_elements, ..plan })
     }
 
     /// All columns that have no other role and can be read, and those that cannot, with their types.
@@ -73,7 +65,7 @@ impl ColumnPlan {
         let is_unreadable = |name: &String, data_type: &DataType| {
             !roles.contains(&&Some(name.clone()))
                 && !columns.ignore.contains(name)
-                && Wanted::Cells.read(data_type).is_none()
+                && precision_of(data_type, true).is_none()
         };
         let unreadable: Vec<(String, String)> = fields
             .iter()
@@ -82,11 +74,11 @@ impl ColumnPlan {
             .collect();
         let ignore = columns.ignore.iter().chain(unreadable.iter().map(|(name, _)| name)).cloned().collect();
         let (asked, _) = without_elements(&Columns { ignore, ..columns.clone() }, &header);
-        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, Wanted::Cells)?;
+        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, true)?;
         Ok((plan, unreadable))
     }
 
-    fn of_roles(path: &Path, fields: &Fields, roles: &Roles, wanted: Wanted) -> Result<Self, ReadError> {
+    fn of_roles(path: &Path, fields: &Fields, roles: &Roles, with_texts: bool) -> Result<Self, ReadError> {
         let header = header(fields);
         let others = [roles.label, roles.id, roles.subject];
         let mut roots: Vec<usize> = roles.features.iter().copied().chain(others.into_iter().flatten()).collect();
@@ -95,6 +87,7 @@ impl ColumnPlan {
             // The root is one of `roots`, by construction.
             index: roots.partition_point(|other| *other < root),
             name: header[root].clone(),
+            is_list: matches!(fields[root].data_type(), DataType::List(_)),
         };
         let refused = |root: usize, role: Role| ReadError::ColumnType {
             file: path.into(),
@@ -102,7 +95,8 @@ impl ColumnPlan {
             found: fields[root].data_type().to_string(),
             role: role.name(),
             supported: match role {
-                Role::Features => wanted.supported(),
+                Role::Features if with_texts => "texts, booleans, integers, floats and lists of numbers",
+                Role::Features => "booleans, integers, floats and lists of these",
                 Role::Labels => "booleans, integers, floats and texts",
                 Role::RowIds | Role::Subjects => "integers and texts",
             },
@@ -110,12 +104,11 @@ impl ColumnPlan {
         let mut precision = Precision::F32;
         let mut features = Vec::with_capacity(roles.features.len());
         for &root in &roles.features {
-            let (needed, is_list) =
-                wanted.read(fields[root].data_type()).ok_or_else(|| refused(root, Role::Features))?;
-            if needed == Precision::F64 {
-                precision = needed;
+            let needed = precision_of(fields[root].data_type(), with_texts);
+            if needed.ok_or_else(|| refused(root, Role::Features))? == Precision::F64 {
+                precision = Precision::F64;
             }
-            features.push(FeatureColumn { column: column(root), is_list });
+            features.push(column(root));
         }
         let checked = |root: Option<usize>, role: Role, fits: fn(&DataType) -> bool| match root {
             Some(root) if !fits(fields[root].data_type()) => Err(refused(root, role)),
@@ -137,8 +130,8 @@ impl ColumnPlan {
         let dim = widths.iter().sum();
         refuse_wide(path, dim as u64)?;
         let mut names = Vec::with_capacity(dim);
-        for (FeatureColumn { column, is_list }, width) in self.features.iter().zip(widths) {
-            if *is_list {
+        for (column, width) in self.features.iter().zip(widths) {
+            if column.is_list {
                 names.extend((0..*width).map(|element| format!("{}[{element}]", column.name)));
             } else {
                 names.push(column.name.clone());
@@ -147,46 +140,21 @@ impl ColumnPlan {
         if names.is_empty() {
             return Err(ReadError::NoFeatures { file: path.into() });
         }
-        if let (true, Some(asked)) = (self.names_elements, &columns.features) {
-            let known: HashSet<&String> = names.iter().collect();
-            if let Some(missing) = asked.iter().find(|name| !known.contains(name)) {
-                let (column, known) = (missing.clone(), listed(&names));
-                return Err(ReadError::MissingColumn { file: path.into(), column, known });
-            }
-            if asked.len() != names.len() {
-                let found = format!("{} features", names.len());
-                let expected = format!("{} features; elements of a list cannot be left out", asked.len());
-                return Err(ReadError::Shape { file: path.into(), found, expected });
-            }
+        if self.names_elements {
+            let asked = Columns { features: columns.features.clone(), ..Columns::default() };
+            refuse_selection(path, &asked, &names, ["features", "elements of a list"])?;
         }
         Ok(names)
     }
 }
 
-/// What columns of features may hold.
-#[derive(Clone, Copy)]
-enum Wanted {
-    /// Numbers and lists of numbers.
-    Numbers,
-    /// Texts as well.
-    Cells,
-}
-
-impl Wanted {
-    /// The precision that values of a type need, and whether they are lists; `None`: they cannot be read.
-    fn read(self, data_type: &DataType) -> Option<(Precision, bool)> {
-        match data_type {
-            DataType::List(inner) => Some((feature_precision(inner.data_type())?, true)),
-            DataType::Utf8 if matches!(self, Self::Cells) => Some((Precision::F64, false)),
-            plain => Some((feature_precision(plain)?, false)),
-        }
-    }
-
-    fn supported(self) -> &'static str {
-        match self {
-            Self::Numbers => "booleans, integers, floats and lists of these",
-            Self::Cells => "texts, booleans, integers, floats and lists of numbers",
-        }
+/// The precision that features of a type need: numbers, lists of numbers, and `with_texts` texts. `None`: they cannot be
+/// read.
+fn precision_of(data_type: &DataType, with_texts: bool) -> Option<Precision> {
+    match data_type {
+        DataType::List(inner) => feature_precision(inner.data_type()),
+        DataType::Utf8 if with_texts => Some(Precision::F64),
+        plain => feature_precision(plain),
     }
 }
 

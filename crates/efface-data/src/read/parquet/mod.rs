@@ -21,10 +21,10 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::ParquetMetaData;
 
 use self::batches::Batches;
-use self::cells::{CellError, Slot, append_ids, append_labels, cell, no_labels, width, write_features};
+use self::cells::{CellError, Slot, append_ids, append_labels, cell, width, write_features};
 use self::columns::{BatchColumn, ColumnPlan};
 use self::pages::PageFile;
-use super::cells::{CellReader, Unreadable};
+use super::cells::CellReader;
 use super::{ReadProgress, TableReader};
 use crate::error::ReadError;
 use crate::id::RowId;
@@ -32,9 +32,8 @@ use crate::rows::{FeatureValues, Precision};
 use crate::schema::Schema;
 use crate::schema::cell::Cell;
 use crate::schema::encode::RowEncoder;
-use crate::table::{Columns, Labels, Origin, RawLabels, Table, TableParts};
+use crate::table::{Columns, Labels, Origin, Place, RawLabels, Table, TableParts};
 
-/// Reads rows of a Parquet file.
 pub(super) struct ParquetReader {
     path: PathBuf,
     batches: Batches,
@@ -53,28 +52,26 @@ pub(super) struct ParquetReader {
 
 impl ParquetReader {
     pub(super) fn open(path: &Path, columns: &Columns, schema: Option<&Schema>) -> Result<Self, ReadError> {
-        let Some(schema) = schema else {
-            let mut reader = Self::open_with(path, |fields| ColumnPlan::new(path, fields, columns))?;
-            reader.measure(columns)?;
-            return Ok(reader);
-        };
-        let mut reader = Self::open_with(path, |fields| ColumnPlan::of_schema(path, fields, columns, schema))?;
-        let encoder = RowEncoder::new(schema);
-        reader.plan.precision = Precision::F64;
-        reader.feature_names = encoder.feature_names().to_vec();
-        reader.encoder = Some(encoder);
+        let mut reader = Self::open_with(path, |fields| ColumnPlan::new(path, fields, columns, schema))?;
+        match schema.map(RowEncoder::new) {
+            None => reader.measure(columns)?,
+            Some(encoder) => {
+                reader.plan.precision = Precision::F64;
+                reader.feature_names.clone_from(&encoder.feature_names);
+                reader.encoder = Some(encoder);
+            }
+        }
         Ok(reader)
     }
 
-    /// Opens a file to look at its cells.
-    pub(super) fn open_cells(path: &Path, columns: &Columns) -> Result<(Self, Unreadable), ReadError> {
+    pub(super) fn open_cells(path: &Path, columns: &Columns) -> Result<(Self, Vec<(String, String)>), ReadError> {
         let mut unreadable = Vec::new();
         let mut reader = Self::open_with(path, |fields| {
             let (plan, others) = ColumnPlan::of_cells(path, fields, columns)?;
             unreadable = others;
             Ok(plan)
         })?;
-        reader.feature_names = reader.plan.features.iter().map(|feature| feature.column.name.clone()).collect();
+        reader.feature_names = reader.plan.features.iter().map(|feature| feature.name.clone()).collect();
         Ok((reader, unreadable))
     }
 
@@ -94,29 +91,19 @@ impl ParquetReader {
         }
         let batch_rows = (BATCH_VALUES / (n_values / n_rows).max(1)).clamp(1, MAX_BATCH_ROWS);
         let has_lists = plan.features.iter().any(|feature| feature.is_list);
-        let file = PageFile::new(file, has_lists);
+        let file = PageFile { file: file.into(), has_lists };
         let batches = guarded(path, || Batches::new(file, metadata, &plan.roots, plan.precision, batch_rows as usize))?;
-        let (widths, feature_names) = (Vec::new(), Vec::new());
-        Ok(Self {
-            path: path.into(),
-            batches,
-            pending: None,
-            plan,
-            widths,
-            feature_names,
-            encoder: None,
-            file_bytes,
-            n_rows,
-            rows_read: 0,
-        })
+        let (path, widths, feature_names) = (path.into(), Vec::new(), Vec::new());
+        let (pending, encoder, rows_read) = (None, None, 0);
+        Ok(Self { path, batches, pending, plan, widths, feature_names, encoder, file_bytes, n_rows, rows_read })
     }
 
     /// Finds in the first batch how long lists are, and names the features.
     fn measure(&mut self, columns: &Columns) -> Result<(), ReadError> {
         let first = self.next_batch()?.ok_or_else(|| ReadError::Empty { file: self.path.clone() })?;
         for feature in &self.plan.features {
-            let array = first.column(feature.column.index);
-            let width = width(array, feature.is_list).map_err(|error| self.cell(error, 0, &feature.column, 0))?;
+            let array = first.column(feature.index);
+            let width = width(array, feature.is_list).map_err(|error| self.cell(error, 0, feature, 0))?;
             self.widths.push(width);
         }
         self.feature_names = self.plan.feature_names(&self.path, &self.widths, columns)?;
@@ -137,9 +124,15 @@ impl ParquetReader {
         }
     }
 
+    /// Keeps the rows of a batch that have not been taken.
+    fn put_back(&mut self, batch: &RecordBatch, n_taken: usize) {
+        let n_left = batch.num_rows() - n_taken;
+        self.pending = (n_left > 0).then(|| batch.slice(n_taken, n_left));
+    }
+
     /// Names what is wrong in a batch whose first row is the file's row `first_row`.
     fn cell(&self, error: CellError, first_row: u64, column: &BatchColumn, expected: usize) -> ReadError {
-        let place = |row: usize| Origin::new(&self.path).starting_at(first_row).place(row, Some(&column.name));
+        let place = |row| self.place(first_row, row, column);
         match error {
             CellError::Null { row } => ReadError::Null { place: place(row) },
             CellError::ListLength { row, found } => ReadError::ListLength { place: place(row), found, expected },
@@ -149,26 +142,35 @@ impl ParquetReader {
         }
     }
 
+    fn place(&self, first_row: u64, row: usize, column: &BatchColumn) -> Place {
+        Origin::new(&self.path).starting_at(first_row).place(row, Some(&column.name))
+    }
+
     /// Adds the rows of a batch to those of a chunk.
     fn append(&self, batch: &RecordBatch, rows: &mut Filling) -> Result<(), ReadError> {
         let dim = self.feature_names.len();
         let first_row = self.rows_read + rows.n_rows as u64;
         rows.features.extend_zeros(batch.num_rows() * dim);
         if let (Some(encoder), FeatureValues::F64(values)) = (&self.encoder, &mut rows.features) {
-            self.encode(encoder, batch, &mut values[rows.n_rows * dim..], first_row)?;
+            let values = &mut values[rows.n_rows * dim..];
+            self.visit_cells(batch, batch.num_rows(), first_row, |index, row, cell| {
+                encoder.encode(index, &cell, &mut values[row * dim..(row + 1) * dim]).map_err(|error| {
+                    let place = self.place(first_row, row, &self.plan.features[index]);
+                    ReadError::Cell { place, source: Box::new(error) }
+                })
+            })?;
         }
         let mut slot = Slot { first_row: rows.n_rows, dim, offset: 0, width: 0 };
         // Without a schema there is a width for every column, and with one there is none.
         for (feature, &width) in self.plan.features.iter().zip(&self.widths) {
             slot.width = width;
-            write_features(batch.column(feature.column.index), feature.is_list, slot, &mut rows.features)
-                .map_err(|error| self.cell(error, first_row, &feature.column, width))?;
+            write_features(batch.column(feature.index), feature.is_list, slot, &mut rows.features)
+                .map_err(|error| self.cell(error, first_row, feature, width))?;
             slot.offset += width;
         }
         if let Some(column) = &self.plan.label {
-            let array = batch.column(column.index);
-            let labels = rows.labels.get_or_insert_with(|| no_labels(array.data_type()));
-            append_labels(array, labels).map_err(|error| self.cell(error, first_row, column, 0))?;
+            append_labels(batch.column(column.index), &mut rows.labels)
+                .map_err(|error| self.cell(error, first_row, column, 0))?;
         }
         for (column, ids) in [(&self.plan.id, &mut rows.ids), (&self.plan.subject, &mut rows.subjects)] {
             if let Some(column) = column {
@@ -179,22 +181,18 @@ impl ParquetReader {
         Ok(())
     }
 
-    /// Writes the features that a schema makes of the cells of a batch.
-    fn encode(
+    /// Visits the cells of the first `n_rows` of a batch, each with the index of its column and its row in the batch.
+    fn visit_cells(
         &self,
-        encoder: &RowEncoder,
         batch: &RecordBatch,
-        into: &mut [f64],
+        n_rows: usize,
         first_row: u64,
+        mut visit: impl FnMut(usize, usize, Cell<'_>) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         for (index, feature) in self.plan.features.iter().enumerate() {
-            let array = batch.column(feature.column.index);
-            for (row, into) in into.chunks_exact_mut(encoder.dim()).enumerate() {
-                let cell = cell(array, row).map_err(|error| self.cell(error, first_row, &feature.column, 0))?;
-                encoder.encode(index, &cell, into).map_err(|error| {
-                    let origin = Origin::new(&self.path).starting_at(first_row);
-                    ReadError::Cell { place: origin.place(row, Some(&feature.column.name)), source: Box::new(error) }
-                })?;
+            let array = batch.column(feature.index);
+            for row in 0..n_rows {
+                visit(index, row, cell(array, row).map_err(|error| self.cell(error, first_row, feature, 0))?)?;
             }
         }
         Ok(())
@@ -202,23 +200,14 @@ impl ParquetReader {
 }
 
 impl CellReader for ParquetReader {
-    fn column_names(&self) -> &[String] {
-        &self.feature_names
-    }
-
     fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError> {
         let Some(batch) = self.next_batch()? else { return Ok(0) };
         let n_taken = batch.num_rows().min(usize::try_from(max_rows).unwrap_or(usize::MAX));
-        for (index, feature) in self.plan.features.iter().enumerate() {
-            let array = batch.column(feature.column.index);
-            for row in 0..n_taken {
-                let cell = cell(array, row).map_err(|error| self.cell(error, self.rows_read, &feature.column, 0))?;
-                visit(index, cell);
-            }
-        }
-        if n_taken < batch.num_rows() {
-            self.pending = Some(batch.slice(n_taken, batch.num_rows() - n_taken));
-        }
+        self.visit_cells(&batch, n_taken, self.rows_read, |index, _, cell| {
+            visit(index, cell);
+            Ok(())
+        })?;
+        self.put_back(&batch, n_taken);
         self.rows_read += n_taken as u64;
         Ok(n_taken as u64)
     }
@@ -245,9 +234,7 @@ impl TableReader for ParquetReader {
             let Some(batch) = self.next_batch()? else { break };
             let n_taken = batch.num_rows().min(max_rows - rows.n_rows);
             self.append(&batch.slice(0, n_taken), &mut rows)?;
-            if n_taken < batch.num_rows() {
-                self.pending = Some(batch.slice(n_taken, batch.num_rows() - n_taken));
-            }
+            self.put_back(&batch, n_taken);
         }
         if rows.n_rows as u64 != announced {
             let found = self.rows_read + rows.n_rows as u64;
@@ -278,7 +265,6 @@ impl TableReader for ParquetReader {
     }
 }
 
-/// The columns of a chunk as they fill up.
 struct Filling {
     n_rows: usize,
     features: FeatureValues,

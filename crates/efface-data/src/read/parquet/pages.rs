@@ -14,22 +14,11 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::thrift::{Compact, I32, STRUCT};
 
-/// A file of which pages are read.
 #[derive(Clone)]
 pub(super) struct PageFile {
-    file: Arc<File>,
+    pub(super) file: Arc<File>,
     /// Whether lists are read: of one row, all values come at once.
-    has_lists: bool,
-}
-
-impl PageFile {
-    pub(super) fn new(file: File, has_lists: bool) -> Self {
-        Self { file: Arc::new(file), has_lists }
-    }
-
-    pub(super) fn has_lists(&self) -> bool {
-        self.has_lists
-    }
+    pub(super) has_lists: bool,
 }
 
 impl Length for PageFile {
@@ -73,7 +62,6 @@ impl Read for HeadReader {
     }
 }
 
-/// What the head of a page announces.
 #[derive(Debug, PartialEq, Eq)]
 struct PageHead {
     n_bytes: u64,

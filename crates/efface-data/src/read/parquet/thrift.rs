@@ -4,13 +4,11 @@
 //! Nothing is allocated, nesting is bounded, and a collection that announces more elements than there are bytes is not
 //! one. `None` stands for bytes that are not of the protocol.
 
-/// Bytes still to be parsed.
 #[derive(Clone, Copy)]
 pub(super) struct Compact<'a> {
     rest: &'a [u8],
 }
 
-/// A type in the protocol.
 pub(super) type Kind = u8;
 
 pub(super) const I32: Kind = 5;
@@ -58,7 +56,6 @@ impl<'a> Compact<'a> {
         Some((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
     }
 
-    /// Passes over a value.
     pub(super) fn skip(&mut self, kind: Kind) -> Option<()> {
         self.skip_nested(kind, MAX_DEPTH)
     }

@@ -41,6 +41,11 @@ fn open(path: &Path, n: usize, gone: &[usize]) -> Result<StoredRows, StoredRowsE
     StoredRows::open(path, bound(), 0, n, gone.iter().copied(), None)
 }
 
+/// The positions whose rows have been removed.
+fn gone(rows: &StoredRows) -> Vec<usize> {
+    (0..rows.len()).filter(|position| !rows.is_present(*position)).collect()
+}
+
 fn bytes(path: &Path, segment: usize) -> Vec<u8> {
     std::fs::read(segment_path(path, segment)).expect("readable")
 }

@@ -20,10 +20,10 @@ fn rows_are_read_back_as_they_were_written() {
         assert_eq!(contents(&read), contents(&memory));
         assert_eq!(read.count_classes(4).expect("readable"), memory.class_counts(4));
         for position in [0, 13, 36] {
-            assert_eq!(read.label(position).expect("readable"), memory.label(position));
+            assert_eq!(read.batch(&[position]).expect("readable").label(0), memory.label(position));
             assert_eq!(read.batch(&[position]).expect("readable").row(0), memory.row(position));
         }
-        assert_eq!(read.label(37).expect("readable"), None);
+        assert!(read.batch(&[37]).is_err());
         (0..3).for_each(|segment| read.verify(segment).expect("whole"));
         let error = read.verify(3).expect_err("no such segment").to_string();
         assert_eq!(error, "no segment 3; there are 3");

@@ -56,10 +56,7 @@ impl Adopted<'_> {
         check_is_bounded(model)?;
         check_count(model, self.rows.sum(|rows| rows.row_count())?)?;
         let dim = settings.row_spec().dim();
-        let layout = match settings.max_row_weight {
-            None => RowLayout::new(dim, settings.precision),
-            Some(_) => RowLayout::weighted(dim, settings.precision),
-        };
+        let layout = RowLayout::new(dim, settings.precision, settings.max_row_weight.is_some());
         let mut sink = RowSink::new(&new.aside, settings.transform.row_norm_bound(), None)?;
         sink.lay_out(layout)?;
         let n_positions = self.rows.n_positions();

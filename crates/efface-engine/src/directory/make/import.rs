@@ -104,7 +104,7 @@ impl<'a> Import<'a> {
         self.n_suppressed += encoded.retain(&kept);
         let mut kept = kept.into_iter();
         keys.retain(|_| kept.next().unwrap_or(true));
-        self.sink.lay_out(RowLayout::new(encoded.dim(), precision))?;
+        self.sink.lay_out(RowLayout::new(encoded.dim(), precision, false))?;
         self.sink.put(&encoded, &encoded.selectors(&self.salt), &keys)
     }
 }

@@ -230,7 +230,7 @@ fn train_directory(folder: &tempfile::TempDir, config: TrainingConfig) -> Result
     let columns =
         Columns { label: Some("y".into()), id: Some("id".into()), subject: Some("who".into()), ..Columns::default() };
     let request = TrainRequest {
-        rows: open_table(data, &columns).expect("readable"),
+        rows: open_table(data, &columns, None).expect("readable"),
         columns,
         schema: None,
         transform: TRANSFORM,
