@@ -1,16 +1,13 @@
 //! Scores of rows that somebody else owns, under given weights: no copy of all rows is made.
 
-use std::sync::atomic::AtomicBool;
-
 use efface_core::predict;
 use efface_core::rounding;
-use efface_core::rows::{BLOCK_ROWS, Features, RowBlocks, RowValue};
+use efface_core::rows::{BLOCK_ROWS, Features, RowValue};
 use rayon::prelude::*;
 
 use super::checks::n_whole_rows;
-use super::error::{Interrupted, RowsError};
-use super::table::{LentRows, LentTable, RowSpec, RowsToLend, len_of};
-use super::view::RowsView;
+use super::error::RowsError;
+use super::table::len_of;
 use crate::rows::each;
 use crate::scale::{RowTransform, check_finite};
 
@@ -21,31 +18,48 @@ pub fn scores(
     transform: &RowTransform,
     weights: &[Vec<f64>],
 ) -> Result<Vec<f64>, RowsError> {
-    let n_rows = n_whole_rows(len_of(features), n_features)?;
-    let shape = RowSpec { transform: transform.for_prediction(), n_features, n_classes: 0, max_row_weight: None };
-    let expected = shape.dim();
+    n_whole_rows(len_of(features), n_features)?;
+    let expected = transform.model_dim(n_features);
     if let Some(weights) = weights.iter().find(|weights| weights.len() != expected) {
         return Err(RowsError::Count { what: "weights", found: weights.len(), expected });
     }
-    let rows = LentRows { features, cancel: &AtomicBool::new(false) };
-    let (labels, selectors) = (vec![0.0; n_rows], vec![0; n_rows]);
-    let table = LentTable::new(RowsToLend { rows, labels: &labels, selectors, row_weights: None, shape })?;
-    let view = RowsView::new(&table, rows);
-    let n_problems = weights.len();
-    let mut scores = vec![0.0; n_rows * n_problems];
-    let blocks = scores.par_chunks_mut(BLOCK_ROWS * n_problems.max(1)).enumerate();
-    let scored = blocks.try_for_each_init(Vec::new, |margins, (index, into)| {
-        view.visit_block(index, &mut |block| {
-            margins.resize(block.labels.len(), 0.0);
+    let transform = &transform.for_prediction();
+    match features {
+        Features::F32(values) => scores_of(values, n_features, transform, weights, |block| Features::F32(block)),
+        Features::F64(values) => scores_of(values, n_features, transform, weights, |block| Features::F64(block)),
+    }
+}
+
+fn scores_of<T: RowValue>(
+    values: &[T],
+    n_features: usize,
+    transform: &RowTransform,
+    weights: &[Vec<f64>],
+    features: impl Fn(&[T]) -> Features<'_> + Sync,
+) -> Result<Vec<f64>, RowsError> {
+    let (dim, n_problems) = (transform.model_dim(n_features), weights.len());
+    let mut scores = vec![0.0; values.len() / n_features * n_problems];
+    let blocks = scores.par_chunks_mut(BLOCK_ROWS * n_problems.max(1)).zip(values.par_chunks(BLOCK_ROWS * n_features));
+    blocks.enumerate().try_for_each_init(
+        || (vec![T::default(); BLOCK_ROWS * dim], Vec::new(), Vec::new()),
+        |(block, scratch, margins), (index, (into, values))| {
+            let n_rows = values.len() / n_features;
+            let rows = values.chunks_exact(n_features).zip(block.chunks_exact_mut(dim));
+            for (i, (row, scaled)) in rows.enumerate() {
+                let at_row = |source| RowsError::Scale { row: index * BLOCK_ROWS + i, source };
+                let (part, intercept) = scaled.split_at_mut(n_features);
+                transform.divisor_of(row, scratch).map_err(at_row)?.write(row, part);
+                intercept.fill(T::nearest(1.0));
+            }
+            margins.resize(n_rows, 0.0);
             for (k, weights) in weights.iter().enumerate() {
-                predict::block_margins(block.features, weights, margins);
+                predict::block_margins(features(&block[..n_rows * dim]), weights, margins);
                 let column = into.iter_mut().skip(k).step_by(n_problems);
                 column.zip(&*margins).for_each(|(score, margin)| *score = *margin);
             }
-        })
-    });
-    // A view fails only when it is interrupted.
-    scored.map_err(|_| Interrupted)?;
+            Ok::<(), RowsError>(())
+        },
+    )?;
     Ok(scores)
 }
 
