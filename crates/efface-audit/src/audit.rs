@@ -5,7 +5,7 @@ use efface_core::rows::RowStore;
 use serde::Serialize;
 
 use crate::distribution::{self, CaseResult, SelfTest, problems, self_test};
-use crate::engine::{Case, Sound, train_exactly};
+use crate::engine::{Case, SOUND, train_exactly};
 use crate::error::AuditError;
 use crate::membership::{self, Membership};
 use crate::public_rows;
@@ -134,7 +134,7 @@ impl Distribution {
         let mut results = Vec::with_capacity(cases.len());
         for case in cases {
             report(&format!("distribution test: {}", case.name));
-            results.push(distribution::test(&Sound, case, size.draws, rate, noise)?);
+            results.push(distribution::test(&SOUND, case, size.draws, rate, noise)?);
         }
         let broken = results.iter().any(|result| result.broken);
         let direct_checks_hold = results.iter().all(|result| result.direct.hold());

@@ -29,7 +29,7 @@ use serde::Serialize;
 
 use crate::choice::{below, branches, some};
 use crate::dense::{Symmetric, cosine, dot};
-use crate::engine::{Case, Secret, release_in_order, remove_by_steps};
+use crate::engine::{Case, released, remove_by_steps, train};
 use crate::error::AuditError;
 use crate::rows::{DenseRows, HiddenRows};
 use crate::statistics::{Interval, median, quantile};
@@ -156,10 +156,10 @@ fn attack_one(
         tolerance: None,
     };
     let left = HiddenRows::new(target.rows, &removed)?;
-    let retrained = plan.train(&left, &mut NoiseSource::danger_fixed_seed(0), &mut |_| {})?.model;
-    let before = release_in_order(&mut [Secret::new(target.trained.clone())], noise)?.remove(0).weights;
-    let after_removal = release_in_order(&mut remove_by_steps(&case)?, noise)?.remove(0).weights;
-    let after_retraining = release_in_order(&mut [Secret::new(retrained)], noise)?.remove(0).weights;
+    let retrained = train(plan, &left)?;
+    let before = released(target.trained, noise)?;
+    let after_removal = released(&remove_by_steps(&case)?[0], noise)?;
+    let after_retraining = released(&retrained, noise)?;
 
     let by_removal = knowledge.reconstruct(plan, weighed, &before, &after_removal, k);
     let by_retraining = knowledge.reconstruct(plan, weighed, &before, &after_retraining, k);
@@ -247,9 +247,8 @@ impl Knowledge {
         moments.add_ridge(1e-6 / public.dim() as f64);
         let mut hessians = Vec::new();
         // The curvature at the first release; that at the second is the same to the attacker's accuracy.
-        let mut noise = NoiseSource::danger_fixed_seed(0);
-        let first = release_in_order(&mut [Secret::new(target.trained.clone())], &mut noise)?.remove(0);
-        for (weights, problem) in first.weights.iter().zip(plan.problems()) {
+        let first = released(target.trained, &mut NoiseSource::danger_fixed_seed(0))?;
+        for (weights, problem) in first.iter().zip(plan.problems()) {
             let sum = public.curvature(plan.loss(), &[Point { problem: &problem, weights }])?.swap_remove(0);
             let mut hessian = Symmetric::of(&sum.into(), n / public.len() as f64);
             hessian.add_ridge(plan.config().l2_per_row * n);

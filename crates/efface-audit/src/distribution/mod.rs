@@ -8,7 +8,7 @@ mod self_test;
 mod tests;
 
 use efface_core::accounting::gaussian;
-use efface_core::model::{Release, TrainingPlan};
+use efface_core::model::{Model, Release, TrainingPlan};
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::residual::Rung;
 use efface_core::rounding::UpperBound;
@@ -20,7 +20,7 @@ use self::direct::{NoiseSample, Published, Worlds};
 pub use self::rates::Bounds;
 pub use self::self_test::{Caught, SelfTest, self_test};
 use crate::choice::{branch, branches};
-use crate::engine::{Case, Engine, Secret};
+use crate::engine::{Case, Engine, weights_of, without_matrices};
 use crate::error::AuditError;
 use crate::statistics::normal_cdf;
 
@@ -82,7 +82,7 @@ pub struct Picture {
 
 /// Plays a case under an engine in both worlds. `false_alarm_rate` is that of this case.
 pub fn test(
-    engine: &dyn Engine,
+    engine: &Engine,
     case: &Case<'_>,
     draws: usize,
     false_alarm_rate: f64,
@@ -91,8 +91,8 @@ pub fn test(
     let plan = case.trained.plan();
     crate::engine::check_mechanism(plan)?;
     let draws = draws.max(LEAST_DRAWS);
-    let removed = engine.remove(case)?;
-    let retrained = engine.retrain(case)?;
+    let removed = (engine.remove)(case)?;
+    let retrained = (engine.retrain)(case)?;
     let means = Means { removed: weights(&removed), retrained: weights(&retrained) };
     // Without noise every life is the same.
     let draws = if plan.is_exact() { LEAST_DRAWS } else { draws };
@@ -159,8 +159,8 @@ struct Lives {
     noise: NoiseSample,
 }
 
-fn weights(secrets: &[Secret]) -> Vec<Vec<f64>> {
-    secrets.iter().map(Secret::weights).collect()
+fn weights(secrets: &[Model]) -> Vec<Vec<f64>> {
+    secrets.iter().map(weights_of).collect()
 }
 
 /// With fewer there is nothing to pick thresholds from.
@@ -170,18 +170,18 @@ const LEAST_DRAWS: usize = 40;
 const RUN: usize = 500;
 
 fn draw(
-    engine: &dyn Engine,
+    engine: &Engine,
     plan: &TrainingPlan,
-    secrets: &[Secret],
+    secrets: &[Model],
     means: &Means,
     draws: usize,
     noise: &mut NoiseSource,
 ) -> Result<Lives, AuditError> {
     let own = weights(secrets);
-    let rungs: Vec<Rung> = secrets.iter().map(|secret| secret.model().state().rung).collect();
-    let secrets: Vec<Secret> = secrets.iter().map(Secret::without_matrices).collect::<Result<_, _>>()?;
+    let rungs: Vec<Rung> = secrets.iter().map(|secret| secret.state().rung).collect();
+    let secrets: Vec<Model> = secrets.iter().map(without_matrices).collect::<Result<_, _>>()?;
     // One life to see what is claimed of all of them.
-    let first = engine.release(&mut secrets.clone(), &mut branch(noise))?;
+    let first = (engine.release)(&mut secrets.clone(), &mut branch(noise))?;
     let published = Published::new(&first, rungs, plan.is_exact());
     let sample = NoiseSample::new(plan, &own, published.claims(), draws, &mut branch(noise));
     let sources = branches(draws.div_ceil(RUN).max(1), noise);
@@ -198,7 +198,7 @@ fn draw(
                 noise: sample.clone(),
             };
             for _ in 0..n {
-                let releases = engine.release(&mut secrets, &mut source)?;
+                let releases = (engine.release)(&mut secrets, &mut source)?;
                 lives.published.add(&releases);
                 let released: Vec<Vec<f64>> = releases.into_iter().map(flat).collect();
                 lives.ratios.push(log_ratio(plan, &released, means));

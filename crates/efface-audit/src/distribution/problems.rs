@@ -13,7 +13,7 @@ use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::rounding::UpperBound;
 use efface_core::rows::RowStore;
 
-use crate::engine::{Case, remove_by_steps, train_exactly};
+use crate::engine::{Case, distance_bound_of, remove_by_steps, train_exactly};
 use crate::error::AuditError;
 use crate::rows::DenseRows;
 
@@ -128,7 +128,7 @@ fn problem(name: &str, removals: Vec<Vec<usize>>, max_matrix_dim: usize, kind: K
     let trained = train_exactly(&TrainingPlan::new(config.clone())?, &rows)?;
     let mut problem = Problem { name: name.into(), rows, trained, removals, kind: Kind::Tight };
     // The noise with which a release claims a little more than the distance. The distance does not depend on the noise.
-    let farthest = remove_by_steps(&problem.case())?.iter().fold(0.0, |r: f64, secret| r.max(secret.distance_bound()));
+    let farthest = remove_by_steps(&problem.case())?.iter().map(distance_bound_of).fold(0.0, f64::max);
     let times = if kind == Kind::Settled { UNSETTLED } else { 1.0 };
     config.noise_std = Some(1.0001 * farthest / (mu * times));
     let state = problem.trained.state().clone();

@@ -58,11 +58,11 @@ pub fn self_test(
 ) -> Result<SelfTest, AuditError> {
     let rate = size.false_alarm_rate / problems.len().max(1) as f64;
     let mut engines = Vec::with_capacity(broken::ALL.len());
-    for engine in broken::ALL {
-        report(engine.name());
+    for engine in &broken::ALL {
+        report(engine.name);
         let mut shown: Option<Caught> = None;
         for problem in problems {
-            let found = Caught::in_case(engine.name(), test(engine, &problem.case(), size.draws, rate, noise)?);
+            let found = Caught::in_case(engine.name, test(engine, &problem.case(), size.draws, rate, noise)?);
             let caught = found.caught;
             if caught || shown.as_ref().is_none_or(|shown| found.excess() > shown.excess()) {
                 shown = Some(found);

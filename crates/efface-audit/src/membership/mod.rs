@@ -11,7 +11,7 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-use efface_core::model::{Model, TrainingPlan};
+use efface_core::model::TrainingPlan;
 use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
 use rayon::prelude::*;
@@ -20,7 +20,7 @@ use serde::Serialize;
 pub use self::problem::built_in;
 use self::score::{ShadowFit, confidence};
 use crate::choice::{branch, branches, some};
-use crate::engine::{Secret, release_in_order};
+use crate::engine::{released, train};
 use crate::error::AuditError;
 use crate::rows::DenseRows;
 use crate::statistics::{
@@ -133,7 +133,7 @@ fn shadow_fits(
         .into_par_iter()
         .map(|mut noise| {
             let chosen = some(half, rows.len(), &mut noise);
-            let weights = released(train(plan, &rows.subset(chosen.iter().copied()))?, &mut noise)?;
+            let weights = released(&train(plan, &rows.subset(chosen.iter().copied()))?, &mut noise)?;
             let score = |example: &usize| (chosen.contains(example), confidence(plan, &weights, rows, *example));
             Ok(examples.iter().map(score).collect())
         })
@@ -178,12 +178,12 @@ fn attack_one(
             let mut noise = branch(&mut noise);
             let left = rows.subset(there.iter().copied());
             let mut model = train(plan, &rows.subset(there.into_iter().chain([example])))?;
-            let before = score(&released(model.clone(), &mut noise)?);
+            let before = score(&released(&model, &mut noise)?);
             model.change(&Change::remove(&alone), &left)?;
             model.settle_before_release(&left)?;
-            let after = score(&released(model, &mut noise)?);
-            let never = score(&released(train(plan, &rows.subset(never))?, &mut noise)?);
-            let retrained = score(&released(train(plan, &rows.subset(retrained))?, &mut noise)?);
+            let after = score(&released(&model, &mut noise)?);
+            let never = score(&released(&train(plan, &rows.subset(never))?, &mut noise)?);
+            let retrained = score(&released(&train(plan, &rows.subset(retrained))?, &mut noise)?);
             Ok([never, before, after, retrained])
         })
         .collect::<Result<_, AuditError>>()?;
@@ -192,15 +192,6 @@ fn attack_one(
     let ratios = scores.each_ref().map(|group| group.iter().map(|score| fit.log_ratio(*score)).collect::<Vec<f64>>());
     let areas = [1, 2, 3].map(|k| area_under_curve(&ratios[k], &ratios[0]));
     Ok(Attacked { auc: areas.map(|a| a.value), standard_errors: areas.map(|a| a.standard_error), ratios, scores })
-}
-
-fn train(plan: &TrainingPlan, rows: &DenseRows) -> Result<Model, AuditError> {
-    // Mechanism `release` draws nothing while it trains.
-    Ok(plan.train(rows, &mut NoiseSource::danger_fixed_seed(0), &mut |_| {})?.model)
-}
-
-fn released(model: Model, noise: &mut NoiseSource) -> Result<Vec<Vec<f64>>, AuditError> {
-    Ok(release_in_order(&mut [Secret::new(model)], noise)?.remove(0).weights)
 }
 
 /// Two standard errors to each side: 95 %.

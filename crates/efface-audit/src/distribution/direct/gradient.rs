@@ -14,7 +14,7 @@ use efface_core::rows::{Features, Problem, RowBlock, RowBlocks, StoreError};
 use rayon::prelude::*;
 
 use super::check::{DirectCheck, closest};
-use crate::engine::{Case, Secret};
+use crate::engine::{Case, distance_bound_of};
 use crate::error::AuditError;
 use crate::rows::HiddenRows;
 
@@ -23,8 +23,8 @@ use crate::rows::HiddenRows;
 /// minimiser; there the gradient must be a rounding error of its own terms.
 pub(super) fn check(
     case: &Case<'_>,
-    removed: &[Secret],
-    retrained: &[Secret],
+    removed: &[Model],
+    retrained: &[Model],
     claims: &[ReleaseClaim],
 ) -> Result<DirectCheck, AuditError> {
     let plan = case.trained.plan();
@@ -33,8 +33,8 @@ pub(super) fn check(
     for (((ours, theirs), claim), removal) in removed.iter().zip(retrained).zip(claims).zip(&case.removals) {
         gone.extend(removal);
         let left = HiddenRows::new(case.rows, &gone)?;
-        for (secret, limit) in [(ours, claim.distance_bound.get()), (theirs, theirs.distance_bound())] {
-            let measured = Measured::of(plan, secret.model(), &left)?;
+        for (model, limit) in [(ours, claim.distance_bound.get()), (theirs, distance_bound_of(theirs))] {
+            let measured = Measured::of(plan, model, &left)?;
             found.push(if plan.is_exact() {
                 DirectCheck::at_most("gradient", measured.relative, ROUNDED)
             } else {
