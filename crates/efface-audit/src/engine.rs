@@ -6,11 +6,11 @@ use efface_core::removal::Change;
 use efface_core::rows::{RowBlocks, RowStore};
 
 use crate::error::AuditError;
-use crate::rows::{DenseRows, HiddenRows};
+use crate::rows::{HiddenRows, read};
 
 /// A story to play in both worlds: rows, a trained model of them, and one removal or several, each followed by a release.
 #[derive(Clone)]
-pub struct Case<'a> {
+pub(crate) struct Case<'a> {
     /// Which rows are removed, in words that identify none.
     pub name: String,
     /// All rows.
@@ -39,12 +39,8 @@ pub(crate) struct Engine {
 }
 
 /// Efface as it is.
-pub(crate) const SOUND: Engine = Engine {
-    name: "Efface as it is",
-    remove: remove_by_steps,
-    retrain: retrain_each_time,
-    release: release_in_order,
-};
+pub(crate) const SOUND: Engine =
+    Engine { name: "Efface as it is", remove: remove_by_steps, retrain: retrain_each_time, release: release_in_order };
 
 /// The weights of a model, one problem after the other.
 pub(crate) fn weights_of(model: &Model) -> Vec<f64> {
@@ -79,7 +75,7 @@ pub(crate) fn remove_by_steps(case: &Case<'_>) -> Result<Vec<Model>, AuditError>
     for removal in &case.removals {
         let mut removal = removal.clone();
         removal.sort_unstable();
-        let batch = DenseRows::read(case.rows, &removal)?;
+        let batch = read(case.rows, &removal)?;
         gone.extend(removal);
         let left = HiddenRows::new(case.rows, &gone)?;
         if !batch.is_empty() {

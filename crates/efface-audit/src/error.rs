@@ -2,6 +2,7 @@
 
 use efface_core::model::{PlanError, TrainError};
 use efface_core::rows::StoreError;
+use efface_data::LookupError;
 
 /// An audit could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +12,9 @@ pub enum AuditError {
     /// Rows could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A row is not there any more.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
     /// A model for comparison could not be trained.
     #[error(transparent)]
     Train(#[from] TrainError),

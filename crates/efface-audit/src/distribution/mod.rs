@@ -1,24 +1,23 @@
 #![doc = include_str!("distribution.md")]
 
 mod direct;
-pub mod problems;
+pub(crate) mod problems;
 mod rates;
 mod self_test;
 #[cfg(test)]
 mod tests;
 
-use efface_core::accounting::gaussian;
 use efface_core::model::{Model, Release, TrainingPlan};
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::residual::Rung;
-use efface_core::rounding::UpperBound;
 use rayon::prelude::*;
 use serde::Serialize;
 
 pub use self::direct::{DirectCheck, DirectChecks, Power};
 use self::direct::{NoiseSample, Published, Worlds};
-pub use self::rates::Bounds;
-pub use self::self_test::{Caught, SelfTest, self_test};
+use self::rates::Bounds;
+pub(crate) use self::self_test::self_test;
+pub use self::self_test::{Caught, SelfTest};
 use crate::choice::{branch, branches};
 use crate::engine::{Case, Engine, weights_of, without_matrices};
 use crate::error::AuditError;
@@ -81,7 +80,7 @@ pub struct Picture {
 }
 
 /// Plays a case under an engine in both worlds. `false_alarm_rate` is that of this case.
-pub fn test(
+pub(crate) fn test(
     engine: &Engine,
     case: &Case<'_>,
     draws: usize,
@@ -136,11 +135,6 @@ pub fn test(
         direct,
         picture,
     })
-}
-
-/// ε that a μ stands for at a δ, for showing the two scales side by side.
-pub fn epsilon_of(mu: f64, delta: f64) -> f64 {
-    gaussian::epsilon_at(UpperBound::new(mu.max(0.0)), delta)
 }
 
 /// The secret weights before each release, in both worlds: given the rows they are fixed vectors.

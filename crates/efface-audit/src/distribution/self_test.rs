@@ -50,7 +50,7 @@ pub struct Caught {
 }
 
 /// Attacks every broken engine on one problem after the other, until it is caught.
-pub fn self_test(
+pub(crate) fn self_test(
     problems: &[problems::Problem],
     size: &Size,
     noise: &mut NoiseSource,

@@ -2,16 +2,17 @@
 
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
+use efface_data::MemoryRows;
 
 use super::*;
 use crate::broken::{forget_removal, leave_last_bit_wrong, retrain_with_wrong_ridge, train_with_wrong_ridge};
 use crate::engine::{SOUND, train_exactly};
-use crate::rows::DenseRows;
+use crate::rows::of_norm_one;
 
 #[test]
 fn claims_of_the_problems_are_tight() {
     for problem in problems::all().expect("trains") {
-        if problem.kind() != problems::Kind::Tight {
+        if problem.kind != problems::Kind::Tight {
             continue;
         }
         let case = problem.case();
@@ -36,7 +37,7 @@ fn sound_engine_passes_and_all_broken_ones_are_caught() {
         let result = test(&SOUND, &problem.case(), size.draws, rate, &mut noise).expect("plays");
         assert!(!result.broken && result.direct.hold(), "{result:?}");
         // Tight: the bound comes near the claim without exceeding it.
-        let is_tight = problem.kind() == problems::Kind::Tight && result.n_releases == 1;
+        let is_tight = problem.kind == problems::Kind::Tight && result.n_releases == 1;
         assert!(!is_tight || result.epsilon_lower > 0.3 * result.epsilon_claimed, "{result:?}");
     }
     let found = self_test(&problems, &size, &mut noise, &mut |_| {}).expect("plays");
@@ -124,15 +125,14 @@ fn every_check_from_inside_keeps_its_rate() {
     }
 }
 
-fn small_rows(n: usize, regression: bool) -> DenseRows {
+fn small_rows(n: usize, regression: bool) -> MemoryRows {
     let mut noise = NoiseSource::danger_fixed_seed(8);
-    let mut rows = DenseRows::new(4, UpperBound::new(1.0 + 1e-6));
-    for _ in 0..n {
+    let rows = (0..n).map(|_| {
         let row: Vec<f64> = NoiseLaw::Gaussian.sample(4, 0.3, &mut noise).iter().map(|x| x.clamp(-0.5, 0.5)).collect();
         let target = row[0] - row[1];
-        rows.push(&row, if regression { target } else { f64::from(u8::from(target > 0.0)) });
-    }
-    rows
+        (row, if regression { target } else { f64::from(u8::from(target > 0.0)) })
+    });
+    of_norm_one(4, rows)
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn gamma_law_and_models_without_noise_are_tested_too() {
 #[test]
 fn exact_models_fail_on_any_differing_bit() {
     let problems = problems::all().expect("trains");
-    let problem = problems.iter().find(|problem| problem.kind() == problems::Kind::Exact).expect("there is one");
+    let problem = problems.iter().find(|problem| problem.kind == problems::Kind::Exact).expect("there is one");
     let mut noise = NoiseSource::danger_fixed_seed(5);
     let mut failed =
         |engine: Engine| test(&engine, &problem.case(), 100, 1e-6, &mut noise).expect("plays").direct.failed();

@@ -4,6 +4,7 @@ use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_testkit::{DoubleDouble, special};
 
 use super::*;
+use crate::statistics::laws::gamma_tail;
 
 /// P(Binomial(n, p) ≥ k), term by term in double-double arithmetic: relative to the largest term, then over their sum.
 fn tail(n: usize, p: f64, k: usize) -> f64 {
