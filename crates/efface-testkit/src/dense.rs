@@ -76,7 +76,7 @@ fn cholesky(matrix: &[Vec<DoubleDouble>]) -> Option<Vec<Vec<DoubleDouble>>> {
             row.push(rest / factor[j][j]);
         }
         let pivot = matrix_row[i] - dot(&row, &row);
-        if pivot.hi().is_nan() || pivot <= DoubleDouble::ZERO {
+        if pivot.to_f64().is_nan() || pivot <= DoubleDouble::ZERO {
             return None;
         }
         row.push(pivot.sqrt());

@@ -1,14 +1,15 @@
 //! What the published proof leaves out, in numbers. The claim is (ε, 1e-4) everywhere.
 
+mod one_dimension;
+
+use efface_testkit::hockey_stick::gaussian_mu;
+use efface_testkit::special::{normal_cdf, normal_pdf};
+use efface_testkit::{Reference, ReferenceLoss};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use rand_distr::StandardNormal;
 
-use super::*;
-use crate::hockey_stick::gaussian_mu;
-use crate::reference::Reference;
-use crate::reference_loss::ReferenceLoss;
-use crate::special::normal_pdf;
+use crate::one_dimension::{PublishedDelta, PublishedMethod, RemovalStep};
 
 const CLAIMED_DELTA: f64 = 1e-4;
 /// γ as printed, and the tight value 1/(6√3).
