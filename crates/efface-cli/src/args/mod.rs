@@ -17,7 +17,7 @@ pub(crate) use ledger::{
     PolicyCommandArgs, RequestCertificateArgs, RevokeArgs, ShowCertificateArgs, SigningArgs, VerifyArgs,
 };
 pub(crate) use reproduce::ReproduceArgs;
-pub(crate) use store::StoreArgs;
+pub(crate) use store::{ModelArgs, StoreArgs};
 pub(crate) use train::{PromiseArgs, RowArgs, TrainArgs};
 
 /// Train linear models that can forget: remove rows, or everything about a person, in milliseconds, and prove it.
@@ -50,7 +50,7 @@ pub(crate) enum Command {
     Correct(AddArgs),
     /// Measure what removals left behind and polish it away.
     Settle(SettleArgs),
-    /// Train again from zero on the rows that are left.
+    /// Train again from zero on the remaining rows.
     Retrain(RetrainArgs),
     /// Publish the model with fresh noise and a certificate.
     Release(ReleaseArgs),
@@ -60,7 +60,7 @@ pub(crate) enum Command {
     Certificate(CertificateArgs),
     /// Make a key pair that signs certificates, or show a public key.
     Key(KeyArgs),
-    /// Sign how the log stands, or prove that it continues what it was.
+    /// Sign a checkpoint of the log, or prove consistency with an earlier one.
     Ledger(LedgerArgs),
     /// Decide when releases are made.
     Policy(PolicyCommandArgs),
@@ -104,8 +104,8 @@ pub(crate) struct SeedArgs {
   efface remove churn.efface --subject alpha --subject beta --settle
   efface remove churn.efface --ids to-forget.txt --skip-missing --request-id ticket-77")]
 pub(crate) struct RemoveArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) which: WhichArgs,
     /// Leave out ids and subjects that are not there (any more) instead of refusing the request, and count them.
@@ -118,8 +118,6 @@ pub(crate) struct RemoveArgs {
     /// Settle afterwards.
     #[arg(long)]
     pub(crate) settle: bool,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
@@ -145,63 +143,53 @@ pub(crate) struct WhichArgs {
   efface correct churn.efface corrected.csv
   efface add model.efface x.npy --label y.npy --id ids.npy")]
 pub(crate) struct AddArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     /// Rows, in the form the model was trained on.
     pub(crate) data: PathBuf,
     /// Column or file with the labels [default: the column of training].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) label: Option<String>,
-    /// Column or file with the ids [default: the column of training; without one, rows are numbered on].
+    /// Column or file with the ids [default: the column of training; without one, numbering continues].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) id: Option<String>,
     /// Column or file that says whose rows they are [default: the column of training].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) subject: Option<String>,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
 #[command(after_help = "Example:
   efface settle churn.efface --tolerance 1e-9")]
 pub(crate) struct SettleArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     /// Gradient norm to reach [default: that of training].
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) tolerance: Option<f64>,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
 #[command(after_help = "Example:
   efface retrain churn.efface")]
 pub(crate) struct RetrainArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) seed: SeedArgs,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
 #[command(after_help = "Example:
   efface release churn.efface --out model.json")]
 pub(crate) struct ReleaseArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: SigningArgs,
     /// Copy the published model here, and its certificate beside it.
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) signing: SigningArgs,
-    #[command(flatten)]
     pub(crate) seed: SeedArgs,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]

@@ -1,13 +1,11 @@
 //! `efface plan`
 
-use comfy_table::Table;
-use comfy_table::presets::NOTHING;
 use efface_data::Columns;
 use efface_engine::{PlanReport, PlanRequest, plan_from_rows, plan_from_sizes};
 
 use super::{labelled, schema_and_columns};
 use crate::args::PlanArgs;
-use crate::output::{Answer, Output, number, parameter};
+use crate::output::{Answer, Output, counted, number, parameter, plain_table};
 
 pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
     let request = PlanRequest { config: args.promise.config() };
@@ -44,8 +42,7 @@ pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
 
 fn explain(report: &PlanReport, output: &Output) {
     let measured = report.basis == "rows";
-    let mut table = Table::new();
-    table.load_style(NOTHING);
+    let mut table = plain_table();
     let mut header = vec!["  noise-std", "removals between settles", "whatever the data"];
     if measured {
         header.extend(["score with noise", "loss"]);
@@ -70,11 +67,7 @@ fn explain(report: &PlanReport, output: &Output) {
     for needed in &report.needed {
         output.say(&format!(
             "  {} between settles would need --noise-std {} ({} whatever the data)",
-            if needed.removals == 1 {
-                "1 instant removal".into()
-            } else {
-                format!("{} instant removals", needed.removals)
-            },
+            counted(needed.removals as usize, "instant removal"),
             number(needed.expected_noise_std),
             number(needed.guaranteed_noise_std),
         ));

@@ -5,17 +5,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use efface_engine::{OutcomeTag, Status};
 
 use super::ledger::in_words;
-use super::{mended, over_budget, rows};
+use super::{mended, over_budget};
 use crate::args::StatusArgs;
-use crate::output::{Answer, Output, bound, features, number, parameter, promised, quoted, rung, shortened};
+use crate::output::{
+    Answer, Output, bound, counted, features, first_of, number, parameter, promise, quoted, rung, shortened,
+};
 
 pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> {
     let status = Status::read(&args.model)?;
-    let pair = format!("({}, {})", promised(status.epsilon), promised(status.delta));
-    let promise = match status.noise_std {
-        0.0 => format!("{pair}, bit for bit what training without the removed rows gives"),
-        _ => pair,
-    };
     let mut lines = vec![
         ("loss", status.loss.clone()),
         ("l2", parameter(status.l2)),
@@ -23,7 +20,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         ("features", features(status.dim, status.intercept)),
         ("classes", if status.classes == 0 { "none (regression)".into() } else { status.class_names.join(", ") }),
         ("scale", status.scale.to_string()),
-        ("promise (ε, δ)", promise),
+        ("promise (ε, δ)", promise(status.epsilon, status.delta, status.noise_std)),
         ("noise", parameter(status.noise_std)),
         ("gradient left, at most", bound(status.gradient_residual.get())),
         ("distance to the retrained weights, at most", bound(status.distance_bound.get())),
@@ -41,8 +38,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     let latest = if latest.is_empty() { String::new() } else { format!(" ({})", latest.join(", ")) };
     lines.push(("releases", format!("{}{latest}", status.n_releases)));
     if !status.revoked.is_empty() {
-        let revoked: Vec<String> = status.revoked.iter().map(ToString::to_string).collect();
-        lines.push(("revoked releases", revoked.join(", ")));
+        lines.push(("revoked releases", first_of(status.revoked.iter().map(ToString::to_string), usize::MAX)));
     }
     lines.push(("releases are made", in_words(status.policy)));
     lines.push(("entries of the log", status.log_size.to_string()));
@@ -59,10 +55,10 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         ));
     }
     if status.n_suppressed > 0 {
-        lines.push(("left out when offered again", rows(status.n_suppressed)));
+        lines.push(("left out when offered again", counted(status.n_suppressed, "row")));
     }
     if status.n_unpurged > 0 {
-        lines.push(("still to be overwritten on disk", rows(status.n_unpurged)));
+        lines.push(("still to be overwritten on disk", counted(status.n_unpurged, "row")));
     }
     if let Some(witness) = &status.witness {
         lines.push(("witness", witness.display().to_string()));
@@ -94,7 +90,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
 
 /// What the latest release still knows, if anything.
 fn behind(n_removed: usize) -> Option<String> {
-    (n_removed > 0).then(|| format!("which still knows {} that left", rows(n_removed)))
+    (n_removed > 0).then(|| format!("which still knows {} that left", counted(n_removed, "row")))
 }
 
 /// How long ago a time in seconds since 1970 was, for people.

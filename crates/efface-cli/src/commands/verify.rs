@@ -6,10 +6,9 @@ use anyhow::Context;
 use efface_engine::{Status, public_key_of};
 use efface_ledger::verify::{Check, CheckOutcome, Evidence, Verdict, Verification, verify};
 
-use super::open;
+use super::open_with;
 use crate::args::VerifyArgs;
 use crate::output::{Answer, Output, duration};
-use crate::progress::Working;
 
 pub(crate) fn run(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
     if args.subject.is_dir() { directory(args, output) } else { certificate(args, output) }
@@ -74,10 +73,8 @@ fn directory(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
         output.show(&verification, &sentence, &lines(&verification.checks))?;
         return Ok(answer(verification.verdict));
     }
-    let model = open(&args.subject, &args.store, output)?;
-    let working = Working::new(output.is_text(), "verifying");
-    let report = model.verify(args.replay)?;
-    drop(working);
+    let model = open_with(&args.subject, &args.store.options(), output)?;
+    let report = output.working("verifying", || model.verify(args.replay))?;
     model.close()?;
     let verdict = report.verdict;
     let words = in_words(verdict, &report.checks);
