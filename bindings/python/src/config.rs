@@ -7,6 +7,7 @@ use efface_data::{Columns, RowTransform, Scale};
 use efface_engine::RowNames;
 use pyo3::prelude::*;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::errors::bad_parameter;
 
@@ -32,10 +33,6 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    pub(crate) fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
-        serde_json::from_str(text).map_err(|error| bad_parameter(py, &error.to_string()))
-    }
-
     /// How rows are scaled.
     pub(crate) fn transform(&self) -> RowTransform {
         RowTransform { scale: self.scale, intercept: self.intercept }
@@ -81,9 +78,7 @@ pub(crate) struct Naming {
     pub(crate) row_names: RowNames,
 }
 
-impl Naming {
-    pub(crate) fn parse(py: Python<'_>, text: Option<&str>) -> PyResult<Self> {
-        let parsed = text.map_or_else(|| Ok(Self::default()), serde_json::from_str);
-        parsed.map_err(|error| bad_parameter(py, &error.to_string()))
-    }
+/// Reads what the package wrote.
+pub(crate) fn parse<T: DeserializeOwned>(py: Python<'_>, text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| bad_parameter(py, &error.to_string()))
 }

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Serialize;
 
-use crate::config::{Config, Naming};
+use crate::config::{Config, Naming, parse};
 use crate::errors::{bad_parameter, named, raised};
 use crate::ids;
 use crate::rows::{Given, Held, Matrix, numbers};
@@ -56,9 +56,9 @@ impl Engine {
         n_threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let config = Config::parse(py, config)?;
+        let config: Config = parse(py, config)?;
         let training = config.training(py)?;
-        let Naming { columns, row_names } = Naming::parse(py, naming)?;
+        let Naming { columns, row_names } = naming.map_or_else(|| Ok(Naming::default()), |naming| parse(py, naming))?;
         let rows = Matrix::hold(rows, copy)?;
         let labels = numbers(labels)?;
         let (ids, subjects) = (ids::read_option(ids)?, ids::read_option(subjects)?);

@@ -5,7 +5,7 @@ use efface_engine::{EngineError, PlanRequest, plan_from_rows, plan_from_sizes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::config::Config;
+use crate::config::{Config, parse};
 use crate::engine::json;
 use crate::errors::{bad_parameter, raised};
 use crate::rows::{Matrix, numbers};
@@ -65,7 +65,7 @@ pub(crate) fn plan(
     labels: Option<&Bound<'_, PyAny>>,
     classes: Option<Vec<String>>,
 ) -> PyResult<String> {
-    let config = Config::parse(py, config)?;
+    let config: Config = parse(py, config)?;
     let mut training = config.training(py)?;
     training.n_classes = classes.as_ref().map(|classes| classes.len() as u32);
     let request = PlanRequest { config: training };

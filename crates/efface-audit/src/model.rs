@@ -10,7 +10,7 @@ use efface_core::rows::{Point, RowBlocks, RowStore};
 use efface_data::MemoryRows;
 use rayon::prelude::*;
 
-use crate::audit::{Audit, Distribution, Settings, Subject, Verdict, shape_in_words};
+use crate::audit::{Audit, Distribution, Settings, Subject, Verdict};
 use crate::choice::some;
 use crate::dense::length;
 use crate::engine::{Case, check_mechanism};
@@ -42,8 +42,10 @@ pub fn of_model(
     let mut notes = Vec::new();
     if sample.rows.len() < rows.n_rows() {
         notes.push(format!(
-            "The model has {}; canaries, shadow models and the attacker’s sample are taken from {} of them, drawn at random.",
-            shape_in_words(rows),
+            "The model has {} rows of {} features; canaries, shadow models and the attacker’s sample are taken from {} of \
+             them, drawn at random.",
+            rows.n_rows(),
+            rows.dim(),
             sample.rows.len()
         ));
     }
@@ -92,8 +94,7 @@ fn attack_membership(
         return Ok(None);
     };
     let examples: Vec<usize> = sample.ranked.iter().take(settings.n_examples).copied().collect();
-    let stage = &mut |stage: &str| report(&format!("membership inference: {stage}"));
-    membership::attack(plan, &sample.rows, &examples, &size, noise, stage).map(Some)
+    membership::attack(plan, &sample.rows, &examples, &size, noise, report).map(Some)
 }
 
 /// Rows that stand for what an attacker has of the same kind.
@@ -120,8 +121,7 @@ fn attack_reconstruction(
     let removable: Vec<usize> = removable.iter().map(|i| sample.positions[*i]).collect();
     let target =
         Target { trained, rows, removable: &removable, public: &sample.rows.batch(public)?, keep_pictures: false };
-    let stage = &mut |stage: &str| report(&format!("reconstruction: {stage}"));
-    reconstruction::attack(&target, trials, noise, stage).map(Some)
+    reconstruction::attack(&target, trials, noise, report).map(Some)
 }
 
 /// Some rows of the model, in memory.

@@ -102,7 +102,7 @@ pub(crate) fn attack(
     let knowledge = Knowledge::new(target)?;
     let mut batches = Vec::new();
     for k in BATCHES.into_iter().filter(|k| 2 * k <= target.removable.len()) {
-        report(&format!("{k} removals between two releases"));
+        report(&format!("reconstruction: {k} removals between two releases"));
         let weighed = knowledge.weigh(plan, k)?;
         let tried: Vec<Trial> = branches(trials, noise)
             .into_par_iter()

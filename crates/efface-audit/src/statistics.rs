@@ -135,17 +135,9 @@ pub(crate) fn product_sum_limit(n: usize, rate: f64) -> f64 {
     (2.0 * n as f64 * x).sqrt() + 2.0 * x
 }
 
-/// Area under the ROC curve of scores, with its standard error.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Area {
-    /// P(a positive scores above a negative) + ½ P(a tie).
-    pub value: f64,
-    /// Standard error, DeLong et al. 1988.
-    pub standard_error: f64,
-}
-
-/// Area under the curve for these scores.
-pub(crate) fn area_under_curve(positives: &[f64], negatives: &[f64]) -> Area {
+/// Area under the ROC curve of these scores, P(a positive scores above a negative) + ½ P(a tie), and its standard error.
+/// DeLong et al. 1988.
+pub(crate) fn area_under_curve(positives: &[f64], negatives: &[f64]) -> (f64, f64) {
     let sorted = |scores: &[f64]| {
         let mut scores = scores.to_vec();
         scores.sort_by(f64::total_cmp);
@@ -162,7 +154,7 @@ pub(crate) fn area_under_curve(positives: &[f64], negatives: &[f64]) -> Area {
     let (p, n) = (sorted(positives), sorted(negatives));
     let (of_positives, of_negatives) = (placed(&p, &n), placed(&n, &p));
     let spread = |values: &[f64]| variance(values) / values.len().max(1) as f64;
-    Area { value: mean(&of_positives), standard_error: (spread(&of_positives) + spread(&of_negatives)).sqrt() }
+    (mean(&of_positives), (spread(&of_positives) + spread(&of_negatives)).sqrt())
 }
 
 /// Mean of a sample; NaN for none.
@@ -177,6 +169,18 @@ pub(crate) fn variance(values: &[f64]) -> f64 {
     }
     let middle = mean(values);
     values.iter().map(|x| (x - middle).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+}
+
+/// The share of a sample in each of so many bins of this width from `low` on.
+pub(crate) fn histogram(values: &[f64], low: f64, width: f64, n_bins: usize) -> Vec<f64> {
+    let mut bins = vec![0.0; n_bins];
+    for value in values {
+        let bin = ((value - low) / width).floor();
+        if (0.0..n_bins as f64).contains(&bin) {
+            bins[bin as usize] += 1.0 / values.len() as f64;
+        }
+    }
+    bins
 }
 
 /// The value that half of the sample is below; NaN for none. Quantiles are taken at the nearest rank.

@@ -21,7 +21,7 @@ pub use self::self_test::{Caught, SelfTest};
 use crate::choice::{branch, branches};
 use crate::engine::{Case, Engine, weights_of, without_matrices};
 use crate::error::AuditError;
-use crate::statistics::normal_cdf;
+use crate::statistics::{histogram, mean, normal_cdf};
 
 /// How many lives are drawn in each world, and how sure an alarm must be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -261,19 +261,10 @@ const BINS: usize = 32;
 
 fn picture(removed: &[f64], retrained: &[f64], mu: f64) -> Picture {
     let width = 8.0 / BINS as f64;
-    let count = |scores: &[f64]| -> Vec<f64> {
-        let mut bins = vec![0.0; BINS];
-        for score in scores {
-            let bin = ((score + 4.0) / width).floor();
-            if (0.0..BINS as f64).contains(&bin) {
-                bins[bin as usize] += 1.0 / scores.len() as f64;
-            }
-        }
-        bins
-    };
+    let count = |scores: &[f64]| histogram(scores, -4.0, width, BINS);
     let at: Vec<f64> = (0..BINS).map(|bin| (bin as f64 + 0.5) * width - 4.0).collect();
     // As far from the retrained world as the claim allows.
-    let middle = crate::statistics::mean(retrained) + mu;
+    let middle = mean(retrained) + mu;
     let claimed = at.iter().map(|x| normal_cdf(x + 0.5 * width - middle) - normal_cdf(x - 0.5 * width - middle));
     Picture { removed: count(removed), retrained: count(retrained), claimed: claimed.collect(), at }
 }

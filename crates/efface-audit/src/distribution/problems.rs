@@ -10,7 +10,6 @@ use efface_core::accounting::{Guarantee, gaussian};
 use efface_core::loss;
 use efface_core::model::{Model, TrainingConfig, TrainingPlan};
 use efface_core::noise::{NoiseLaw, NoiseSource};
-use efface_core::rows::RowStore;
 use efface_data::MemoryRows;
 
 use crate::dense::length;
@@ -60,7 +59,7 @@ const DIM: usize = 8;
 const L2: f64 = 0.2;
 
 /// What the releases of a life claim together: an (ε, δ) at which few draws say much, of common events, not rare ones.
-const CLAIM: (f64, f64) = (0.5, 0.01);
+pub(crate) const CLAIM: Guarantee = Guarantee { epsilon: 0.5, delta: 0.01 };
 
 /// The distance before settling, as a multiple of the claim, where a problem has to be settled.
 const UNSETTLED: f64 = 8.0;
@@ -109,10 +108,10 @@ fn rows() -> MemoryRows {
 fn problem(name: &str, removals: Vec<Vec<usize>>, max_matrix_dim: usize, kind: Kind) -> Result<Problem, AuditError> {
     let rows = rows();
     // The promise is what the few releases here claim together.
-    let mu = gaussian::mu_limit(CLAIM.0, CLAIM.1).get() / (removals.len() as f64).sqrt();
+    let mu = gaussian::mu_limit(CLAIM.epsilon, CLAIM.delta).get() / (removals.len() as f64).sqrt();
     let mut config = TrainingConfig {
-        epsilon: CLAIM.0,
-        delta: CLAIM.1,
+        epsilon: CLAIM.epsilon,
+        delta: CLAIM.delta,
         max_releases: removals.len() as u64,
         max_matrix_dim,
         ..TrainingConfig::new(&loss::Logistic, L2, Some(2))
@@ -133,15 +132,4 @@ fn exact(name: &str, removals: Vec<Vec<usize>>) -> Result<Problem, AuditError> {
     let rows = rows();
     let plan = TrainingPlan::new(TrainingConfig::new(&loss::Squared, L2, None))?;
     Ok(Problem { name: name.into(), trained: train_exactly(&plan, &rows)?, rows, removals, kind: Kind::Exact })
-}
-
-/// Dimensions of the problems, for reports.
-pub(crate) fn shape() -> (usize, usize) {
-    let rows = rows();
-    (rows.n_rows(), rows.dim())
-}
-
-/// What the releases of a life claim together.
-pub(crate) fn guarantee() -> Guarantee {
-    Guarantee { epsilon: CLAIM.0, delta: CLAIM.1 }
 }

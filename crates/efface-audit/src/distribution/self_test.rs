@@ -59,7 +59,7 @@ pub(crate) fn self_test(
     let rate = size.false_alarm_rate / problems.len().max(1) as f64;
     let mut engines = Vec::with_capacity(broken::ALL.len());
     for engine in &broken::ALL {
-        report(engine.name);
+        report(&format!("broken engine: {}", engine.name));
         let mut shown: Option<Caught> = None;
         for problem in problems {
             let found = Caught::in_case(engine.name, test(engine, &problem.case(), size.draws, rate, noise)?);

@@ -109,11 +109,11 @@ pub(crate) fn attack(
     if half < 4 || examples.is_empty() {
         return Err(AuditError::TooFewRows { found: rows.len(), least: 8 });
     }
-    report("shadow models");
+    report("membership inference: shadow models");
     let fits = shadow_fits(plan, rows, examples, size.shadows, noise)?;
     let mut found = Vec::with_capacity(examples.len());
     for (i, (example, fit)) in examples.iter().zip(&fits).enumerate() {
-        report(&format!("example {} of {}", i + 1, examples.len()));
+        report(&format!("membership inference: example {} of {}", i + 1, examples.len()));
         found.push(attack_one(plan, rows, *example, fit, half, size.trials, noise)?);
     }
     found.sort_by(|a, b| b.auc[0].total_cmp(&a.auc[0]));
@@ -191,7 +191,8 @@ fn attack_one(
     let scores = [group(0), group(1), group(2), group(3)];
     let ratios = scores.each_ref().map(|group| group.iter().map(|score| fit.log_ratio(*score)).collect::<Vec<f64>>());
     let areas = [1, 2, 3].map(|k| area_under_curve(&ratios[k], &ratios[0]));
-    Ok(Attacked { auc: areas.map(|a| a.value), standard_errors: areas.map(|a| a.standard_error), ratios, scores })
+    let (auc, standard_errors) = (areas.map(|area| area.0), areas.map(|area| area.1));
+    Ok(Attacked { auc, standard_errors, ratios, scores })
 }
 
 /// Two standard errors to each side: 95 %.

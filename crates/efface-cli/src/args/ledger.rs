@@ -75,7 +75,10 @@ pub(crate) enum KeyCommand {
     /// Make a key pair: FILE for its owner alone, FILE.pub for everybody.
     New(NewKeyPairArgs),
     /// Print the public key of a key file or of a model.
-    Show(ShowKeyArgs),
+    Show {
+        /// A private key, a public key, or a model directory.
+        path: PathBuf,
+    },
 }
 
 #[derive(Args)]
@@ -87,12 +90,6 @@ pub(crate) struct NewKeyPairArgs {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArgs,
-}
-
-#[derive(Args)]
-pub(crate) struct ShowKeyArgs {
-    /// A private key, a public key, or a model directory.
-    pub(crate) path: PathBuf,
 }
 
 #[derive(Args)]
@@ -154,13 +151,7 @@ pub(crate) enum LedgerCommand {
     /// Prove that the log as it is now continues an earlier checkpoint.
     Consistency(ConsistencyArgs),
     /// Print the entries of the log, one line of JSON each.
-    List(ListArgs),
-}
-
-#[derive(Args)]
-pub(crate) struct ListArgs {
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
+    List(ModelArgs),
 }
 
 #[derive(Args)]

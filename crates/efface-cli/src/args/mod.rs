@@ -13,12 +13,12 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use audit::AuditArgs;
 pub(crate) use ledger::{
-    CertificateArgs, CertificateCommand, KeyArgs, KeyCommand, LedgerArgs, LedgerCommand, ListArgs, PassphraseArgs,
+    CertificateArgs, CertificateCommand, KeyArgs, KeyCommand, LedgerArgs, LedgerCommand, PassphraseArgs,
     PolicyCommandArgs, RequestCertificateArgs, RevokeArgs, ShowCertificateArgs, SigningArgs, VerifyArgs,
 };
 pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use store::{ModelArgs, StoreArgs};
-pub(crate) use train::{PromiseArgs, RowArgs, TrainArgs};
+pub(crate) use train::{ChosenColumns, PromiseArgs, RoleArgs, RowArgs, TrainArgs};
 
 /// Train linear models that can forget: remove rows, or everything about a person, in milliseconds, and prove it.
 #[derive(Parser)]
@@ -238,22 +238,15 @@ pub(crate) struct EvaluateArgs {
   efface schema people.parquet --label churned --ignore note --sample 100000 > schema.toml
   efface train people.csv --schema schema.toml --scale clip:4 --intercept --out churn.efface
 
-Every entry is marked origin = \"inferred\". Review the file, replace what was read off the rows by what is publicly
-known, and write origin = \"public\": until then status and certificates list the column as outside the guarantee.
-Numbers become [-1, 1] by a public range, categories one feature per declared value, long-tailed texts hashed buckets.
-Nothing is fitted on the rows.")]
+Columns of labels, ids and subjects get no entry. Every other entry is marked origin = \"inferred\". Review the file,
+replace what was read off the rows by what is publicly known, and write origin = \"public\": until then status and
+certificates list the column as outside the guarantee. Numbers become [-1, 1] by a public range, categories one
+feature per declared value, long-tailed texts hashed buckets. Nothing is fitted on the rows.")]
 pub(crate) struct SchemaArgs {
     /// Rows: `.csv`, `.parquet`, `.npy`, `.npz` or IDX; all but Parquet and NPZ may be gzipped.
     pub(crate) data: PathBuf,
-    /// Column or file with the labels, which gets no entry.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) label: Option<String>,
-    /// Column with row ids, which gets no entry.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) id: Option<String>,
-    /// Column that says whose row it is, which gets no entry.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) subject: Option<String>,
+    #[command(flatten)]
+    pub(crate) roles: RoleArgs,
     /// Columns to leave out.
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
@@ -276,12 +269,8 @@ pub(crate) struct PlanArgs {
     /// Column or file with the labels of the sample.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) label: Option<String>,
-    /// Columns of the sample to use as features [default: all others].
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
-    pub(crate) features: Option<Vec<String>>,
-    /// Columns of the sample to leave out.
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
-    pub(crate) ignore: Vec<String>,
+    #[command(flatten)]
+    pub(crate) chosen: ChosenColumns,
     /// What raw columns of the sample become, as for `efface train`.
     #[arg(long, value_name = "FILE", requires = "data", conflicts_with_all = ["features", "ignore"])]
     pub(crate) schema: Option<PathBuf>,

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &KeyArgs, output: &Output) -> anyhow::Result<Answer> {
             output.show(&report(&key), &format!("made a key pair of {}", key.name()), &lines)?;
             output.say("next: efface train … --key, or efface release … --key; hand the public key to whoever checks");
         }
-        KeyCommand::Show(args) => show(&args.path, output)?,
+        KeyCommand::Show { path } => show(path, output)?,
     }
     Ok(Answer::Done)
 }

@@ -9,7 +9,7 @@ use efface_ledger::envelope::Envelope;
 use serde_json::json;
 
 use super::{open, open_to_sign};
-use crate::args::{LedgerArgs, LedgerCommand, ListArgs, PolicyCommandArgs, RevokeArgs};
+use crate::args::{LedgerArgs, LedgerCommand, ModelArgs, PolicyCommandArgs, RevokeArgs};
 use crate::output::{Answer, Output, counted, quoted, write_new};
 
 pub(crate) fn run(args: &LedgerArgs, output: &Output) -> anyhow::Result<Answer> {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &LedgerArgs, output: &Output) -> anyhow::Result<Answer> 
             let text = model.ledger_consistency(&earlier, later.as_deref())?;
             (model, text, args.out.as_deref(), "proof of consistency")
         }
-        LedgerCommand::List(args) => return list(args, output),
+        LedgerCommand::List(model) => return list(model, output),
     };
     finish(model, &text, out, what, output)?;
     Ok(Answer::Done)
@@ -40,8 +40,8 @@ fn checkpoint(path: &Path) -> anyhow::Result<String> {
 }
 
 /// The entries go to stdout: one line of JSON each, or all in one object.
-fn list(args: &ListArgs, output: &Output) -> anyhow::Result<Answer> {
-    let model = open(&args.model, output)?;
+fn list(model: &ModelArgs, output: &Output) -> anyhow::Result<Answer> {
+    let model = open(model, output)?;
     let mut lines = Vec::new();
     model.visit_log(|position, leaf| lines.push(format!("{{\"position\":{position},\"leaf\":{leaf}}}")))?;
     model.close()?;

@@ -4,15 +4,15 @@ use efface_data::Columns;
 use efface_engine::{PlanReport, PlanRequest, plan_from_rows, plan_from_sizes};
 
 use super::{labelled, schema_and_columns};
-use crate::args::PlanArgs;
+use crate::args::{ChosenColumns, PlanArgs};
 use crate::output::{Answer, Output, counted, number, parameter, plain_table};
 
 pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
     let request = PlanRequest { config: args.promise.config() };
     let report = match (args.data, args.rows.zip(args.dim)) {
         (Some(data), _) => {
-            let columns =
-                Columns { features: args.features, label: args.label, ignore: args.ignore, ..Columns::default() };
+            let ChosenColumns { features, ignore } = args.chosen;
+            let columns = Columns { features, label: args.label, ignore, ..Columns::default() };
             let (schema, columns) = schema_and_columns(args.schema.as_deref(), columns)?;
             let table = labelled(&data, &columns, schema.as_ref())?;
             plan_from_rows(&request, table, &args.shape.transform())?

@@ -1,6 +1,6 @@
 //! `efface predict`, `efface evaluate`
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
@@ -25,14 +25,11 @@ pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Ans
     let predictions = output.working("predicting", predict)?;
     let n_rows = predictions.len();
     if let Some(out) = &args.out {
-        let mut csv = Vec::new();
-        write_csv(&predictions, &mut csv)?;
-        write_whole(out, &csv)?;
+        write_whole(out, &csv_of(&predictions)?)?;
         let answer = json!({"n_rows": n_rows, "out": out.display().to_string()});
         output.show(&answer, &format!("wrote {n_rows} predictions to {}", out.display()), &[])?;
     } else if output.is_text() {
-        let mut stdout = BufWriter::new(std::io::stdout().lock());
-        write_csv(&predictions, &mut stdout).and_then(|()| stdout.flush()).context("stdout")?;
+        std::io::stdout().write_all(&csv_of(&predictions)?).context("stdout")?;
     } else {
         output.show(&json!({"n_rows": n_rows, "predictions": predictions}), "", &[])?;
     }
@@ -70,20 +67,14 @@ fn open(path: &Path, output: &Output) -> anyhow::Result<PublishedModel> {
     Ok(model)
 }
 
-fn write_csv(predictions: &[Prediction], out: &mut impl Write) -> std::io::Result<()> {
+fn csv_of(predictions: &[Prediction]) -> anyhow::Result<Vec<u8>> {
     let with_probability = predictions.first().is_some_and(|first| first.probability.is_some());
-    writeln!(out, "{}", if with_probability { "id,prediction,probability" } else { "id,prediction" })?;
+    let header = if with_probability { &["id", "prediction", "probability"][..] } else { &["id", "prediction"] };
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record(header)?;
     for Prediction { id, prediction, probability } in predictions {
-        write!(out, "{},{}", csv_field(&id.to_string()), csv_field(prediction))?;
-        match probability {
-            Some(probability) => writeln!(out, ",{probability}")?,
-            None => writeln!(out)?,
-        }
+        let (id, probability) = (id.to_string(), probability.map(|probability| probability.to_string()));
+        csv.write_record([&id, prediction].into_iter().chain(&probability))?;
     }
-    Ok(())
-}
-
-/// A CSV field, quoted where it must be.
-fn csv_field(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.into() }
+    Ok(csv.into_inner()?)
 }

@@ -10,7 +10,7 @@ use efface_engine::EngineError;
 use serde::Serialize;
 
 use super::check_label_is_named;
-use crate::args::SchemaArgs;
+use crate::args::{RoleArgs, SchemaArgs};
 use crate::output::{Answer, Output, counted, parameter, plain_table, quoted, shortened};
 
 /// A proposal as one JSON object.
@@ -26,13 +26,8 @@ struct ProposalAnswer<'a> {
 }
 
 pub(crate) fn run(args: &SchemaArgs, output: &Output) -> anyhow::Result<Answer> {
-    let columns = Columns {
-        features: None,
-        label: args.label.clone(),
-        id: args.id.clone(),
-        subject: args.subject.clone(),
-        ignore: args.ignore.clone(),
-    };
+    let RoleArgs { label, id, subject } = args.roles.clone();
+    let columns = Columns { label, id, subject, ignore: args.ignore.clone(), ..Columns::default() };
     check_label_is_named(&args.data, &columns)?;
     if let Some(taken) = args.out.as_ref().filter(|out| out.exists()) {
         return Err(EngineError::from(SchemaError::Exists { file: taken.clone() }).into());
