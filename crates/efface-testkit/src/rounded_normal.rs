@@ -73,7 +73,7 @@ const FAR_LEFT: i128 = i128::MIN / 4;
 ///
 /// Up to 4 by the series `Φ(t) − ½ = φ(t)·(t + t³/3 + t⁵/15 + …)`, all terms of one sign; above by the continued
 /// fraction `Φ(−t) = φ(t)/(t + 1/(t + 2/(t + …)))`. Absolute error below 1e-30.
-fn upper_tail(t: DoubleDouble) -> DoubleDouble {
+pub(crate) fn upper_tail(t: DoubleDouble) -> DoubleDouble {
     if t.to_f64() < 0.0 {
         return 1.0 - upper_tail(-t);
     }

@@ -26,7 +26,9 @@ pub(super) fn reuse(models: &mut [Model], noise: &mut NoiseSource) -> Result<Vec
 pub(super) fn miss_ones(models: &mut [Model], noise: &mut NoiseSource) -> Result<Vec<Release>, AuditError> {
     with_other_noise(models, noise, |_, noise| {
         let mean = noise.iter().sum::<f64>() / noise.len() as f64;
-        noise.iter_mut().for_each(|z| *z -= mean);
+        for z in noise {
+            *z -= mean;
+        }
     })
 }
 
