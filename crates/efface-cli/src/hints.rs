@@ -12,7 +12,6 @@ pub(crate) fn hint(error: &EngineError) -> Option<&'static str> {
     specific(error).or_else(|| error.is_disk_full().then_some("free some space; the model is as it was before"))
 }
 
-#[expect(clippy::too_many_lines, reason = "a table")]
 fn specific(error: &EngineError) -> Option<&'static str> {
     Some(match error {
         EngineError::Storage(error) => match error {

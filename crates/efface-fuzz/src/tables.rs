@@ -24,7 +24,7 @@ pub(crate) fn read(name: &str, bytes: &[u8]) {
 pub(crate) fn read_array(name: &str, bytes: &[u8]) {
     let path = scratch::file(name, bytes);
     check(&path, &Columns::default(), None);
-    let mut three_rows = if name.ends_with(".idx") {
+    let mut three_rows = if name == "rows.idx" {
         vec![0, 0, 8, 2, 0, 0, 0, 3, 0, 0, 0, 1]
     } else {
         let header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (3, 1), }\n";
