@@ -51,7 +51,7 @@ fn of_chunks(chunks: &[ArrayRef]) -> Result<Matrix, String> {
     } else {
         FeatureValues::F64(values)
     };
-    Ok(Matrix::new(n_rows, n_features, Held::Own(values)))
+    Ok(Matrix { n_rows, n_features, held: Held::Own(values) })
 }
 
 /// The columns of a struct, or the one column that it is.
@@ -70,8 +70,7 @@ fn of_list(list: &FixedSizeListArray) -> Result<Matrix, String> {
     if n_features == 0 {
         return Err("rows must have at least one feature, got lists of none".into());
     }
-    // A list that was sliced shares the values of the whole.
-    let values = list.values().slice(list.value_offset(0) as usize, list.len() * n_features);
+    let values = values_of(list);
     check_nulls(&values)?;
     let held = match values.data_type() {
         DataType::Float32 => Held::Arrow32(values.as_primitive::<Float32Type>().clone()),
@@ -85,7 +84,12 @@ fn of_list(list: &FixedSizeListArray) -> Result<Matrix, String> {
             Held::Own(FeatureValues::F64(wide))
         }
     };
-    Ok(Matrix::new(list.len(), n_features, held))
+    Ok(Matrix { n_rows: list.len(), n_features, held })
+}
+
+/// A list that was sliced shares the values of the whole.
+fn values_of(list: &FixedSizeListArray) -> ArrayRef {
+    list.values().slice(list.value_offset(0) as usize, list.len() * list.value_length() as usize)
 }
 
 fn width(column: &ArrayRef) -> usize {
@@ -112,7 +116,7 @@ fn interleave(column: &ArrayRef, into: &mut [f64], stride: usize, first: usize) 
     check_nulls(column)?;
     if let Some(list) = column.as_fixed_size_list_opt() {
         let width = list.value_length() as usize;
-        let values = list.values().slice(list.value_offset(0) as usize, list.len() * width);
+        let values = values_of(list);
         if values.as_fixed_size_list_opt().is_some() {
             return Err(format!("a column of type {} is no feature: lists must be of numbers", column.data_type()));
         }

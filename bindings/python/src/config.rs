@@ -3,10 +3,11 @@
 use efface_core::loss;
 use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::rows::MOST_ROW_WEIGHT;
-use efface_data::{Columns, LabelCodec, RowTransform, Scale};
+use efface_data::{Columns, RowTransform, Scale};
 use efface_engine::RowNames;
 use pyo3::prelude::*;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::errors::bad_parameter;
 
@@ -16,9 +17,7 @@ use crate::errors::bad_parameter;
 pub(crate) struct Config {
     loss: String,
     l2: f64,
-    #[serde(default = "release")]
     mechanism: String,
-    #[serde(default)]
     noise_std: Option<f64>,
     epsilon: f64,
     delta: f64,
@@ -26,32 +25,17 @@ pub(crate) struct Config {
     scale: Scale,
     intercept: bool,
     /// The most that a row may weigh; without, every row counts once.
-    #[serde(default)]
     max_row_weight: Option<f64>,
-    /// Whether the scale was read off the rows.
-    #[serde(default)]
-    row_norm_from_rows: bool,
+    /// Whether the bound on the length of rows was read off the rows.
+    pub(crate) row_norm_from_rows: bool,
     /// Releases that the promise is shared among.
     max_releases: u64,
 }
 
-fn release() -> String {
-    "release".into()
-}
-
 impl Config {
-    pub(crate) fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
-        serde_json::from_str(text).map_err(|error| bad_parameter(py, &error.to_string()))
-    }
-
     /// How rows are scaled.
     pub(crate) fn transform(&self) -> RowTransform {
         RowTransform { scale: self.scale, intercept: self.intercept }
-    }
-
-    /// Whether the bound on the length of rows was read off the rows.
-    pub(crate) fn row_norm_from_rows(&self) -> bool {
-        self.row_norm_from_rows
     }
 
     /// The most that a row may weigh; `None`: every row counts once. Weights that come with no limit may be any.
@@ -94,14 +78,7 @@ pub(crate) struct Naming {
     pub(crate) row_names: RowNames,
 }
 
-impl Naming {
-    pub(crate) fn parse(py: Python<'_>, text: Option<&str>) -> PyResult<Self> {
-        let parsed = text.map_or_else(|| Ok(Self::default()), serde_json::from_str);
-        parsed.map_err(|error| bad_parameter(py, &error.to_string()))
-    }
-}
-
-/// How labels are meant.
-pub(crate) fn codec(classes: Option<Vec<String>>) -> LabelCodec {
-    classes.map_or(LabelCodec::Numeric, LabelCodec::Classes)
+/// Reads what the package wrote.
+pub(crate) fn parse<T: DeserializeOwned>(py: Python<'_>, text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| bad_parameter(py, &error.to_string()))
 }

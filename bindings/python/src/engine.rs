@@ -8,20 +8,19 @@ use std::time::Duration;
 
 use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
-use efface_data::{LentRows, TableParts};
+use efface_data::{LabelCodec, LentRows, TableParts};
 use efface_engine::{
-    ChangeReport, EngineError, KeepOptions, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, OpenOptions,
-    Passphrase, ReleaseAnswer, Selection, StorageError,
+    ChangeReport, EngineError, KeepOptions, LatestRelease, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory,
+    OpenOptions, Passphrase, ReleaseAnswer, Selection, StorageError,
 };
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Serialize;
 
-use crate::config::{Config, Naming, codec};
+use crate::config::{Config, Naming, parse};
 use crate::errors::{bad_parameter, named, raised};
 use crate::ids;
-use crate::released::{self, ReleasedArrays};
 use crate::rows::{Given, Held, Matrix, numbers};
 use crate::state::State;
 use crate::work::{self, Worker};
@@ -57,14 +56,14 @@ impl Engine {
         n_threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let config = Config::parse(py, config)?;
+        let config: Config = parse(py, config)?;
         let training = config.training(py)?;
-        let Naming { columns, row_names } = Naming::parse(py, naming)?;
+        let Naming { columns, row_names } = naming.map_or_else(|| Ok(Naming::default()), |naming| parse(py, naming))?;
         let rows = Matrix::hold(rows, copy)?;
         let labels = numbers(labels)?;
         let (ids, subjects) = (ids::read_option(ids)?, ids::read_option(subjects)?);
-        if feature_names.len() != rows.n_features() {
-            let message = format!("{} feature names for {} features", feature_names.len(), rows.n_features());
+        if feature_names.len() != rows.n_features {
+            let message = format!("{} feature names for {} features", feature_names.len(), rows.n_features);
             return Err(named(py, "RowError", &message));
         }
         let row_weights = row_weights.map(numbers).transpose()?;
@@ -80,9 +79,9 @@ impl Engine {
                     features: feature_names,
                     columns,
                     row_names,
-                    codec: codec(classes),
+                    codec: classes.map_or(LabelCodec::Numeric, LabelCodec::Classes),
                     transform: config.transform(),
-                    row_norm_from_rows: config.row_norm_from_rows(),
+                    row_norm_from_rows: config.row_norm_from_rows,
                     config: training,
                 };
                 let mut noise = noise(seed)?;
@@ -202,7 +201,7 @@ impl Engine {
             Ok((state.release(lent, &mut noise(seed)?)?, state.latest()))
         };
         match self.run(py, release)? {
-            (ReleaseAnswer::Published(_), Some(latest)) => released::arrays(py, &latest),
+            (ReleaseAnswer::Published(_), Some(latest)) => arrays(py, &latest),
             (answer, _) => Err(refused(py, &answer)),
         }
     }
@@ -210,7 +209,7 @@ impl Engine {
     /// The latest release, if there is one.
     fn latest<'py>(&self, py: Python<'py>) -> PyResult<Option<ReleasedArrays<'py>>> {
         let latest = self.read(py, |state| Ok(state.latest()))?;
-        latest.map(|release| released::arrays(py, &release)).transpose()
+        latest.map(|release| arrays(py, &release)).transpose()
     }
 
     /// How many releases were made.
@@ -264,7 +263,8 @@ impl Engine {
         let read = work::run(py, None, None, |_| MemoryModel::from_bytes(data))?;
         let (model, table, features) = read.unless_stopped()?.map_err(|error| raised(py, &error))?;
         let n_features = model.view().settings().features.len();
-        let rows = Matrix::new(features.len() / n_features.max(1), n_features, Held::Own(features));
+        let n_rows = features.len() / n_features.max(1);
+        let rows = Matrix { n_rows, n_features, held: Held::Own(features) };
         let state = Mutex::new(State::memory(model, table));
         Ok(Self { rows: Mutex::new(Some(Arc::new(rows))), state, n_threads: None })
     }
@@ -283,24 +283,28 @@ impl Engine {
 }
 
 impl Engine {
+    /// Lends the rows of a model in memory; of another there are none.
+    fn with_rows<T>(&self, py: Python<'_>, run: impl FnOnce(Features<'_>) -> PyResult<T>) -> PyResult<T> {
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match rows {
+            Some(rows) => rows.with(py, run)?,
+            None => run(Features::F64(&[])),
+        }
+    }
+
     /// Runs an operation on a worker thread, with the rows of a model in memory at hand.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
         operation: impl FnOnce(&mut State, &LentRows<'_>, &Worker<'_>) -> Result<T, EngineError> + Send,
     ) -> PyResult<T> {
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let run = |features: Features<'_>| {
+        let done = self.with_rows(py, |features| {
             work::run(py, self.n_threads, None, |worker| {
                 let mut state = self.lock()?;
                 let (state, lent) = (&mut *state, LentRows { features, cancel: worker.cancel });
                 worker.install(|| operation(state, &lent, worker))
             })
-        };
-        let done = match rows {
-            Some(rows) => rows.with(py, run)??,
-            None => run(Features::F64(&[]))?,
-        };
+        })?;
         done.or_raise(py, |error| raised(py, &error))
     }
 
@@ -310,18 +314,13 @@ impl Engine {
         py: Python<'_>,
         operation: impl FnOnce(&mut State, &LentRows<'_>) -> Result<T, EngineError> + Send,
     ) -> PyResult<String> {
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let run = |features: Features<'_>| {
+        let done = self.with_rows(py, |features| {
             work::run_here(py, self.n_threads, |pool| {
                 let mut state = self.lock()?;
                 let (state, cancel) = (&mut *state, AtomicBool::new(false));
                 pool.install(|| operation(state, &LentRows { features, cancel: &cancel }))
             })
-        };
-        let done = match rows {
-            Some(rows) => rows.with(py, run)??,
-            None => run(Features::F64(&[]))?,
-        };
+        })?;
         done.map(|report| json(&report)).map_err(|error| raised(py, &error))
     }
 
@@ -393,6 +392,14 @@ fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
     }
 }
 
+/// Weights of all problems, certificate, published model: what leaves, and nothing else.
+type ReleasedArrays<'py> = (Bound<'py, PyArray2<f64>>, String, String);
+
+fn arrays<'py>(py: Python<'py>, release: &LatestRelease) -> PyResult<ReleasedArrays<'py>> {
+    let LatestRelease { model, certificate } = release;
+    Ok((PyArray2::from_vec2(py, &model.problems())?, certificate.clone(), model.to_json()))
+}
+
 /// Unpredictable noise, or noise that can be repeated: nothing is promised of what it made.
 fn noise(seed: Option<u64>) -> Result<NoiseSource, EngineError> {
     Ok(match seed {
@@ -401,6 +408,6 @@ fn noise(seed: Option<u64>) -> Result<NoiseSource, EngineError> {
     })
 }
 
-fn json(report: &impl Serialize) -> String {
+pub(crate) fn json(report: &impl Serialize) -> String {
     serde_json::to_string(report).expect("plain structures with string keys")
 }

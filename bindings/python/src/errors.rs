@@ -45,7 +45,25 @@ fn class_of(error: &EngineError) -> &'static str {
         }
         EngineError::Lookup(LookupError::AlreadyRemoved { .. }) => "AlreadyRemovedError",
         EngineError::Lookup(_) => "UnknownIdError",
-        EngineError::Change(error) => of_change(error),
+        EngineError::Change(error) => match error {
+            ChangeError::RepeatedId { .. } => "RepeatedIdError",
+            ChangeError::LastRow { .. } | ChangeError::LastWeight { .. } => "LastRowError",
+            ChangeError::NoRowIds
+            | ChangeError::NoIdNamed { .. }
+            | ChangeError::NoLabelNamed { .. }
+            | ChangeError::NoSubjectNamed { .. }
+            | ChangeError::RowWeight { .. }
+            | ChangeError::Unweighted { .. }
+            | ChangeError::ForeignRows { .. }
+            | ChangeError::ClassGone { .. } => "RowError",
+            ChangeError::NothingNamed
+            | ChangeError::NoSubjects
+            | ChangeError::RequestReserved { .. }
+            | ChangeError::RequestReused { .. }
+            | ChangeError::Tolerance { .. }
+            | ChangeError::Unbounded { .. } => "PlanError",
+            _ => "EffaceError",
+        },
         EngineError::Train(error) => match error {
             TrainError::Singular { .. } => "SingularError",
             TrainError::OutOfReach { .. } => "OutOfReachError",
@@ -62,28 +80,6 @@ fn class_of(error: &EngineError) -> &'static str {
         EngineError::Open(_) | EngineError::Storage(_) | EngineError::Certify(_) | EngineError::Rows(_) => {
             "DirectoryError"
         }
-        _ => "EffaceError",
-    }
-}
-
-fn of_change(error: &ChangeError) -> &'static str {
-    match error {
-        ChangeError::RepeatedId { .. } => "RepeatedIdError",
-        ChangeError::LastRow { .. } | ChangeError::LastWeight { .. } => "LastRowError",
-        ChangeError::NoRowIds
-        | ChangeError::NoIdNamed { .. }
-        | ChangeError::NoLabelNamed { .. }
-        | ChangeError::NoSubjectNamed { .. }
-        | ChangeError::RowWeight { .. }
-        | ChangeError::Unweighted { .. }
-        | ChangeError::ForeignRows { .. }
-        | ChangeError::ClassGone { .. } => "RowError",
-        ChangeError::NothingNamed
-        | ChangeError::NoSubjects
-        | ChangeError::RequestReserved { .. }
-        | ChangeError::RequestReused { .. }
-        | ChangeError::Tolerance { .. }
-        | ChangeError::Unbounded { .. } => "PlanError",
         _ => "EffaceError",
     }
 }

@@ -5,9 +5,10 @@ use efface_engine::{EngineError, PlanRequest, plan_from_rows, plan_from_sizes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::config::Config;
+use crate::config::{Config, parse};
+use crate::engine::json;
 use crate::errors::{bad_parameter, raised};
-use crate::rows::{Matrix, numbers, own};
+use crate::rows::{Matrix, numbers};
 use crate::work;
 
 /// So few values are multiplied sooner than a signal could be noticed, or a thread started.
@@ -28,10 +29,10 @@ pub(crate) fn decision<'py>(
     let transform = RowTransform { scale, intercept };
     let weights: Vec<Vec<f64>> = weights.as_array().outer_iter().map(|row| row.to_vec()).collect();
     let rows = Matrix::hold(rows, false)?;
-    let (shape, n_features) = ([rows.n_rows(), weights.len()], rows.n_features());
+    let (shape, n_features) = ([rows.n_rows, weights.len()], rows.n_features);
     let scores = rows.with(py, |features| {
         let scores = || efface_data::scores(features, n_features, &transform, &weights).map_err(EngineError::from);
-        if rows.n_rows() * n_features <= FEW_VALUES {
+        if rows.n_rows * n_features <= FEW_VALUES {
             return work::run_here(py, n_threads, |pool| pool.install(scores));
         }
         work::run(py, n_threads, None, |worker| worker.install(scores))?.unless_stopped()
@@ -43,7 +44,7 @@ pub(crate) fn decision<'py>(
 #[pyfunction]
 pub(crate) fn longest_row(py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<f64> {
     let rows = Matrix::hold(rows, false)?;
-    let n_features = rows.n_features();
+    let n_features = rows.n_features;
     let longest = rows.with(py, |features| {
         work::run(py, None, None, |worker| {
             worker.install(|| efface_data::longest_row(features, n_features).map_err(EngineError::from))
@@ -64,7 +65,7 @@ pub(crate) fn plan(
     labels: Option<&Bound<'_, PyAny>>,
     classes: Option<Vec<String>>,
 ) -> PyResult<String> {
-    let config = Config::parse(py, config)?;
+    let config: Config = parse(py, config)?;
     let mut training = config.training(py)?;
     training.n_classes = classes.as_ref().map(|classes| classes.len() as u32);
     let request = PlanRequest { config: training };
@@ -79,16 +80,16 @@ pub(crate) fn plan(
         _ => return Err(bad_parameter(py, "give either rows and labels, or n_rows and dim")),
     };
     let report = report.map_err(|error| raised(py, &error))?;
-    Ok(serde_json::to_string(&report).expect("plain structures with string keys"))
+    Ok(json(&report))
 }
 
 fn table(py: Python<'_>, rows: &Bound<'_, PyAny>, labels: &Bound<'_, PyAny>) -> PyResult<Result<Table, EngineError>> {
     let rows = Matrix::hold(rows, false)?;
-    let features: FeatureValues = rows.with(py, own)?;
+    let features: FeatureValues = rows.with(py, |features| features.into())?;
     let labels = numbers(labels)?;
     let origin = Origin::new("rows");
     let parts = TableParts {
-        feature_names: (0..rows.n_features()).map(|i| format!("x{i}")).collect(),
+        feature_names: (0..rows.n_features).map(|i| format!("x{i}")).collect(),
         features,
         // Plans know classes by number: their names would be sorted anew.
         labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),

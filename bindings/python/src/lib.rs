@@ -9,7 +9,6 @@ mod engine;
 mod errors;
 mod functions;
 mod ids;
-mod released;
 mod rows;
 mod state;
 mod work;

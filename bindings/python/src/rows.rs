@@ -12,9 +12,9 @@ use crate::ids;
 
 /// Rows that are held as long as a model needs them.
 pub(crate) struct Matrix {
-    n_rows: usize,
-    n_features: usize,
-    held: Held,
+    pub(crate) n_rows: usize,
+    pub(crate) n_features: usize,
+    pub(crate) held: Held,
 }
 
 /// Who owns the values.
@@ -43,31 +43,15 @@ impl Matrix {
             return Err(named(py, "RowError", &message));
         };
         // Also says now whether the values can be lent at all.
-        let own = this.with(py, |features| copy.then(|| own(features)))?;
+        let own = this.with(py, |features| copy.then(|| FeatureValues::from(features)))?;
         Ok(match own {
             Some(own) => Self { held: Held::Own(own), ..this },
             None => this,
         })
     }
 
-    /// Rows of so many features each.
-    pub(crate) fn new(n_rows: usize, n_features: usize, held: Held) -> Self {
-        Self { n_rows, n_features, held }
-    }
-
     fn of_array<T: Element>(array: &Bound<'_, PyArray2<T>>, held: Held) -> Self {
-        let shape = array.shape();
-        Self::new(shape[0], shape[1], held)
-    }
-
-    /// Number of rows.
-    pub(crate) fn n_rows(&self) -> usize {
-        self.n_rows
-    }
-
-    /// Number of features.
-    pub(crate) fn n_features(&self) -> usize {
-        self.n_features
+        Self { n_rows: array.shape()[0], n_features: array.shape()[1], held }
     }
 
     /// Lends the values.
@@ -113,14 +97,6 @@ impl Given {
             ids: ids::read_option(ids)?,
             subjects: ids::read_option(subjects)?,
         })
-    }
-}
-
-/// The same values, copied.
-pub(crate) fn own(features: Features<'_>) -> FeatureValues {
-    match features {
-        Features::F32(values) => FeatureValues::F32(values.to_vec()),
-        Features::F64(values) => FeatureValues::F64(values.to_vec()),
     }
 }
 

@@ -1,19 +1,18 @@
 //! A model that Python holds, in memory or in a directory: where it lives decides who keeps it, and nothing else.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
 use efface_data::{LabelCodec, Labels, LentRows, LentTable, LentVault, Origin, RawLabels, RowsError, TableParts};
 use efface_engine::{
-    EngineError, KeepOptions, LatestRelease, Life, MemoryModel, ModelDirectory, ReleaseAnswer, RowNames, Settings,
-    StorageError, View,
+    EngineError, KeepOptions, LatestRelease, Life, MemoryModel, ModelDirectory, ReleaseAnswer, Settings, StorageError,
+    View,
 };
-use serde::Serialize;
+use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use crate::rows::{Given, own};
+use crate::rows::Given;
 
 /// A model, and its latest release: of the directory, or of the time before it had one.
 pub(crate) struct State {
@@ -28,15 +27,6 @@ enum Home {
     Directory(Box<ModelDirectory>),
     /// Given up.
     Closed,
-}
-
-/// What moving into a directory led to.
-#[derive(Serialize)]
-pub(crate) struct KeepReport {
-    /// The directory.
-    model: PathBuf,
-    n_rows: usize,
-    n_releases: usize,
 }
 
 impl State {
@@ -100,12 +90,38 @@ impl State {
         }
     }
 
-    pub(crate) fn description(&self) -> Result<Description, EngineError> {
+    /// What everybody may know of the model.
+    pub(crate) fn description(&self) -> Result<Value, EngineError> {
         let n_iter = match &self.home {
             Home::Memory(held) => Some(held.0.iterations()),
             Home::Directory(_) | Home::Closed => None,
         };
-        Ok(Description::of(&self.view()?, n_iter))
+        let view = self.view()?;
+        let settings = view.settings();
+        let Settings { config, columns, transform, .. } = settings;
+        Ok(json!({
+            "loss": config.loss.tag(),
+            "classes": settings.codec.classes(),
+            "feature_names": settings.features,
+            // Whether it is known that the features had these names where they came from.
+            "features_had_names": columns.features.is_some(),
+            "id_column": columns.id,
+            "subject_column": columns.subject,
+            "row_names": settings.row_names,
+            "scale": transform.scale.to_string(),
+            "intercept": transform.intercept,
+            "l2": config.l2_per_row,
+            "epsilon": config.epsilon,
+            "delta": config.delta,
+            "noise_std": view.noise_std(),
+            "max_releases": config.max_releases,
+            "mechanism": config.mechanism.tag(),
+            "tolerance": config.gradient_tolerance,
+            // The most that a row may weigh; null: every row counts once.
+            "max_row_weight": settings.max_row_weight,
+            "n_rows": view.n_rows(),
+            "n_iter": n_iter,
+        }))
     }
 
     /// The whole model with its rows; `None` of one that lives in a directory.
@@ -118,14 +134,14 @@ impl State {
     }
 
     /// Moves a model in memory into a directory.
-    pub(crate) fn keep(&mut self, lent: &LentRows<'_>, options: KeepOptions) -> Result<KeepReport, EngineError> {
+    pub(crate) fn keep(&mut self, lent: &LentRows<'_>, options: KeepOptions) -> Result<Value, EngineError> {
         let directory = match &mut self.home {
             Home::Memory(held) => held.0.keep(&LentVault::new(&mut held.1, *lent)?, options)?,
             Home::Directory(directory) => return Err(StorageError::Exists { path: directory.path().into() }.into()),
             Home::Closed => return Err(StorageError::Damaged.into()),
         };
         let (n_rows, n_releases) = (directory.n_rows(), directory.n_releases());
-        let report = KeepReport { model: directory.path().into(), n_rows, n_releases };
+        let report = json!({"model": directory.path(), "n_rows": n_rows, "n_releases": n_releases});
         self.home = Home::Directory(Box::new(directory));
         Ok(report)
     }
@@ -149,7 +165,7 @@ impl Given {
         };
         Ok(TableParts {
             feature_names: settings.features.clone(),
-            features: own(features),
+            features: features.into(),
             labels: Some(Labels::new(labels, origin.clone(), None)),
             ids: self.ids.clone(),
             subjects: self.subjects.clone(),
@@ -165,58 +181,4 @@ fn class_names(labels: &[f64], classes: &[String]) -> Result<Vec<String>, Engine
         class.ok_or(RowsError::Class { row, value: *label, n_classes: classes.len() })
     };
     Ok(labels.iter().enumerate().map(name).collect::<Result<_, _>>()?)
-}
-
-/// What everybody may know of a model.
-#[derive(Serialize)]
-pub(crate) struct Description {
-    loss: &'static str,
-    classes: Vec<String>,
-    feature_names: Vec<String>,
-    /// Whether it is known that the features had these names where they came from.
-    features_had_names: bool,
-    id_column: Option<String>,
-    subject_column: Option<String>,
-    row_names: RowNames,
-    scale: String,
-    intercept: bool,
-    l2: f64,
-    epsilon: f64,
-    delta: f64,
-    noise_std: f64,
-    max_releases: u64,
-    mechanism: &'static str,
-    tolerance: f64,
-    /// The most that a row may weigh; `None`: every row counts once.
-    max_row_weight: Option<f64>,
-    n_rows: usize,
-    n_iter: Option<usize>,
-}
-
-impl Description {
-    fn of(view: &View<'_>, n_iter: Option<usize>) -> Self {
-        let settings = view.settings();
-        let Settings { config, columns, .. } = settings;
-        Self {
-            loss: config.loss.tag(),
-            classes: settings.codec.classes().to_vec(),
-            feature_names: settings.features.clone(),
-            features_had_names: columns.features.is_some(),
-            id_column: columns.id.clone(),
-            subject_column: columns.subject.clone(),
-            row_names: settings.row_names,
-            scale: settings.transform.scale.to_string(),
-            intercept: settings.transform.intercept,
-            l2: config.l2_per_row,
-            epsilon: config.epsilon,
-            delta: config.delta,
-            noise_std: view.noise_std(),
-            max_releases: config.max_releases,
-            mechanism: config.mechanism.tag(),
-            tolerance: config.gradient_tolerance,
-            max_row_weight: settings.max_row_weight,
-            n_rows: view.n_rows(),
-            n_iter,
-        }
-    }
 }

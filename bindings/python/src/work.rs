@@ -13,7 +13,6 @@ use efface_core::model::Phase;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use serde_json::json;
 
 use crate::errors::bad_parameter;
 
@@ -131,13 +130,10 @@ fn heed_signals() -> PyResult<()> {
 }
 
 fn hand_on(progress: &Py<PyAny>, phase: &Phase) -> PyResult<()> {
-    let Phase { n_done, n_problems, passes, gradient_norm } = phase;
-    let text = json!({
-        "n_done": n_done, "n_problems": n_problems, "passes": passes, "gradient_norm": gradient_norm
-    });
+    let text = serde_json::to_string(phase).expect("plain numbers");
     Python::attach(|py| {
         py.check_signals()?;
-        progress.call1(py, (text.to_string(),)).map(drop)
+        progress.call1(py, (text,)).map(drop)
     })
 }
 

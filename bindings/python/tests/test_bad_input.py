@@ -195,9 +195,9 @@ SCALES = '^scale must be "unit", "clip:R", "within:R", "none" or "raw", R a posi
         ({"epsilon": np.nan}, "epsilon must be finite, got `nan`"),
         ({"delta": 2.0}, "delta must be above 0 and below 1, got `2`"),
         ({"delta": 0}, "delta must be above 0 and below 1, got `0`"),
-        ({"noise_std": -0.5}, "noise_std must be (positive for the logistic loss|from 0 to 1e.100), got `-0.5`"),
-        ({"noise_std": 1e200}, r"noise_std must be from 0 to 1e\+100, got `1e\+200`"),
-        ({"mechanism": "magic"}, "mechanism must be one of 'release', 'objective', got `'magic'`"),
+        ({"noise_std": -0.5}, "noise_std must be positive and finite, got `-0.5`"),
+        ({"noise_std": 1e200}, "noise_std must be at most 1e100, got `1e200`"),
+        ({"mechanism": "magic"}, "mechanism must be `release` or `objective`, got `magic`"),
         ({"scale": "huge"}, f"{SCALES}`'huge'`"),
         ({"scale": 3}, f"{SCALES}`3`"),
         ({"scale": "clip:-1"}, f"{SCALES}`'clip:-1'`"),
@@ -219,7 +219,7 @@ def test_parameters(rows, parameters, message):
 
 
 def test_noise_that_only_the_squared_loss_can_do_without(rows):
-    with pytest.raises(efface.PlanError, match="noise_std must be positive for the logistic loss, got `0`"):
+    with pytest.raises(efface.PlanError, match="noise_std must be positive and finite, got `0`"):
         RemovableLogisticRegression(noise_std=0).fit(*rows)
     assert RemovableRidge(noise_std=0).fit(*rows).certificate_["epsilon"] == 0.0
 

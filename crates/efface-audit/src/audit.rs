@@ -1,11 +1,10 @@
 //! The whole audit: all attacks on one subject, and one verdict.
 
 use efface_core::noise::NoiseSource;
-use efface_core::rows::RowStore;
 use serde::Serialize;
 
 use crate::distribution::{self, CaseResult, SelfTest, problems, self_test};
-use crate::engine::{Case, Sound, train_exactly};
+use crate::engine::{Case, SOUND, train_exactly};
 use crate::error::AuditError;
 use crate::membership::{self, Membership};
 use crate::public_rows;
@@ -134,7 +133,7 @@ impl Distribution {
         let mut results = Vec::with_capacity(cases.len());
         for case in cases {
             report(&format!("distribution test: {}", case.name));
-            results.push(distribution::test(&Sound, case, size.draws, rate, noise)?);
+            results.push(distribution::test(&SOUND, case, size.draws, rate, noise)?);
         }
         let broken = results.iter().any(|result| result.broken);
         let direct_checks_hold = results.iter().all(|result| result.direct.hold());
@@ -166,13 +165,9 @@ pub fn built_in(
     let problems = problems::all()?;
     let cases: Vec<Case<'_>> = problems.iter().map(problems::Problem::case).collect();
     let distribution = Distribution::of(&cases, settings.distribution, noise, report)?;
-    let self_test = self_test(&problems, &settings.distribution, noise, &mut |engine| {
-        report(&format!("broken engine: {engine}"));
-    })?;
+    let self_test = self_test(&problems, &settings.distribution, noise, report)?;
     let (plan, rows, examples) = membership::built_in(settings.n_examples)?;
-    let membership = membership::attack(&plan, &rows, &examples, &settings.membership, noise, &mut |stage| {
-        report(&format!("membership inference: {stage}"));
-    })?;
+    let membership = membership::attack(&plan, &rows, &examples, &settings.membership, noise, report)?;
     let public = public_rows::digits()?;
     let removable: Vec<usize> = (0..public.rows.len()).collect();
     let target = Target {
@@ -182,19 +177,16 @@ pub fn built_in(
         public: &public.sample,
         keep_pictures: true,
     };
-    let reconstruction = reconstruction::attack(&target, settings.reconstruction_trials, noise, &mut |stage| {
-        report(&format!("reconstruction: {stage}"));
-    })?;
-    let (n_rows, dim) = problems::shape();
-    let guarantee = problems::guarantee();
+    let reconstruction = reconstruction::attack(&target, settings.reconstruction_trials, noise, report)?;
+    let rows = cases[0].rows;
     let audit = Audit {
         verdict: Verdict::Stands,
         subject: Subject {
             built_in: true,
-            n_rows,
-            dim,
-            epsilon: guarantee.epsilon,
-            delta: guarantee.delta,
+            n_rows: rows.n_rows(),
+            dim: rows.dim(),
+            epsilon: problems::CLAIM.epsilon,
+            delta: problems::CLAIM.delta,
             noise_std: None,
         },
         distribution,
@@ -204,9 +196,4 @@ pub fn built_in(
         notes: Vec::new(),
     };
     Ok(audit.judged())
-}
-
-/// Rows and features of a store, in words.
-pub(crate) fn shape_in_words(rows: &dyn RowStore) -> String {
-    format!("{} rows of {} features", rows.n_rows(), rows.dim())
 }

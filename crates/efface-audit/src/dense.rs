@@ -71,6 +71,17 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
+/// ‖a‖.
+pub(crate) fn length(a: &[f64]) -> f64 {
+    dot(a, a).sqrt()
+}
+
+/// A vector in its own direction, of length 1.
+pub(crate) fn normalized(vector: &[f64]) -> Vec<f64> {
+    let length = length(vector);
+    vector.iter().map(|x| x / length).collect()
+}
+
 /// |cosine| of the angle between two vectors; 0 where one of them is zero.
 pub(crate) fn cosine(a: &[f64], b: &[f64]) -> f64 {
     let size = (dot(a, a) * dot(b, b)).sqrt();

@@ -1,16 +1,16 @@
 //! What is attacked: an engine that trains, removes and releases, and the life of a model under it.
 
-use efface_core::model::{Model, Release, ReleaseAccount, ReleaseOutcome, TrainingPlan};
+use efface_core::model::{Model, ModelState, Release, ReleaseAccount, ReleaseOutcome, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
 use efface_core::rows::{RowBlocks, RowStore};
 
 use crate::error::AuditError;
-use crate::rows::{DenseRows, HiddenRows};
+use crate::rows::{HiddenRows, read};
 
 /// A story to play in both worlds: rows, a trained model of them, and one removal or several, each followed by a release.
 #[derive(Clone)]
-pub struct Case<'a> {
+pub(crate) struct Case<'a> {
     /// Which rows are removed, in words that identify none.
     pub name: String,
     /// All rows.
@@ -23,104 +23,59 @@ pub struct Case<'a> {
     pub tolerance: Option<f64>,
 }
 
-/// An engine under audit: train, remove, release. Every method has the sound behaviour; [`crate::broken`] has others.
-pub trait Engine: Sync {
+/// An engine under audit: train, remove, release. [`SOUND`] is Efface as it is; [`crate::broken`] has others.
+///
+/// Models are secret here, and each is released again and again, each time as if for the first time.
+#[derive(Clone, Copy)]
+pub(crate) struct Engine {
     /// What it is, in a few words.
-    fn name(&self) -> &'static str;
-
-    /// The secret model before each release, in the world in which rows were trained on and then removed.
-    fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
-        remove_by_steps(case)
-    }
-
-    /// The secret model before each release, in the world in which it was trained on the remaining rows only.
-    fn retrain(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
-        retrain_each_time(case)
-    }
-
+    pub(crate) name: &'static str,
+    /// The model before each release, in the world in which rows were trained on and then removed.
+    pub(crate) remove: fn(&Case<'_>) -> Result<Vec<Model>, AuditError>,
+    /// The model before each release, in the world in which it was trained on the remaining rows only.
+    pub(crate) retrain: fn(&Case<'_>) -> Result<Vec<Model>, AuditError>,
     /// Releases each of the models once, in order and on one account.
-    fn release(&self, secrets: &mut [Secret], noise: &mut NoiseSource) -> Result<Vec<Release>, AuditError> {
-        release_in_order(secrets, noise)
-    }
+    pub(crate) release: fn(&mut [Model], &mut NoiseSource) -> Result<Vec<Release>, AuditError>,
 }
 
 /// Efface as it is.
-pub struct Sound;
+pub(crate) const SOUND: Engine =
+    Engine { name: "Efface as it is", remove: remove_by_steps, retrain: retrain_each_time, release: release_in_order };
 
-impl Engine for Sound {
-    fn name(&self) -> &'static str {
-        "Efface as it is"
-    }
+/// The weights of a model, one problem after the other.
+pub(crate) fn weights_of(model: &Model) -> Vec<f64> {
+    model.weights().iter().flat_map(|weights| weights.to_vec()).collect()
 }
 
-/// A secret model that is released again and again, each time as if for the first time.
-#[derive(Clone)]
-pub struct Secret(Option<Model>);
+/// Upper bound of a model's distance to the exact weights, as it verifies it itself.
+pub(crate) fn distance_bound_of(model: &Model) -> f64 {
+    model.claim().distance_bound.get()
+}
 
-impl Secret {
-    /// Takes a model over.
-    pub fn new(model: Model) -> Self {
-        Self(Some(model))
-    }
+/// The model in another state.
+pub(crate) fn with_state(model: &Model, state: ModelState) -> Result<Model, AuditError> {
+    Model::from_state(model.plan().clone(), state).ok_or(AuditError::State)
+}
 
-    /// The model.
-    #[expect(clippy::missing_panics_doc, reason = "a model is always put back")]
-    pub fn model(&self) -> &Model {
-        self.0.as_ref().expect("a model is always put back")
+/// The model without matrices, which a release does not need: light enough to be copied for every thread.
+pub(crate) fn without_matrices(model: &Model) -> Result<Model, AuditError> {
+    let mut state = model.state().clone();
+    state.gram = None;
+    for fit in &mut state.fits {
+        fit.curvature = None;
     }
-
-    /// The secret weights, one problem after the other.
-    pub fn weights(&self) -> Vec<f64> {
-        self.model().weights().iter().flat_map(|weights| weights.to_vec()).collect()
-    }
-
-    /// The same without matrices, which a release does not need: light enough to be copied for every thread.
-    pub(crate) fn without_matrices(&self) -> Result<Self, AuditError> {
-        let mut state = self.model().state().clone();
-        state.gram = None;
-        for fit in &mut state.fits {
-            fit.curvature = None;
-        }
-        Model::from_state(self.model().plan().clone(), state).map(Self::new).ok_or(AuditError::State)
-    }
-
-    /// Upper bound of the distance to the exact weights, as the model itself verifies it.
-    pub fn distance_bound(&self) -> f64 {
-        self.model().claim().distance_bound.get()
-    }
-
-    /// Releases the model after what `account` says was released before, and returns the account after it.
-    fn release(
-        &mut self,
-        account: ReleaseAccount,
-        noise: &mut NoiseSource,
-    ) -> Result<(Release, ReleaseAccount), AuditError> {
-        let mut model = self.0.take().ok_or(AuditError::State)?.with_account(account);
-        let outcome = model.release(noise);
-        let account = model.state().account;
-        self.0 = Some(model);
-        match outcome {
-            ReleaseOutcome::Published(release) => Ok((release, account)),
-            ReleaseOutcome::BudgetExhausted { .. } => Err(AuditError::Refused { outcome: "budget-exhausted" }),
-            ReleaseOutcome::OutOfReach { .. } => Err(AuditError::Refused { outcome: "out-of-reach" }),
-            ReleaseOutcome::OneClass => Err(AuditError::Refused { outcome: "one-class" }),
-            ReleaseOutcome::Singular { .. } => Err(AuditError::Refused { outcome: "singular" }),
-            ReleaseOutcome::RetrainRequired { .. } => Err(AuditError::Refused { outcome: "retrain-required" }),
-            ReleaseOutcome::ExtractorExhausted { .. } => Err(AuditError::Refused { outcome: "extractor-exhausted" }),
-            ReleaseOutcome::OffLattice { .. } => Err(AuditError::Refused { outcome: "off-lattice" }),
-        }
-    }
+    with_state(model, state)
 }
 
 /// Trains, removes step by step, and settles before each release, as `efface remove` and `efface release` do.
-pub(crate) fn remove_by_steps(case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
+pub(crate) fn remove_by_steps(case: &Case<'_>) -> Result<Vec<Model>, AuditError> {
     let mut model = case.trained.clone().with_account(ReleaseAccount::default());
     let mut gone = Vec::new();
-    let mut secrets = Vec::with_capacity(case.removals.len());
+    let mut models = Vec::with_capacity(case.removals.len());
     for removal in &case.removals {
         let mut removal = removal.clone();
         removal.sort_unstable();
-        let batch = DenseRows::read(case.rows, &removal)?;
+        let batch = read(case.rows, &removal)?;
         gone.extend(removal);
         let left = HiddenRows::new(case.rows, &gone)?;
         if !batch.is_empty() {
@@ -130,41 +85,52 @@ pub(crate) fn remove_by_steps(case: &Case<'_>) -> Result<Vec<Secret>, AuditError
             Some(tolerance) => drop(model.settle(&left, Some(tolerance))?),
             None => drop(model.settle_before_release(&left)?),
         }
-        secrets.push(Secret::new(model.clone()));
+        models.push(model.clone());
     }
-    Ok(secrets)
+    Ok(models)
 }
 
 /// Trains from scratch on the rows that are left before each release, as exactly as rounding allows.
-pub(crate) fn retrain_each_time(case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
+pub(crate) fn retrain_each_time(case: &Case<'_>) -> Result<Vec<Model>, AuditError> {
     let mut gone = Vec::new();
-    let mut secrets = Vec::with_capacity(case.removals.len());
-    for removal in &case.removals {
+    let mut retrained = |removal: &Vec<usize>| {
         gone.extend(removal);
-        let left = HiddenRows::new(case.rows, &gone)?;
-        secrets.push(Secret::new(train_exactly(case.trained.plan(), &left)?));
-    }
-    Ok(secrets)
+        train_exactly(case.trained.plan(), &HiddenRows::new(case.rows, &gone)?)
+    };
+    case.removals.iter().map(&mut retrained).collect()
 }
 
 /// Trains, and settles as far as rounding allows.
 pub(crate) fn train_exactly(plan: &TrainingPlan, rows: &dyn RowStore) -> Result<Model, AuditError> {
-    // Mechanism `release` draws nothing while it trains.
-    let mut model = plan.train(rows, &mut NoiseSource::danger_fixed_seed(0), &mut |_| {})?.model;
+    let mut model = train(plan, rows)?;
     model.settle(rows, Some(f64::MIN_POSITIVE))?;
     Ok(model)
 }
 
+/// Trains as a user does.
+pub(crate) fn train(plan: &TrainingPlan, rows: &dyn RowStore) -> Result<Model, AuditError> {
+    // Mechanism `release` draws nothing while it trains.
+    Ok(plan.train(rows, &mut NoiseSource::danger_fixed_seed(0), &mut |_| {})?.model)
+}
+
 /// Releases each model once; what one spends the next one counts.
-pub(crate) fn release_in_order(secrets: &mut [Secret], noise: &mut NoiseSource) -> Result<Vec<Release>, AuditError> {
+pub(crate) fn release_in_order(models: &mut [Model], noise: &mut NoiseSource) -> Result<Vec<Release>, AuditError> {
     let mut account = ReleaseAccount::default();
-    let mut releases = Vec::with_capacity(secrets.len());
-    for secret in secrets {
-        let (release, after) = secret.release(account, noise)?;
-        account = after;
-        releases.push(release);
-    }
-    Ok(releases)
+    let mut release = |model: &mut Model| {
+        model.set_account(account);
+        let outcome = model.release(noise);
+        account = model.state().account;
+        match outcome {
+            ReleaseOutcome::Published(release) => Ok(release),
+            refused => Err(AuditError::Refused { outcome: refused.refusal().0 }),
+        }
+    };
+    models.iter_mut().map(&mut release).collect()
+}
+
+/// The weights that one release of a model publishes.
+pub(crate) fn released(model: &Model, noise: &mut NoiseSource) -> Result<Vec<Vec<f64>>, AuditError> {
+    Ok(release_in_order(&mut [model.clone()], noise)?.remove(0).weights)
 }
 
 /// Whether a model can be audited at all.

@@ -2,14 +2,19 @@
 
 use efface_core::model::{PlanError, TrainError};
 use efface_core::rows::StoreError;
+use efface_data::LookupError;
 
 /// An audit could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
 pub enum AuditError {
     /// Rows could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A row is not there any more.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
     /// A model for comparison could not be trained.
     #[error(transparent)]
     Train(#[from] TrainError),
@@ -18,26 +23,14 @@ pub enum AuditError {
     Plan(#[from] PlanError),
     /// Only models whose noise is added at release can be drawn many times.
     #[error("an audit covers models of mechanism `release`; this one is of mechanism `{found}`")]
-    Mechanism {
-        /// The mechanism.
-        found: &'static str,
-    },
+    Mechanism { found: &'static str },
     /// There is nothing left to compare after a removal.
     #[error("an audit needs at least {least} rows, the model has {found}")]
-    TooFewRows {
-        /// Rows present.
-        found: usize,
-        /// Rows needed.
-        least: usize,
-    },
+    TooFewRows { found: usize, least: usize },
     /// The state of a model does not fit its own plan.
     #[error("the model's state does not fit its plan")]
     State,
     /// A model that the audit wants to attack may not leave.
     #[error("the release to be attacked was refused: {outcome}; settle or retrain the model first")]
-    Refused {
-        /// `budget-exhausted`, `out-of-reach`, `one-class`, `singular`, `retrain-required`, `extractor-exhausted` or
-        /// `off-lattice`.
-        outcome: &'static str,
-    },
+    Refused { outcome: &'static str },
 }

@@ -7,14 +7,16 @@ mod tests;
 use efface_core::model::{Model, ReleaseAccount, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::{Point, RowBlocks, RowStore};
+use efface_data::MemoryRows;
 use rayon::prelude::*;
 
-use crate::audit::{Audit, Distribution, Settings, Subject, Verdict, shape_in_words};
+use crate::audit::{Audit, Distribution, Settings, Subject, Verdict};
 use crate::choice::some;
+use crate::dense::length;
 use crate::engine::{Case, check_mechanism};
 use crate::error::AuditError;
 use crate::reconstruction::{self, Target};
-use crate::rows::DenseRows;
+use crate::rows::read;
 use crate::{distribution, membership, work};
 
 /// Fewer rows than this leave nothing to compare.
@@ -40,8 +42,10 @@ pub fn of_model(
     let mut notes = Vec::new();
     if sample.rows.len() < rows.n_rows() {
         notes.push(format!(
-            "The model has {}; canaries, shadow models and the attacker’s sample are taken from {} of them, drawn at random.",
-            shape_in_words(rows),
+            "The model has {} rows of {} features; canaries, shadow models and the attacker’s sample are taken from {} of \
+             them, drawn at random.",
+            rows.n_rows(),
+            rows.dim(),
             sample.rows.len()
         ));
     }
@@ -90,8 +94,7 @@ fn attack_membership(
         return Ok(None);
     };
     let examples: Vec<usize> = sample.ranked.iter().take(settings.n_examples).copied().collect();
-    let stage = &mut |stage: &str| report(&format!("membership inference: {stage}"));
-    membership::attack(plan, &sample.rows, &examples, &size, noise, stage).map(Some)
+    membership::attack(plan, &sample.rows, &examples, &size, noise, report).map(Some)
 }
 
 /// Rows that stand for what an attacker has of the same kind.
@@ -116,22 +119,16 @@ fn attack_reconstruction(
     let order = some(n, n, noise);
     let (public, removable) = order.split_at((n / 2).min(MOST_PUBLIC));
     let removable: Vec<usize> = removable.iter().map(|i| sample.positions[*i]).collect();
-    let target = Target {
-        trained,
-        rows,
-        removable: &removable,
-        public: &sample.rows.subset(public.iter().copied()),
-        keep_pictures: false,
-    };
-    let stage = &mut |stage: &str| report(&format!("reconstruction: {stage}"));
-    reconstruction::attack(&target, trials, noise, stage).map(Some)
+    let target =
+        Target { trained, rows, removable: &removable, public: &sample.rows.batch(public)?, keep_pictures: false };
+    reconstruction::attack(&target, trials, noise, report).map(Some)
 }
 
 /// Some rows of the model, in memory.
 struct Sample {
     /// Where they are in the model's own rows, ascending.
     positions: Vec<usize>,
-    rows: DenseRows,
+    rows: MemoryRows,
     /// Positions in `rows` by influence on the model, largest first.
     ranked: Vec<usize>,
 }
@@ -149,11 +146,11 @@ impl Sample {
         let most = work::MOST_ROWS.min(present.len());
         let mut positions: Vec<usize> = some(most, present.len(), noise).into_iter().map(|i| present[i]).collect();
         positions.sort_unstable();
-        let rows = DenseRows::read(rows, &positions)?;
+        let rows = read(rows, &positions)?;
         let rankable = some(work::rankable(model.plan(), rows.dim()), rows.len(), noise);
         let mut ranked: Vec<(usize, f64)> = rankable
             .into_par_iter()
-            .map(|i| Ok((i, model.influence(&rows.subset([i]))?)))
+            .map(|i| Ok((i, model.influence(&rows.batch(&[i])?)?)))
             .collect::<Result<_, AuditError>>()?;
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
         Ok(Self { positions, rows, ranked: ranked.into_iter().map(|(i, _)| i).collect() })
@@ -168,7 +165,9 @@ impl Sample {
         notes: &mut Vec<String>,
     ) -> Result<Vec<Case<'a>>, AuditError> {
         let least_likely = self.highest(&self.losses(trained)?);
-        let longest = self.highest(&(0..self.rows.len()).map(|i| norm(self.rows.row(i))).collect::<Vec<_>>());
+        let longest = self.highest(
+            &(0..self.rows.len()).map(|i| self.rows.row(i).map_or(0.0, |row| length(&row))).collect::<Vec<_>>(),
+        );
         let at = |i: usize| self.positions[i];
         let (first, second) = (at(self.ranked[0]), at(self.ranked[1]));
         let n = work::canaries(trained.plan(), rows.n_rows(), rows.dim());
@@ -198,7 +197,7 @@ impl Sample {
     fn losses(&self, trained: &Model) -> Result<Vec<f64>, AuditError> {
         let (loss, problems, weights) = (trained.plan().loss(), trained.plan().problems(), trained.weights());
         let one = |i: usize| {
-            let row = self.rows.subset([i]);
+            let row = self.rows.batch(&[i])?;
             let mut sum = 0.0;
             for (problem, weights) in problems.iter().zip(&weights) {
                 sum += row.gradients(loss, &[Point { problem, weights }])?[0].value;
@@ -212,8 +211,4 @@ impl Sample {
         let best = |best: usize, i: usize| if values[i] > values[best] { i } else { best };
         (0..self.rows.len()).fold(0, best)
     }
-}
-
-fn norm(row: &[f64]) -> f64 {
-    row.iter().map(|x| x * x).sum::<f64>().sqrt()
 }

@@ -2,20 +2,21 @@
 
 use efface_core::loss;
 use efface_core::model::{TrainingConfig, TrainingPlan};
-use efface_core::rounding::UpperBound;
+use efface_data::MemoryRows;
 use efface_digits::{Digits, N_PIXELS};
 
+use crate::dense::normalized;
 use crate::error::AuditError;
-use crate::rows::DenseRows;
+use crate::rows::of_norm_one;
 
 /// Public rows: those to train on, and the attacker's sample.
 pub(crate) struct PublicRows {
     /// What to train.
     pub(crate) plan: TrainingPlan,
     /// Rows to train on.
-    pub(crate) rows: DenseRows,
+    pub(crate) rows: MemoryRows,
     /// Rows of the same kind.
-    pub(crate) sample: DenseRows,
+    pub(crate) sample: MemoryRows,
 }
 
 /// λ, as in the demo.
@@ -25,15 +26,12 @@ const L2: f64 = 1e-3;
 pub(crate) fn digits() -> Result<PublicRows, AuditError> {
     let plan = TrainingPlan::new(TrainingConfig::new(&loss::Logistic, L2, Some(2)))?;
     let digits = Digits::embedded();
-    let empty = || DenseRows::new(N_PIXELS, UpperBound::new(1.0 + 1e-6));
-    let (mut rows, mut sample) = (empty(), empty());
-    for i in 0..digits.n_images() {
+    let row = |i: usize| {
         let pixels: Vec<f64> = digits.image(i).iter().map(|pixel| f64::from(*pixel)).collect();
-        let norm = pixels.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let row: Vec<f64> = pixels.iter().map(|x| x / norm).collect();
-        let label = f64::from(u8::from(digits.label(i) >= 5));
-        if is_in_sample(i) { sample.push(&row, label) } else { rows.push(&row, label) }
-    }
+        (normalized(&pixels), f64::from(u8::from(digits.label(i) >= 5)))
+    };
+    let (sample, rows): (Vec<usize>, Vec<usize>) = (0..digits.n_images()).partition(|i| is_in_sample(*i));
+    let [rows, sample] = [rows, sample].map(|chosen| of_norm_one(N_PIXELS, chosen.into_iter().map(row)));
     Ok(PublicRows { plan, rows, sample })
 }
 

@@ -24,18 +24,19 @@ use efface_core::linalg::{Cholesky, TrackedMatrix};
 use efface_core::model::{Model, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::{Point, RowBlocks, RowStore};
+use efface_data::MemoryRows;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::choice::{below, branches, some};
-use crate::dense::{Symmetric, cosine, dot};
-use crate::engine::{Case, Secret, release_in_order, remove_by_steps};
+use crate::dense::{Symmetric, cosine, dot, length};
+use crate::engine::{Case, released, remove_by_steps, train};
 use crate::error::AuditError;
-use crate::rows::{DenseRows, HiddenRows};
+use crate::rows::{HiddenRows, read};
 use crate::statistics::{Interval, median, quantile};
 
 /// Removals between the two releases.
-pub const BATCHES: [usize; 6] = [1, 2, 5, 10, 20, 50];
+const BATCHES: [usize; 6] = [1, 2, 5, 10, 20, 50];
 
 /// What the attack achieved.
 #[derive(Clone, Debug, Serialize)]
@@ -73,7 +74,7 @@ pub struct Batch {
 }
 
 /// What is attacked.
-pub struct Target<'a> {
+pub(crate) struct Target<'a> {
     /// A model of all rows.
     pub trained: &'a Model,
     /// All rows.
@@ -81,13 +82,13 @@ pub struct Target<'a> {
     /// Positions of rows that may be removed.
     pub removable: &'a [usize],
     /// The attacker's sample.
-    pub public: &'a DenseRows,
+    pub public: &'a MemoryRows,
     /// Whether reconstructed rows may be kept for pictures.
     pub keep_pictures: bool,
 }
 
 /// Attacks pairs of releases with k removals in between, for each k that leaves half of the removable rows.
-pub fn attack(
+pub(crate) fn attack(
     target: &Target<'_>,
     trials: usize,
     noise: &mut NoiseSource,
@@ -101,7 +102,7 @@ pub fn attack(
     let knowledge = Knowledge::new(target)?;
     let mut batches = Vec::new();
     for k in BATCHES.into_iter().filter(|k| 2 * k <= target.removable.len()) {
-        report(&format!("{k} removals between two releases"));
+        report(&format!("reconstruction: {k} removals between two releases"));
         let weighed = knowledge.weigh(plan, k)?;
         let tried: Vec<Trial> = branches(trials, noise)
             .into_par_iter()
@@ -147,7 +148,7 @@ fn attack_one(
     let chosen = some(k, target.removable.len(), noise);
     let mut removed: Vec<usize> = chosen.into_iter().map(|i| target.removable[i]).collect();
     removed.sort_unstable();
-    let truth = DenseRows::read(target.rows, &removed)?;
+    let truth = read(target.rows, &removed)?;
     let case = Case {
         name: String::new(),
         rows: target.rows,
@@ -156,10 +157,10 @@ fn attack_one(
         tolerance: None,
     };
     let left = HiddenRows::new(target.rows, &removed)?;
-    let retrained = plan.train(&left, &mut NoiseSource::danger_fixed_seed(0), &mut |_| {})?.model;
-    let before = release_in_order(&mut [Secret::new(target.trained.clone())], noise)?.remove(0).weights;
-    let after_removal = release_in_order(&mut remove_by_steps(&case)?, noise)?.remove(0).weights;
-    let after_retraining = release_in_order(&mut [Secret::new(retrained)], noise)?.remove(0).weights;
+    let retrained = train(plan, &left)?;
+    let before = released(target.trained, noise)?;
+    let after_removal = released(&remove_by_steps(&case)?[0], noise)?;
+    let after_retraining = released(&retrained, noise)?;
 
     let by_removal = knowledge.reconstruct(plan, weighed, &before, &after_removal, k);
     let by_retraining = knowledge.reconstruct(plan, weighed, &before, &after_retraining, k);
@@ -182,31 +183,31 @@ fn typical(tried: &[Trial]) -> Option<&Trial> {
 /// A reconstruction made to look like a row. Its length and sign are not known, and its share of the mean is lost in noise:
 /// the length and that share are those of the sample's rows on average, and the sign is the one with which it comes closer
 /// to some row of the sample.
-fn completed(guess: &[f64], mean: &[f64], public: &DenseRows) -> Vec<f64> {
-    let length = |v: &[f64]| dot(v, v).sqrt().max(f64::MIN_POSITIVE);
+fn completed(guess: &[f64], mean: &[f64], public: &MemoryRows) -> Vec<f64> {
+    let length = |v: &[f64]| length(v).max(f64::MIN_POSITIVE);
     let beyond = without(guess, mean);
     let n = public.len() as f64;
-    let rows = || (0..public.len()).map(|i| public.row(i));
-    let share = rows().map(|row| dot(row, mean) / dot(mean, mean)).sum::<f64>() / n;
-    let scale = rows().map(|row| length(&without(row, mean))).sum::<f64>() / n / length(&beyond);
+    let rows = || (0..public.len()).filter_map(|i| public.row(i));
+    let share = rows().map(|row| dot(&row, mean) / dot(mean, mean)).sum::<f64>() / n;
+    let scale = rows().map(|row| length(&without(&row, mean))).sum::<f64>() / n / length(&beyond);
     let with_sign =
         |sign: f64| -> Vec<f64> { mean.iter().zip(&beyond).map(|(m, x)| share * m + sign * scale * x).collect() };
-    let nearest = |guess: &[f64]| rows().map(|row| dot(guess, row) / length(row)).fold(f64::NEG_INFINITY, f64::max);
+    let nearest = |guess: &[f64]| rows().map(|row| dot(guess, &row) / length(&row)).fold(f64::NEG_INFINITY, f64::max);
     let (plus, minus) = (with_sign(1.0), with_sign(-1.0));
     if nearest(&plus) >= nearest(&minus) { plus } else { minus }
 }
 
 /// What a guess without any model meets: the means of the sample's labels, and one row of the sample drawn at random.
-fn chance(target: &Target<'_>, knowledge: &Knowledge, truth: &DenseRows, noise: &mut NoiseSource) -> f64 {
-    let drawn = target.public.row(below(target.public.len(), noise)).to_vec();
-    let guesses: Vec<Vec<f64>> = knowledge.means[1..].iter().cloned().chain([drawn]).collect();
+fn chance(target: &Target<'_>, knowledge: &Knowledge, truth: &MemoryRows, noise: &mut NoiseSource) -> f64 {
+    let drawn = target.public.row(below(target.public.len(), noise));
+    let guesses: Vec<Vec<f64>> = knowledge.means[1..].iter().cloned().chain(drawn).collect();
     best_match(&guesses, truth, &knowledge.means[0]).0
 }
 
 /// The largest |cosine| between one of the guesses and one of the rows beyond the mean, that row, and that guess.
-fn best_match(guesses: &[Vec<f64>], truth: &DenseRows, mean: &[f64]) -> (f64, usize, Vec<f64>) {
+fn best_match(guesses: &[Vec<f64>], truth: &MemoryRows, mean: &[f64]) -> (f64, usize, Vec<f64>) {
     let mut best = (0.0, 0, Vec::new());
-    let rows: Vec<Vec<f64>> = (0..truth.len()).map(|i| without(truth.row(i), mean)).collect();
+    let rows: Vec<Vec<f64>> = (0..truth.len()).filter_map(|i| Some(without(&truth.row(i)?, mean))).collect();
     for guess in guesses {
         let beyond = without(guess, mean);
         for (i, row) in rows.iter().enumerate() {
@@ -247,9 +248,8 @@ impl Knowledge {
         moments.add_ridge(1e-6 / public.dim() as f64);
         let mut hessians = Vec::new();
         // The curvature at the first release; that at the second is the same to the attacker's accuracy.
-        let mut noise = NoiseSource::danger_fixed_seed(0);
-        let first = release_in_order(&mut [Secret::new(target.trained.clone())], &mut noise)?.remove(0);
-        for (weights, problem) in first.weights.iter().zip(plan.problems()) {
+        let first = released(target.trained, &mut NoiseSource::danger_fixed_seed(0))?;
+        for (weights, problem) in first.iter().zip(plan.problems()) {
             let sum = public.curvature(plan.loss(), &[Point { problem: &problem, weights }])?.swap_remove(0);
             let mut hessian = Symmetric::of(&sum.into(), n / public.len() as f64);
             hessian.add_ridge(plan.config().l2_per_row * n);
@@ -294,14 +294,15 @@ impl Knowledge {
 const MOST_LABELS: usize = 64;
 
 /// The mean of the sample first, then that of each label's rows.
-fn means(public: &DenseRows) -> Vec<Vec<f64>> {
-    let mut labels: Vec<f64> = (0..public.len()).map(|i| public.label(i)).collect();
+fn means(public: &MemoryRows) -> Vec<Vec<f64>> {
+    let mut labels: Vec<f64> = (0..public.len()).filter_map(|i| public.label(i)).collect();
     labels.sort_by(f64::total_cmp);
     labels.dedup();
-    let mean_of = |chosen: &dyn Fn(usize) -> bool| -> Vec<f64> {
+    let mean_of = |chosen: &dyn Fn(f64) -> bool| -> Vec<f64> {
         let mut sum = vec![0.0; public.dim()];
-        for i in (0..public.len()).filter(|i| chosen(*i)) {
-            sum.iter_mut().zip(public.row(i)).for_each(|(sum, x)| *sum += x);
+        let is_chosen = |i: &usize| public.label(*i).is_some_and(chosen);
+        for row in (0..public.len()).filter(is_chosen).filter_map(|i| public.row(i)) {
+            sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
         }
         sum
     };
@@ -309,9 +310,9 @@ fn means(public: &DenseRows) -> Vec<Vec<f64>> {
     if labels.len() > MOST_LABELS {
         // Numbers rather than classes: the larger and the smaller half.
         let middle = labels[labels.len() / 2];
-        means.push(mean_of(&|i| public.label(i) >= middle));
+        means.push(mean_of(&|label| label >= middle));
     } else {
-        means.extend(labels.iter().map(|label| mean_of(&|i| public.label(i) == *label)));
+        means.extend(labels.iter().map(|label| mean_of(&|of_row| of_row == *label)));
     }
     means
 }

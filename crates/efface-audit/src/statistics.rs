@@ -9,7 +9,7 @@ mod laws;
 mod tests;
 
 use laws::bisect;
-pub use laws::{beta_cdf, gamma_cdf, gamma_quantile, gamma_tail, gamma_tail_quantile, normal_cdf, normal_quantile};
+pub(crate) use laws::{beta_cdf, gamma_cdf, gamma_quantile, gamma_tail_quantile, normal_cdf, normal_quantile};
 
 /// A probability with an exact interval around it.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -28,7 +28,7 @@ pub struct Interval {
 /// ```text
 /// p_low = the p with P(Binomial(n, p) ≥ hits) = rate
 /// ```
-pub fn probability_at_least(hits: usize, n: usize, rate: f64) -> f64 {
+pub(crate) fn probability_at_least(hits: usize, n: usize, rate: f64) -> f64 {
     if hits == 0 {
         return 0.0;
     }
@@ -38,12 +38,12 @@ pub fn probability_at_least(hits: usize, n: usize, rate: f64) -> f64 {
 }
 
 /// Upper confidence bound, likewise: the true probability exceeds it with probability at most `rate`.
-pub fn probability_at_most(hits: usize, n: usize, rate: f64) -> f64 {
+pub(crate) fn probability_at_most(hits: usize, n: usize, rate: f64) -> f64 {
     1.0 - probability_at_least(n - hits, n, rate)
 }
 
 /// Both bounds, each at half the rate.
-pub fn probability_interval(hits: usize, n: usize, rate: f64) -> Interval {
+pub(crate) fn probability_interval(hits: usize, n: usize, rate: f64) -> Interval {
     let (low, high) = (probability_at_least(hits, n, rate / 2.0), probability_at_most(hits, n, rate / 2.0));
     Interval { value: hits as f64 / n.max(1) as f64, low, high }
 }
@@ -53,7 +53,7 @@ pub fn probability_interval(hits: usize, n: usize, rate: f64) -> Interval {
 /// ```text
 /// P(Binomial(n, p) ≥ k) = I_p(k, n − k + 1)
 /// ```
-pub fn count_limit(n: usize, p: f64, rate: f64) -> usize {
+pub(crate) fn count_limit(n: usize, p: f64, rate: f64) -> usize {
     if p >= 1.0 {
         return n;
     }
@@ -68,7 +68,7 @@ pub fn count_limit(n: usize, p: f64, rate: f64) -> usize {
 }
 
 /// Largest distance between the distribution of a sample and a distribution function. Sorts the sample.
-pub fn kolmogorov_smirnov(sample: &mut [f64], cdf: impl Fn(f64) -> f64) -> f64 {
+pub(crate) fn kolmogorov_smirnov(sample: &mut [f64], cdf: impl Fn(f64) -> f64) -> f64 {
     sample.sort_by(f64::total_cmp);
     let n = sample.len() as f64;
     sample.iter().enumerate().fold(0.0, |largest: f64, (below, x)| {
@@ -82,12 +82,12 @@ pub fn kolmogorov_smirnov(sample: &mut [f64], cdf: impl Fn(f64) -> f64) -> f64 {
 /// ```text
 /// P(D > t) ≤ 2 e^(−2 n t²)        Dvoretzky, Kiefer and Wolfowitz 1956 with the constant of Massart 1990
 /// ```
-pub fn kolmogorov_smirnov_limit(n: usize, rate: f64) -> f64 {
+pub(crate) fn kolmogorov_smirnov_limit(n: usize, rate: f64) -> f64 {
     ((2.0 / rate).ln() / (2.0 * n.max(1) as f64)).sqrt()
 }
 
 /// Largest distance between the distributions of two samples. Sorts both.
-pub fn two_sample_distance(a: &mut [f64], b: &mut [f64]) -> f64 {
+pub(crate) fn two_sample_distance(a: &mut [f64], b: &mut [f64]) -> f64 {
     a.sort_by(f64::total_cmp);
     b.sort_by(f64::total_cmp);
     let (mut i, mut j, mut largest) = (0, 0, 0.0_f64);
@@ -109,13 +109,13 @@ pub fn two_sample_distance(a: &mut [f64], b: &mut [f64]) -> f64 {
 /// ```text
 /// P(D > t) ≤ e · e^(−n t²)        Wei and Dudley 2012, Theorem 1 (for samples of equal size)
 /// ```
-pub fn two_sample_limit(n: usize, rate: f64) -> f64 {
+pub(crate) fn two_sample_limit(n: usize, rate: f64) -> f64 {
     ((std::f64::consts::E / rate).ln() / n.max(1) as f64).sqrt()
 }
 
 /// Limits that a sum of n squares of standard normal numbers leaves with probability at most `rate`: exact quantiles of
 /// χ², half of the rate on each side.
-pub fn chi_square_limits(n: usize, rate: f64) -> (f64, f64) {
+pub(crate) fn chi_square_limits(n: usize, rate: f64) -> (f64, f64) {
     let shape = 0.5 * n as f64;
     if n == 0 {
         return (0.0, 0.0);
@@ -130,22 +130,14 @@ pub fn chi_square_limits(n: usize, rate: f64) -> (f64, f64) {
 /// Σ = zᵀA z,  eigenvalues of A in (−1, 1) with sum 0 and squares of sum n/2, so
 /// ln E e^(θΣ) = −½ Σ_k ln(1 − 2θλ_k) ≤ θ² n / (2 (1 − 2|θ|))  and  P(|Σ| ≥ √(2 n x) + 2x) ≤ 2 e^−x
 /// ```
-pub fn product_sum_limit(n: usize, rate: f64) -> f64 {
+pub(crate) fn product_sum_limit(n: usize, rate: f64) -> f64 {
     let x = (2.0 / rate).ln();
     (2.0 * n as f64 * x).sqrt() + 2.0 * x
 }
 
-/// Area under the ROC curve of scores, with its standard error.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Area {
-    /// P(a positive scores above a negative) + ½ P(a tie).
-    pub value: f64,
-    /// Standard error, DeLong et al. 1988.
-    pub standard_error: f64,
-}
-
-/// Area under the curve for these scores.
-pub fn area_under_curve(positives: &[f64], negatives: &[f64]) -> Area {
+/// Area under the ROC curve of these scores, P(a positive scores above a negative) + ½ P(a tie), and its standard error.
+/// DeLong et al. 1988.
+pub(crate) fn area_under_curve(positives: &[f64], negatives: &[f64]) -> (f64, f64) {
     let sorted = |scores: &[f64]| {
         let mut scores = scores.to_vec();
         scores.sort_by(f64::total_cmp);
@@ -162,16 +154,16 @@ pub fn area_under_curve(positives: &[f64], negatives: &[f64]) -> Area {
     let (p, n) = (sorted(positives), sorted(negatives));
     let (of_positives, of_negatives) = (placed(&p, &n), placed(&n, &p));
     let spread = |values: &[f64]| variance(values) / values.len().max(1) as f64;
-    Area { value: mean(&of_positives), standard_error: (spread(&of_positives) + spread(&of_negatives)).sqrt() }
+    (mean(&of_positives), (spread(&of_positives) + spread(&of_negatives)).sqrt())
 }
 
 /// Mean of a sample; NaN for none.
-pub fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Unbiased variance; 0 for fewer than two values.
-pub fn variance(values: &[f64]) -> f64 {
+pub(crate) fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
     }
@@ -179,13 +171,25 @@ pub fn variance(values: &[f64]) -> f64 {
     values.iter().map(|x| (x - middle).powi(2)).sum::<f64>() / (values.len() - 1) as f64
 }
 
+/// The share of a sample in each of so many bins of this width from `low` on.
+pub(crate) fn histogram(values: &[f64], low: f64, width: f64, n_bins: usize) -> Vec<f64> {
+    let mut bins = vec![0.0; n_bins];
+    for value in values {
+        let bin = ((value - low) / width).floor();
+        if (0.0..n_bins as f64).contains(&bin) {
+            bins[bin as usize] += 1.0 / values.len() as f64;
+        }
+    }
+    bins
+}
+
 /// The value that half of the sample is below; NaN for none. Quantiles are taken at the nearest rank.
-pub fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
 /// The value at a rank between 0 and 1.
-pub fn quantile(values: &[f64], rank: f64) -> f64 {
+pub(crate) fn quantile(values: &[f64], rank: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let last = sorted.len().saturating_sub(1) as f64;

@@ -1,15 +1,20 @@
 //! Showing: one JSON object on stdout for machines, or text on stderr for people.
 
 use std::cell::Cell;
-use std::io::Write;
+use std::fs;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use anyhow::Context;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 pub(crate) use efface_report::in_one_line;
-pub(crate) use efface_report::numbers::plain::{bound, duration, number, parameter, promised};
+use efface_report::numbers::plain::promised;
+pub(crate) use efface_report::numbers::plain::{bound, duration, number, parameter};
 use serde::Serialize;
 use serde_json::json;
+
+use crate::progress::Progress;
 
 /// What a command answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,8 +42,26 @@ impl Output {
         !self.json
     }
 
+    /// Does something that may take long, and says so meanwhile.
+    pub(crate) fn working<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
+        let mut progress = Progress::new(self.is_text());
+        progress.working(what);
+        work()
+    }
+
     /// Shows an answer: the whole of it as JSON, or a sentence and a few lines of it as text.
     pub(crate) fn show(&self, value: &impl Serialize, sentence: &str, lines: &[(&str, String)]) -> anyhow::Result<()> {
+        self.show_in(plain_table(), value, sentence, lines)
+    }
+
+    /// The same in a table of its own.
+    pub(crate) fn show_in(
+        &self,
+        mut table: Table,
+        value: &impl Serialize,
+        sentence: &str,
+        lines: &[(&str, String)],
+    ) -> anyhow::Result<()> {
         if self.json {
             // As a whole: half an object helps nobody.
             let text = serde_json::to_string(value)?;
@@ -46,13 +69,9 @@ impl Output {
             writeln!(std::io::stdout().lock(), "{text}")?;
             return Ok(());
         }
-        let mut table = Table::new();
-        table.load_style(NOTHING);
-        for (name, value) in lines {
-            table.add_row([format!("  {name}"), in_one_line(value)]);
-        }
         self.say(&in_one_line(sentence));
         if !lines.is_empty() {
+            table.add_rows(lines.iter().map(|(name, value)| [format!("  {name}"), in_one_line(value)]));
             self.say(&table.trim_fmt());
         }
         Ok(())
@@ -90,6 +109,13 @@ impl Output {
     }
 }
 
+/// A table without lines.
+pub(crate) fn plain_table() -> Table {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table
+}
+
 /// What people cannot be told does not stop the work: a full or closed stderr is no error.
 fn to_stderr(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
@@ -106,11 +132,33 @@ pub(crate) fn rung(tag: &str) -> &str {
     }
 }
 
+/// The promise of a model with noise of this scale.
+pub(crate) fn promise(epsilon: f64, delta: f64, noise_std: f64) -> String {
+    let exact = if noise_std == 0.0 { ", bit for bit what training without the removed rows gives" } else { "" };
+    format!("{}{exact}", pair(epsilon, delta))
+}
+
+/// (ε, δ), never shown smaller than they are.
+pub(crate) fn pair(epsilon: f64, delta: f64) -> String {
+    format!("({}, {})", promised(epsilon), promised(delta))
+}
+
 /// Number of features for people, who do not count the intercept.
 pub(crate) fn features(dim: usize, intercept: bool) -> String {
-    let n = dim - usize::from(intercept);
-    let noun = if n == 1 { "feature" } else { "features" };
-    format!("{n} {noun}{}", if intercept { " and an intercept" } else { "" })
+    let intercept_too = if intercept { " and an intercept" } else { "" };
+    format!("{}{intercept_too}", counted(dim - usize::from(intercept), "feature"))
+}
+
+/// So many of something: `1 row`, `2 rows`.
+pub(crate) fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The first so many names of a list, and how many more there are.
+pub(crate) fn first_of(names: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+    let more = names.len().saturating_sub(most);
+    let shown = names.take(most).collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
 /// A list for people; a long one is cut.
@@ -125,6 +173,37 @@ pub(crate) fn shortened(names: &[String]) -> String {
         shown.extend(name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }));
     }
     shown
+}
+
+/// Writes a file as a whole, aside first: a full disk leaves what was there before. A device is written as it is.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let written = if path.exists() && !path.is_file() {
+        fs::write(path, bytes)
+    } else {
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        name.push(format!(".partial-{}", std::process::id()));
+        let aside = path.with_file_name(name);
+        fs::write(&aside, bytes).and_then(|()| fs::rename(&aside, path)).inspect_err(|_| {
+            // Best effort: half a file helps nobody.
+            let _ = fs::remove_file(&aside);
+        })
+    };
+    written.with_context(|| in_one_line(&path.display().to_string()))
+}
+
+/// Writes a new file; one that is there already is left alone.
+pub(crate) fn write_new(path: &Path, text: &str, flag: &str) -> anyhow::Result<()> {
+    let mut file = match fs::File::create_new(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            anyhow::bail!("{} exists already: choose another {flag}, or move it away", path.display())
+        }
+        opened => opened.with_context(|| path.display().to_string())?,
+    };
+    let written = file.write_all(text.as_bytes()).inspect_err(|_| {
+        // Best effort: half a file would be in the way of the next one.
+        let _ = fs::remove_file(path);
+    });
+    written.with_context(|| path.display().to_string())
 }
 
 /// A path that can be pasted into a shell.

@@ -1,5 +1,6 @@
 //! Files and folders that are their owner's alone, and that are there after a crash.
 
+use std::fmt::Write;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
@@ -30,8 +31,25 @@ pub fn make_private_directory(path: &Path) -> io::Result<()> {
 
 /// Returns once the folder that holds `path` is on the disk.
 pub fn sync_parent(path: &Path) -> io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    sync_directory(parent.unwrap_or(Path::new(".")))
+    sync_directory(parent_of(path))
+}
+
+/// The folder that holds `path`.
+pub fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A path as it is written within a URI.
+pub fn percent_encoded(path: &Path) -> String {
+    let mut encoded = String::new();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-~".contains(byte) {
+            encoded.push(char::from(*byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
 }
 
 /// Returns once the names in a folder are on the disk.
@@ -51,4 +69,15 @@ fn restrict(found: &fs::Metadata, mode: u32, set: impl FnOnce(fs::Permissions) -
 #[cfg(not(unix))]
 fn restrict(_: &fs::Metadata, _: u32, _: impl FnOnce(fs::Permissions) -> io::Result<()>) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_name_lies_in_the_folder_at_hand() {
+        assert_eq!(parent_of(Path::new("results.md")), Path::new("."));
+        assert_eq!(percent_encoded(Path::new("my results/é~")), "my%20results/%C3%A9~");
+    }
 }

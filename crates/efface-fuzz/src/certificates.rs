@@ -8,7 +8,8 @@ use efface_ledger::consistency::ConsistencyFile;
 use efface_ledger::envelope::{Envelope, PAYLOAD_TYPE};
 use efface_ledger::key::{PublicKey, SigningKey};
 use efface_ledger::verify::{Evidence, read, verify};
-use sha2::{Digest, Sha256};
+
+use crate::alteration::only_as_it_is;
 
 /// A certificate as it is, and its bytes as the payload of one that was signed: everything behind the signature is reached.
 pub(crate) fn certificate(bytes: &[u8]) {
@@ -47,22 +48,6 @@ pub(crate) fn key(bytes: &[u8]) {
     if let Ok(key) = text.parse::<PublicKey>() {
         assert_eq!(key.to_string(), text, "a public key has one spelling");
     }
-}
-
-/// If a file is accepted, a copy with one bit altered is not, nor one cut short, nor one with a byte more.
-fn only_as_it_is(bytes: &[u8], accepts: impl Fn(&[u8]) -> bool) {
-    if !accepts(bytes) {
-        return;
-    }
-    // A bit that depends on all others.
-    let bit = u64::from_le_bytes(*Sha256::digest(bytes).first_chunk().expect("32 bytes")) as usize % (8 * bytes.len());
-    let mut altered = bytes.to_vec();
-    altered[bit / 8] ^= 1 << (bit % 8);
-    assert!(!accepts(&altered), "accepted with bit {bit} altered");
-    assert!(!accepts(&bytes[..bit / 8]), "accepted when cut to {} bytes", bit / 8);
-    altered[bit / 8] ^= 1 << (bit % 8);
-    altered.push(b'\n');
-    assert!(!accepts(&altered), "accepted with a byte more");
 }
 
 /// The public key of the model that the seeds are of.

@@ -7,13 +7,12 @@ use crate::scratch;
 /// `efface.db`, beside the rows and the state of a model.
 pub(crate) fn database(bytes: &[u8]) {
     let folder = scratch::empty_folder("model");
-    for (name, content) in [("rows", ROWS), ("state", STATE)] {
+    for name in ["rows", "state", "releases"] {
         std::fs::create_dir(folder.join(name)).expect("writable");
-        let file = if name == "rows" { "000000.rows" } else { "3" };
-        scratch::write(&folder.join(name).join(file), content);
     }
-    std::fs::create_dir(folder.join("releases")).expect("writable");
-    scratch::write(&folder.join("efface.db"), bytes);
+    for (file, content) in [("rows/000000.rows", ROWS), ("state/3", STATE), ("efface.db", bytes)] {
+        scratch::write(&folder.join(file), content);
+    }
     let _ = Status::read(&folder);
     let Ok(model) = ModelDirectory::open(&folder) else { return };
     let n_rows = model.n_rows();

@@ -11,6 +11,7 @@
 //! what one finds the other replays. `fuzz/corpus` holds a folder of files per target.
 
 mod agreement;
+mod alteration;
 mod certificates;
 mod databases;
 mod published;
@@ -31,10 +32,10 @@ pub struct Target {
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
-    Target { name: "csv", run: tables::csv },
-    Target { name: "npy", run: tables::npy },
-    Target { name: "npz", run: tables::npz },
-    Target { name: "idx", run: tables::idx },
+    Target { name: "csv", run: |bytes| tables::read("rows.csv", bytes) },
+    Target { name: "npy", run: |bytes| tables::read_array("rows.npy", bytes) },
+    Target { name: "npz", run: |bytes| tables::read("rows.npz", bytes) },
+    Target { name: "idx", run: |bytes| tables::read_array("rows.idx", bytes) },
     Target { name: "libsvm", run: tables::libsvm },
     Target { name: "gz", run: tables::gz },
     Target { name: "parquet", run: tables::parquet },

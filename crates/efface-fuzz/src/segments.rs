@@ -21,7 +21,9 @@ fn pass_over_segment(bytes: &[u8]) {
     for (n_positions, memory_bytes) in [(0, 0), (1, 0), (5, 1 << 20), (60, 0), (600, 1 << 20)] {
         for gone in [vec![], vec![n_positions / 2]] {
             let gone: Vec<usize> = gone.into_iter().filter(|position| *position < n_positions).collect();
-            let Ok(rows) = StoredRows::open(&folder, bound(), memory_bytes, n_positions, gone.clone(), None) else {
+            let Ok(rows) =
+                StoredRows::open(&folder, UpperBound::new(1.0), memory_bytes, n_positions, gone.clone(), None)
+            else {
                 continue;
             };
             let present: Vec<usize> = (0..n_positions).filter(|position| !gone.contains(position)).collect();
@@ -85,10 +87,6 @@ fn seal_header(bytes: &mut [u8]) -> bool {
     let Some(checksum) = checksum.first_chunk_mut::<4>() else { return false };
     let right = crc32fast::hash(content).to_le_bytes();
     std::mem::replace(checksum, right) != right
-}
-
-fn bound() -> UpperBound {
-    UpperBound::new(1.0)
 }
 
 #[cfg(test)]

@@ -10,24 +10,31 @@ use flate2::write::GzEncoder;
 use crate::agreement::check;
 use crate::scratch;
 
-pub(crate) fn csv(bytes: &[u8]) {
-    read("rows.csv", bytes);
-}
-
-pub(crate) fn npz(bytes: &[u8]) {
-    read("rows.npz", bytes);
-}
-
-pub(crate) fn npy(bytes: &[u8]) {
-    let path = scratch::file("rows.npy", bytes);
+/// A table, as it is and with the roles that some columns have.
+pub(crate) fn read(name: &str, bytes: &[u8]) {
+    let path = scratch::file(name, bytes);
     check(&path, &Columns::default(), None);
-    check_column(&path, Path::new("rows.npy"));
+    let role = |name: &str| Some(name.to_owned());
+    let columns = Columns { label: role("y"), id: role("id"), subject: role("who"), ..Columns::default() };
+    check(&path, &columns, None);
+    check(&path, &Columns { id: None, subject: None, ..columns }, None);
 }
 
-pub(crate) fn idx(bytes: &[u8]) {
-    let path = scratch::file("rows.idx", bytes);
+/// An array as features, and as the labels, the ids and the subjects of one that has three rows.
+pub(crate) fn read_array(name: &str, bytes: &[u8]) {
+    let path = scratch::file(name, bytes);
     check(&path, &Columns::default(), None);
-    check_column(&path, Path::new("rows.idx"));
+    let mut three_rows = if name == "rows.idx" {
+        vec![0, 0, 8, 2, 0, 0, 0, 3, 0, 0, 0, 1]
+    } else {
+        let header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (3, 1), }\n";
+        [b"\x93NUMPY\x01\x00", &[header.len() as u8, 0][..], header].concat()
+    };
+    three_rows.extend([1, 2, 3]);
+    let features = scratch::file(&format!("three-{name}"), &three_rows);
+    let column = Some(path.to_str().expect("a path of our own").to_owned());
+    check(&features, &Columns { label: column.clone(), ..Columns::default() }, None);
+    check(&features, &Columns { id: column.clone(), subject: column, ..Columns::default() }, None);
 }
 
 pub(crate) fn libsvm(bytes: &[u8]) {
@@ -85,31 +92,6 @@ pub(crate) fn raw_csv(bytes: &[u8]) {
     let schema = Schema::parse(SCHEMA).expect("a valid schema");
     check(&path, &schema.fill_in(Columns::default()), Some(&schema));
     check_proposal(&path);
-}
-
-fn read(name: &str, bytes: &[u8]) {
-    let path = scratch::file(name, bytes);
-    check(&path, &Columns::default(), None);
-    let role = |name: &str| Some(name.to_owned());
-    let columns = Columns { label: role("y"), id: role("id"), subject: role("who"), ..Columns::default() };
-    check(&path, &columns, None);
-    check(&path, &Columns { id: None, subject: None, ..columns }, None);
-}
-
-/// An array read as the labels, the ids and the subjects of one that has three rows.
-fn check_column(column: &Path, kind: &Path) {
-    let mut three_rows = match kind.extension() {
-        Some(extension) if extension == "idx" => vec![0, 0, 8, 2, 0, 0, 0, 3, 0, 0, 0, 1],
-        _ => {
-            let header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (3, 1), }\n";
-            [b"\x93NUMPY\x01\x00", &[header.len() as u8, 0][..], header].concat()
-        }
-    };
-    three_rows.extend([1, 2, 3]);
-    let features = scratch::file(&format!("three-{}", kind.display()), &three_rows);
-    let column = Some(column.to_str().expect("a path of our own").to_owned());
-    check(&features, &Columns { label: column.clone(), ..Columns::default() }, None);
-    check(&features, &Columns { id: column.clone(), subject: column, ..Columns::default() }, None);
 }
 
 /// A schema that is proposed for a table can be written, is read back the same, and encodes that table.

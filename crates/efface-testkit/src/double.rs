@@ -47,12 +47,6 @@ impl DoubleDouble {
         Self { hi, lo }
     }
 
-    /// The leading part: the value rounded to the nearest double.
-    #[inline]
-    pub fn hi(self) -> f64 {
-        self.hi
-    }
-
     /// The trailing part: what rounding to a double leaves out.
     #[inline]
     pub fn lo(self) -> f64 {
@@ -221,7 +215,7 @@ mod tests {
     #[test]
     fn sums_and_products_of_doubles_are_exact() {
         let sum = DoubleDouble::from_sum(1.0, 1e-30);
-        assert_eq!((sum.hi(), sum.lo()), (1.0, 1e-30));
+        assert_eq!((sum.to_f64(), sum.lo()), (1.0, 1e-30));
         // (2^53 − 1)² = 2^106 − 2^54 + 1 needs 106 bits.
         let largest_odd = 9_007_199_254_740_991.0;
         let square = DoubleDouble::from_product(largest_odd, largest_odd);

@@ -11,10 +11,10 @@ impl DoubleDouble {
     /// `e^self`; infinite above 709.78, zero below −745.2.
     #[must_use]
     pub fn exp(self) -> Self {
-        if self.hi() > EXP_OVERFLOW {
+        if self.to_f64() > EXP_OVERFLOW {
             return f64::INFINITY.into();
         }
-        if self.hi() < EXP_UNDERFLOW {
+        if self.to_f64() < EXP_UNDERFLOW {
             return Self::ZERO;
         }
         let (power_of_two, rest) = self.reduce_by_ln_2();
@@ -24,13 +24,13 @@ impl DoubleDouble {
     /// `e^self − 1`, with small relative error near zero.
     #[must_use]
     pub fn exp_m1(self) -> Self {
-        if self.hi().abs() < 0.5 * std::f64::consts::LN_2 { exp_m1_of_reduced(self) } else { self.exp() - 1.0 }
+        if self.to_f64().abs() < 0.5 * std::f64::consts::LN_2 { exp_m1_of_reduced(self) } else { self.exp() - 1.0 }
     }
 
     /// Natural logarithm of a positive number. The absolute error is small; near 1 use [`Self::ln_1p`].
     #[must_use]
     pub fn ln(self) -> Self {
-        let estimate = self.hi().ln();
+        let estimate = self.to_f64().ln();
         if !estimate.is_finite() {
             return estimate.into();
         }
@@ -41,7 +41,7 @@ impl DoubleDouble {
     /// `ln(1 + self)` for `self > −1`, with small relative error near zero.
     #[must_use]
     pub fn ln_1p(self) -> Self {
-        let estimate = self.hi().ln_1p();
+        let estimate = self.to_f64().ln_1p();
         if !estimate.is_finite() || estimate == 0.0 {
             return estimate.into();
         }
@@ -52,7 +52,7 @@ impl DoubleDouble {
     /// Square root of a number that is not negative.
     #[must_use]
     pub fn sqrt(self) -> Self {
-        let estimate = self.hi().sqrt();
+        let estimate = self.to_f64().sqrt();
         if !estimate.is_finite() || estimate == 0.0 {
             return estimate.into();
         }
@@ -63,7 +63,7 @@ impl DoubleDouble {
 
     /// `(k, self − k ln 2)` with the second part at most ½ ln 2 in size.
     fn reduce_by_ln_2(self) -> (i32, Self) {
-        let multiple = (self.hi() * std::f64::consts::LOG2_E).round();
+        let multiple = (self.to_f64() * std::f64::consts::LOG2_E).round();
         let [high, middle, low] = LN_2_PARTS.map(|part| part * multiple);
         (multiple as i32, ((self - high) - middle) - low)
     }

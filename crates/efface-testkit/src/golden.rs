@@ -7,15 +7,6 @@ use serde_json::Value;
 
 use crate::double::DoubleDouble;
 
-/// The Gaussian trade-off between ε and δ, as [`gaussian_dp`] parses it.
-pub const GAUSSIAN_DP_JSON: &str = include_str!("../golden/gaussian_dp.json");
-
-/// The logistic loss with two derivatives, as [`logistic`] parses it.
-pub const LOGISTIC_JSON: &str = include_str!("../golden/logistic.json");
-
-const DOUBLE_DOUBLE_JSON: &str = include_str!("../golden/double_double.json");
-const SPECIAL_JSON: &str = include_str!("../golden/special.json");
-
 /// One point of the trade-off `δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)`.
 #[derive(Clone, Copy, Debug)]
 pub struct TradeOff {
@@ -27,7 +18,7 @@ pub struct TradeOff {
     pub delta: f64,
 }
 
-/// The parsed table of [`GAUSSIAN_DP_JSON`].
+/// Points of the trade-off.
 #[derive(Clone, Debug)]
 pub struct GaussianDpTable {
     /// Relative error allowed to an implementation in doubles.
@@ -38,7 +29,7 @@ pub struct GaussianDpTable {
     pub mus: Vec<TradeOff>,
 }
 
-/// The parsed table of [`LOGISTIC_JSON`], for the target y = +1.
+/// The logistic loss for the target y = +1.
 #[derive(Clone, Debug)]
 pub struct LogisticTable {
     /// Relative error allowed to an implementation in doubles.
@@ -64,7 +55,7 @@ pub struct LogisticEntry {
 
 /// Points of the Gaussian trade-off, for tests of the accountant.
 pub fn gaussian_dp() -> GaussianDpTable {
-    let file = parse(GAUSSIAN_DP_JSON);
+    let file = parse(include_str!("../golden/gaussian_dp.json"));
     let points = |key: &str| {
         let point = |record: &Value| TradeOff {
             epsilon: number(&record["epsilon"]),
@@ -82,7 +73,7 @@ pub fn gaussian_dp() -> GaussianDpTable {
 
 /// The logistic loss, slope and curvature from margin −1e20 to 1e20, for the conformance tests of losses.
 pub fn logistic() -> LogisticTable {
-    let file = parse(LOGISTIC_JSON);
+    let file = parse(include_str!("../golden/logistic.json"));
     let entry = |record: &Value| LogisticEntry {
         margin: number(&record["margin"]),
         value: number(&record["value"]),
@@ -99,13 +90,16 @@ pub fn logistic() -> LogisticTable {
 /// Pairs (argument, value) of a function named in `golden/double_double.json`, to 32 digits.
 pub fn double_double_table(function: &str) -> Vec<[DoubleDouble; 2]> {
     let pair = |record: &Value, at: usize| DoubleDouble::from_sum(number(&record[at]), number(&record[at + 1]));
-    records(&parse(DOUBLE_DOUBLE_JSON), function).iter().map(|record| [pair(record, 0), pair(record, 2)]).collect()
+    records(&parse(include_str!("../golden/double_double.json")), function)
+        .iter()
+        .map(|record| [pair(record, 0), pair(record, 2)])
+        .collect()
 }
 
-/// Rows (arguments, value) of a function named in `golden/special.json`: `erfc`, `normal_cdf` or `gamma_p`.
+/// Rows (arguments, value) of a function named in `golden/special.json`: `normal_cdf` or `gamma_p`.
 pub fn special_table(function: &str) -> Vec<Vec<f64>> {
     let row = |record: &Value| record.as_array().into_iter().flatten().map(number).collect();
-    records(&parse(SPECIAL_JSON), function).iter().map(row).collect()
+    records(&parse(include_str!("../golden/special.json")), function).iter().map(row).collect()
 }
 
 fn parse(text: &str) -> Value {

@@ -10,7 +10,7 @@
 //! point changes F to second order only. Every partition gives a lower bound of the supremum: a δ reported here is
 //! never too large, but for rounding.
 
-use crate::special::normal_cdf;
+use crate::special::{bisect, normal_cdf};
 
 /// δ_ε(P‖Q) for laws with distribution functions `p` and `q`. Error near 1e-14 times the number of turns.
 ///
@@ -62,16 +62,7 @@ pub fn gaussian_delta(epsilon: f64, mu: f64) -> f64 {
 
 /// The largest μ with `gaussian_delta(epsilon, mu) ≤ delta`, by bisection.
 pub fn gaussian_mu(epsilon: f64, delta: f64) -> f64 {
-    let (mut low, mut high) = (1e-6, 100.0);
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if gaussian_delta(epsilon, middle) <= delta {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
+    bisect(1e-6, 100.0, |mu| gaussian_delta(epsilon, mu) <= delta)
 }
 
 /// The largest value of a function that rises to one point and falls after it, by golden section.

@@ -5,7 +5,6 @@
 //!
 //! - [`reference`](mod@reference): the objective, its gradient, Hessian and minimizer to about 1e-26.
 //! - [`problems`]: seeded random problems of several shapes.
-//! - [`one_dimension`]: the published removal algorithm in one dimension, with its true δ.
 //! - [`statistics`], [`counts`] and [`special`]: Kolmogorov–Smirnov and χ² tests, and the distribution functions they need.
 //! - [`rounded_normal`]: the law of a rounded normal deviate.
 //! - [`hockey_stick`](mod@hockey_stick): the true δ between two laws on the line, and the Gaussian trade-off.
@@ -21,7 +20,6 @@ mod double_functions;
 pub mod dyadic;
 pub mod golden;
 pub mod hockey_stick;
-pub mod one_dimension;
 pub mod problems;
 pub mod reference;
 pub mod reference_loss;
@@ -33,8 +31,7 @@ pub mod watched;
 
 pub use dense::design_norm;
 pub use double::DoubleDouble;
-pub use one_dimension::{PublishedDelta, PublishedMethod, RemovalStep};
-pub use problems::{RandomProblem, Shape, random_problem};
+pub use problems::{Shape, random_problem};
 pub use reference::{Reference, distance_to};
 pub use reference_loss::ReferenceLoss;
 pub use statistics::{kolmogorov_smirnov, ks_threshold};

@@ -33,54 +33,17 @@ impl Shape {
         [Self::Isotropic, Self::Correlated, Self::Outlier, Self::NearDuplicates, Self::Tiny, Self::Sparse];
 }
 
-/// A random training set with its regularization.
-#[derive(Clone, Debug)]
-pub struct RandomProblem {
-    /// The loss that the targets are meant for.
-    pub loss: ReferenceLoss,
-    /// x_i, with ‖x_i‖₂ ≤ 1 − 1e-9.
-    pub rows: Vec<Vec<f64>>,
-    /// y_i: ±1 for the logistic loss, real numbers for the squared loss.
-    pub targets: Vec<f64>,
-    /// λ, between 1e-4 and 1.
-    pub l2_per_row: f64,
-}
-
-impl RandomProblem {
-    /// A problem whose size (3 to 200 rows, 1 to 40 columns) and shape are drawn from the seed too.
-    pub fn any(seed: u64, loss: ReferenceLoss) -> Self {
-        // A stream apart from the one that `random_problem` draws the data from.
-        let mut rng = ChaCha12Rng::seed_from_u64(seed);
-        rng.set_stream(1);
-        let n_rows = log_uniform(&mut rng, 3.0, 201.0) as usize;
-        let dim = log_uniform(&mut rng, 1.0, 41.0) as usize;
-        let shape = Shape::ALL[rng.random_range(0..Shape::ALL.len())];
-        random_problem(seed, loss, n_rows, dim, shape)
-    }
-
-    /// The same problem for the slow trainer, without perturbation.
-    pub fn reference(&self) -> Reference {
-        Reference {
-            loss: self.loss,
-            rows: self.rows.clone(),
-            targets: self.targets.clone(),
-            l2_per_row: self.l2_per_row,
-            row_weights: Vec::new(),
-            perturbation: Vec::new(),
-        }
-    }
-}
-
-/// Draws a problem with the given size and shape. The kind of labels and λ come from the seed.
-pub fn random_problem(seed: u64, loss: ReferenceLoss, n_rows: usize, dim: usize, shape: Shape) -> RandomProblem {
+/// Draws a problem with the given size and shape, unperturbed and unweighted: rows with ‖x_i‖₂ ≤ 1 − 1e-9, labels ±1 for the
+/// logistic loss and real numbers for the squared one. The kind of labels and λ, between 1e-4 and 1, come from the seed.
+pub fn random_problem(seed: u64, loss: ReferenceLoss, n_rows: usize, dim: usize, shape: Shape) -> Reference {
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
-    let l2_per_row = log_uniform(&mut rng, 1e-4, 1.0);
+    let l2_per_row = rng.random_range(1e-4_f64.ln()..1.0_f64.ln()).exp();
     let mut rows = draw_rows(&mut rng, n_rows, dim, shape);
     for row in &mut rows {
         limit_norm(row);
     }
     let targets = draw_targets(&mut rng, loss, &rows);
-    RandomProblem { loss, rows, targets, l2_per_row }
+    Reference { loss, rows, targets, l2_per_row, row_weights: Vec::new(), perturbation: Vec::new() }
 }
 
 fn draw_rows(rng: &mut ChaCha12Rng, n_rows: usize, dim: usize, shape: Shape) -> Vec<Vec<f64>> {
@@ -172,10 +135,6 @@ fn normal(rng: &mut ChaCha12Rng) -> f64 {
     rng.sample(StandardNormal)
 }
 
-fn log_uniform(rng: &mut ChaCha12Rng, low: f64, high: f64) -> f64 {
-    rng.random_range(low.ln()..high.ln()).exp()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,12 +142,11 @@ mod tests {
 
     #[test]
     fn rows_are_short_and_sizes_are_kept() {
-        for seed in 0..60 {
+        for (seed, shape) in (0..60).zip(Shape::ALL.into_iter().cycle()) {
             for loss in [ReferenceLoss::Logistic, ReferenceLoss::Squared] {
-                let problem = RandomProblem::any(seed, loss);
-                let (n_rows, dim) = (problem.rows.len(), problem.rows[0].len());
-                assert!((3..=200).contains(&n_rows) && (1..=40).contains(&dim));
-                assert_eq!(problem.targets.len(), n_rows);
+                let (n_rows, dim) = (3 + 3 * seed as usize, 1 + seed as usize % 40);
+                let problem = random_problem(seed, loss, n_rows, dim, shape);
+                assert_eq!((problem.rows.len(), problem.targets.len()), (n_rows, n_rows));
                 assert!((1e-4..=1.0).contains(&problem.l2_per_row));
                 for (row, target) in problem.rows.iter().zip(&problem.targets) {
                     assert_eq!(row.len(), dim);

@@ -33,7 +33,7 @@ impl ReferenceLoss {
             Self::Logistic => {
                 let m = margin * target;
                 let e = (-m.abs()).exp();
-                let wrong_side = if m.hi() > 0.0 { e / (e + 1.0) } else { 1.0 / (e + 1.0) };
+                let wrong_side = if m.to_f64() > 0.0 { e / (e + 1.0) } else { 1.0 / (e + 1.0) };
                 -(wrong_side * target)
             }
             Self::Squared => margin - target,

@@ -14,9 +14,9 @@ impl RoundedNormalLaw {
     /// P(first ≤ j ≤ last).
     pub fn between(self, first: i128, last: i128) -> DoubleDouble {
         let (low, high) = (self.edge(first) - self.half(), self.edge(last) + self.half());
-        if low.hi() >= 0.0 {
+        if low.to_f64() >= 0.0 {
             upper_tail(low) - upper_tail(high)
-        } else if high.hi() <= 0.0 {
+        } else if high.to_f64() <= 0.0 {
             upper_tail(-high) - upper_tail(-low)
         } else {
             1.0 - upper_tail(high) - upper_tail(-low)
@@ -73,18 +73,18 @@ const FAR_LEFT: i128 = i128::MIN / 4;
 ///
 /// Up to 4 by the series `Φ(t) − ½ = φ(t)·(t + t³/3 + t⁵/15 + …)`, all terms of one sign; above by the continued
 /// fraction `Φ(−t) = φ(t)/(t + 1/(t + 2/(t + …)))`. Absolute error below 1e-30.
-fn upper_tail(t: DoubleDouble) -> DoubleDouble {
-    if t.hi() < 0.0 {
+pub(crate) fn upper_tail(t: DoubleDouble) -> DoubleDouble {
+    if t.to_f64() < 0.0 {
         return 1.0 - upper_tail(-t);
     }
-    if t.hi() > 40.0 {
+    if t.to_f64() > 40.0 {
         return DoubleDouble::ZERO;
     }
     let two_pi = DoubleDouble::from_sum(std::f64::consts::TAU, 2.449_293_598_294_706_4e-16);
     let density = (t * t * -0.5).exp() / two_pi.sqrt();
-    if t.hi() < 4.0 {
+    if t.to_f64() < 4.0 {
         let (mut term, mut sum, mut odd) = (t, t, 3.0);
-        while term.hi() > 1e-33 * sum.hi() {
+        while term.to_f64() > 1e-33 * sum.to_f64() {
             term = term * t * t / odd;
             sum += term;
             odd += 2.0;

@@ -1,5 +1,7 @@
 //! The Kolmogorov–Smirnov test, with a threshold that states its false-alarm rate.
 
+use crate::special::bisect;
+
 /// Largest distance between the distribution of a sample and a distribution function. Sorts the sample.
 ///
 /// # Panics
@@ -29,17 +31,8 @@ pub fn kolmogorov_smirnov(sample: &mut [f64], cdf: impl Fn(f64) -> f64) -> f64 {
 /// When the rate is not between 0 and 1.
 pub fn ks_threshold(n: usize, false_alarm_rate: f64) -> f64 {
     assert!(0.0 < false_alarm_rate && false_alarm_rate < 1.0, "a rate lies between 0 and 1, got {false_alarm_rate}");
-    let (mut low, mut high) = (0.1, 30.0);
-    for _ in 0..100 {
-        let middle = 0.5 * (low + high);
-        if kolmogorov_tail(middle) > false_alarm_rate {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
     let root = (n as f64).sqrt();
-    high / (root + 0.12 + 0.11 / root)
+    bisect(0.1, 30.0, |s| kolmogorov_tail(s) > false_alarm_rate) / (root + 0.12 + 0.11 / root)
 }
 
 /// Q(s), the probability that the limit of √n·D exceeds s.

@@ -35,11 +35,7 @@ impl PlainRow {
         for index in 0..store.n_blocks() {
             let visited = store.visit_block(index, &mut |block| {
                 for i in (0..block.labels.len()).filter(|i| block.present[*i]) {
-                    let place = i * store.dim()..(i + 1) * store.dim();
-                    let features = match block.features {
-                        Features::F32(values) => values[place].iter().map(|x| f64::from(*x)).collect(),
-                        Features::F64(values) => values[place].to_vec(),
-                    };
+                    let features = block.features.widened(i * store.dim()..(i + 1) * store.dim());
                     let (label, selector, row_weight) = (block.labels[i], block.selectors[i], block.row_weights[i]);
                     rows.push(Self { features, label, selector, row_weight });
                 }

@@ -4,78 +4,46 @@ use efface_core::exact::ExactSums;
 use efface_core::model::{Model, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::secret::SecretVector;
 
-use crate::engine::{Case, Engine, Secret, remove_by_steps, retrain_each_time, train_exactly};
+use crate::engine::{Case, remove_by_steps, retrain_each_time, train_exactly, weights_of, with_state};
 use crate::error::AuditError;
 
 /// Is four times as far from the retrained weights as it claims.
-pub struct DistanceUnderstated;
-
-impl Engine for DistanceUnderstated {
-    fn name(&self) -> &'static str {
-        "a fourth of the distance is claimed"
-    }
-
-    fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
-        let retrained = retrain_each_time(case)?;
-        let farther = |(ours, theirs): (&Secret, &Secret)| {
-            let exact = theirs.weights();
-            let mut exact = exact.iter();
-            altered(ours.model(), |weights| {
-                weights.iter_mut().zip(&mut exact).for_each(|(w, exact)| *w = exact + 4.0 * (*w - exact));
-            })
-        };
-        remove_by_steps(case)?.iter().zip(&retrained).map(farther).collect()
-    }
+pub(super) fn understate_distance(case: &Case<'_>) -> Result<Vec<Model>, AuditError> {
+    let retrained = retrain_each_time(case)?;
+    let farther = |(ours, theirs): (&Model, &Model)| {
+        let exact = weights_of(theirs);
+        let mut exact = exact.iter();
+        altered(ours, |weights| {
+            weights.iter_mut().zip(&mut exact).for_each(|(w, exact)| *w = exact + 4.0 * (*w - exact));
+        })
+    };
+    remove_by_steps(case)?.iter().zip(&retrained).map(farther).collect()
 }
 
 /// Claims what settling reached, and releases the weights as they were before it.
-pub struct UnsettledWeights;
-
-impl Engine for UnsettledWeights {
-    fn name(&self) -> &'static str {
-        "unsettled weights, claimed as settled"
-    }
-
-    fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
-        let unsettled = remove_by_steps(&Case { tolerance: Some(f64::MAX), ..case.clone() })?;
-        let settled = remove_by_steps(case)?;
-        unsettled.iter().zip(&settled).map(|(ours, claim)| with_claim_of(ours.model(), claim.model())).collect()
-    }
+pub(super) fn leave_unsettled(case: &Case<'_>) -> Result<Vec<Model>, AuditError> {
+    let unsettled = remove_by_steps(&Case { tolerance: Some(f64::MAX), ..case.clone() })?;
+    let settled = remove_by_steps(case)?;
+    unsettled.iter().zip(&settled).map(|(ours, claim)| with_claim_of(ours, claim)).collect()
 }
 
 /// Releases the weights of before the removal, and claims what the removal led to.
-pub struct RemovalForgotten;
-
-impl Engine for RemovalForgotten {
-    fn name(&self) -> &'static str {
-        "rows are not removed, and claimed to be"
-    }
-
-    fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
-        let secrets = remove_by_steps(case)?;
-        let trained = case.trained.clone().with_account(ReleaseAccount::default());
-        secrets.iter().map(|secret| with_claim_of(&trained, secret.model())).collect()
-    }
+pub(crate) fn forget_removal(case: &Case<'_>) -> Result<Vec<Model>, AuditError> {
+    let trained = case.trained.clone().with_account(ReleaseAccount::default());
+    remove_by_steps(case)?.iter().map(|claim| with_claim_of(&trained, claim)).collect()
 }
 
-/// Trains with a ridge a fourth larger than the plan's, in both worlds: they agree with each other, and with no minimiser.
-pub struct RidgeWrong;
+/// Trains with a ridge a fourth larger than the plan's. Where both worlds do, they agree with each other, and with no
+/// minimiser.
+pub(crate) fn train_with_wrong_ridge(case: &Case<'_>) -> Result<Vec<Model>, AuditError> {
+    let trained = train_exactly(&wrong_plan(case)?, case.rows)?;
+    remove_by_steps(&Case { trained: &trained, ..case.clone() })
+}
 
-impl Engine for RidgeWrong {
-    fn name(&self) -> &'static str {
-        "a wrong ridge in both worlds"
-    }
-
-    fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
-        let trained = train_exactly(&wrong_plan(case)?, case.rows)?;
-        remove_by_steps(&Case { trained: &trained, ..case.clone() })
-    }
-
-    fn retrain(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
-        let plan = wrong_plan(case)?;
-        let trained = Model::from_state(plan, case.trained.state().clone()).ok_or(AuditError::State)?;
-        retrain_each_time(&Case { trained: &trained, ..case.clone() })
-    }
+/// The other world of [`train_with_wrong_ridge`].
+pub(crate) fn retrain_with_wrong_ridge(case: &Case<'_>) -> Result<Vec<Model>, AuditError> {
+    let trained = Model::from_state(wrong_plan(case)?, case.trained.state().clone()).ok_or(AuditError::State)?;
+    retrain_each_time(&Case { trained: &trained, ..case.clone() })
 }
 
 fn wrong_plan(case: &Case<'_>) -> Result<TrainingPlan, AuditError> {
@@ -85,37 +53,28 @@ fn wrong_plan(case: &Case<'_>) -> Result<TrainingPlan, AuditError> {
 }
 
 /// Where there is no noise, leaves one sum off by a part in 2⁴⁰ after a removal: the last bits of some weights.
-pub struct LastBitWrong;
-
-impl Engine for LastBitWrong {
-    fn name(&self) -> &'static str {
-        "the last bit of an exact weight differs"
+pub(crate) fn leave_last_bit_wrong(case: &Case<'_>) -> Result<Vec<Model>, AuditError> {
+    let mut models = remove_by_steps(case)?;
+    for model in &mut models {
+        let mut state = model.state().clone();
+        let Some(sums) = &state.sums else { continue };
+        let (ranges, integers) = sums.parts();
+        let integers = integers.map(|integers| {
+            let mut integers = integers.to_vec();
+            integers.iter_mut().take(1).for_each(|first| *first += *first >> 40);
+            integers
+        });
+        state.sums = ExactSums::from_parts(sums.dim(), sums.problems().to_vec(), ranges.clone(), integers);
+        *model = with_state(model, state)?;
     }
-
-    fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
-        let mut secrets = remove_by_steps(case)?;
-        for secret in &mut secrets {
-            let model = secret.model();
-            let mut state = model.state().clone();
-            let Some(sums) = &state.sums else { continue };
-            let (ranges, integers) = sums.parts();
-            let integers = integers.map(|integers| {
-                let mut integers = integers.to_vec();
-                integers.iter_mut().take(1).for_each(|first| *first += *first >> 40);
-                integers
-            });
-            state.sums = ExactSums::from_parts(sums.dim(), sums.problems().to_vec(), ranges.clone(), integers);
-            *secret = Model::from_state(model.plan().clone(), state).map(Secret::new).ok_or(AuditError::State)?;
-        }
-        Ok(secrets)
-    }
+    Ok(models)
 }
 
 /// The weights of one model under the claim of another.
-fn with_claim_of(weights: &Model, claim: &Model) -> Result<Secret, AuditError> {
+fn with_claim_of(weights: &Model, claim: &Model) -> Result<Model, AuditError> {
     // Exact models have no weights but those of their sums, and all claim the same.
     if claim.state().sums.is_some() {
-        return Ok(Secret::new(weights.clone()));
+        return Ok(weights.clone());
     }
     let mut weights = weights.state().fits.iter().map(|fit| fit.weights.clone());
     altered(claim, |of| {
@@ -126,10 +85,10 @@ fn with_claim_of(weights: &Model, claim: &Model) -> Result<Secret, AuditError> {
 }
 
 /// A model with other weights in each problem, and all else as it is.
-fn altered(model: &Model, mut change: impl FnMut(&mut SecretVector)) -> Result<Secret, AuditError> {
+fn altered(model: &Model, mut change: impl FnMut(&mut SecretVector)) -> Result<Model, AuditError> {
     let mut state = model.state().clone();
     for fit in &mut state.fits {
         change(&mut fit.weights);
     }
-    Model::from_state(model.plan().clone(), state).map(Secret::new).ok_or(AuditError::State)
+    with_state(model, state)
 }

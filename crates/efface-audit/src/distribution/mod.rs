@@ -1,28 +1,27 @@
 #![doc = include_str!("distribution.md")]
 
 mod direct;
-pub mod problems;
+pub(crate) mod problems;
 mod rates;
 mod self_test;
 #[cfg(test)]
 mod tests;
 
-use efface_core::accounting::gaussian;
-use efface_core::model::{Release, TrainingPlan};
+use efface_core::model::{Model, Release, TrainingPlan};
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::residual::Rung;
-use efface_core::rounding::UpperBound;
 use rayon::prelude::*;
 use serde::Serialize;
 
 pub use self::direct::{DirectCheck, DirectChecks, Power};
 use self::direct::{NoiseSample, Published, Worlds};
-pub use self::rates::Bounds;
-pub use self::self_test::{Caught, SelfTest, self_test};
+use self::rates::Bounds;
+pub(crate) use self::self_test::self_test;
+pub use self::self_test::{Caught, SelfTest};
 use crate::choice::{branch, branches};
-use crate::engine::{Case, Engine, Secret};
+use crate::engine::{Case, Engine, weights_of, without_matrices};
 use crate::error::AuditError;
-use crate::statistics::normal_cdf;
+use crate::statistics::{histogram, mean, normal_cdf};
 
 /// How many lives are drawn in each world, and how sure an alarm must be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -81,8 +80,8 @@ pub struct Picture {
 }
 
 /// Plays a case under an engine in both worlds. `false_alarm_rate` is that of this case.
-pub fn test(
-    engine: &dyn Engine,
+pub(crate) fn test(
+    engine: &Engine,
     case: &Case<'_>,
     draws: usize,
     false_alarm_rate: f64,
@@ -91,8 +90,8 @@ pub fn test(
     let plan = case.trained.plan();
     crate::engine::check_mechanism(plan)?;
     let draws = draws.max(LEAST_DRAWS);
-    let removed = engine.remove(case)?;
-    let retrained = engine.retrain(case)?;
+    let removed = (engine.remove)(case)?;
+    let retrained = (engine.retrain)(case)?;
     let means = Means { removed: weights(&removed), retrained: weights(&retrained) };
     // Without noise every life is the same.
     let draws = if plan.is_exact() { LEAST_DRAWS } else { draws };
@@ -138,11 +137,6 @@ pub fn test(
     })
 }
 
-/// ε that a μ stands for at a δ, for showing the two scales side by side.
-pub fn epsilon_of(mu: f64, delta: f64) -> f64 {
-    gaussian::epsilon_at(UpperBound::new(mu.max(0.0)), delta)
-}
-
 /// The secret weights before each release, in both worlds: given the rows they are fixed vectors.
 struct Means {
     removed: Vec<Vec<f64>>,
@@ -159,8 +153,8 @@ struct Lives {
     noise: NoiseSample,
 }
 
-fn weights(secrets: &[Secret]) -> Vec<Vec<f64>> {
-    secrets.iter().map(Secret::weights).collect()
+fn weights(secrets: &[Model]) -> Vec<Vec<f64>> {
+    secrets.iter().map(weights_of).collect()
 }
 
 /// With fewer there is nothing to pick thresholds from.
@@ -170,18 +164,18 @@ const LEAST_DRAWS: usize = 40;
 const RUN: usize = 500;
 
 fn draw(
-    engine: &dyn Engine,
+    engine: &Engine,
     plan: &TrainingPlan,
-    secrets: &[Secret],
+    secrets: &[Model],
     means: &Means,
     draws: usize,
     noise: &mut NoiseSource,
 ) -> Result<Lives, AuditError> {
     let own = weights(secrets);
-    let rungs: Vec<Rung> = secrets.iter().map(|secret| secret.model().state().rung).collect();
-    let secrets: Vec<Secret> = secrets.iter().map(Secret::without_matrices).collect::<Result<_, _>>()?;
+    let rungs: Vec<Rung> = secrets.iter().map(|secret| secret.state().rung).collect();
+    let secrets: Vec<Model> = secrets.iter().map(without_matrices).collect::<Result<_, _>>()?;
     // One life to see what is claimed of all of them.
-    let first = engine.release(&mut secrets.clone(), &mut branch(noise))?;
+    let first = (engine.release)(&mut secrets.clone(), &mut branch(noise))?;
     let published = Published::new(&first, rungs, plan.is_exact());
     let sample = NoiseSample::new(plan, &own, published.claims(), draws, &mut branch(noise));
     let sources = branches(draws.div_ceil(RUN).max(1), noise);
@@ -198,7 +192,7 @@ fn draw(
                 noise: sample.clone(),
             };
             for _ in 0..n {
-                let releases = engine.release(&mut secrets, &mut source)?;
+                let releases = (engine.release)(&mut secrets, &mut source)?;
                 lives.published.add(&releases);
                 let released: Vec<Vec<f64>> = releases.into_iter().map(flat).collect();
                 lives.ratios.push(log_ratio(plan, &released, means));
@@ -267,19 +261,10 @@ const BINS: usize = 32;
 
 fn picture(removed: &[f64], retrained: &[f64], mu: f64) -> Picture {
     let width = 8.0 / BINS as f64;
-    let count = |scores: &[f64]| -> Vec<f64> {
-        let mut bins = vec![0.0; BINS];
-        for score in scores {
-            let bin = ((score + 4.0) / width).floor();
-            if (0.0..BINS as f64).contains(&bin) {
-                bins[bin as usize] += 1.0 / scores.len() as f64;
-            }
-        }
-        bins
-    };
+    let count = |scores: &[f64]| histogram(scores, -4.0, width, BINS);
     let at: Vec<f64> = (0..BINS).map(|bin| (bin as f64 + 0.5) * width - 4.0).collect();
     // As far from the retrained world as the claim allows.
-    let middle = crate::statistics::mean(retrained) + mu;
+    let middle = mean(retrained) + mu;
     let claimed = at.iter().map(|x| normal_cdf(x + 0.5 * width - middle) - normal_cdf(x - 0.5 * width - middle));
     Picture { removed: count(removed), retrained: count(retrained), claimed: claimed.collect(), at }
 }

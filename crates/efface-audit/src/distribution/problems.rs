@@ -10,25 +10,25 @@ use efface_core::accounting::{Guarantee, gaussian};
 use efface_core::loss;
 use efface_core::model::{Model, TrainingConfig, TrainingPlan};
 use efface_core::noise::{NoiseLaw, NoiseSource};
-use efface_core::rounding::UpperBound;
-use efface_core::rows::RowStore;
+use efface_data::MemoryRows;
 
-use crate::engine::{Case, remove_by_steps, train_exactly};
+use crate::dense::length;
+use crate::engine::{Case, distance_bound_of, remove_by_steps, train_exactly};
 use crate::error::AuditError;
-use crate::rows::DenseRows;
+use crate::rows::of_norm_one;
 
 /// A problem with canaries among its rows.
-pub struct Problem {
+pub(crate) struct Problem {
     name: String,
-    rows: DenseRows,
+    rows: MemoryRows,
     trained: Model,
     removals: Vec<Vec<usize>>,
-    kind: Kind,
+    pub(crate) kind: Kind,
 }
 
 /// What a release does about the distance that the removal left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// It is within the claim, and left as it is: nearly all of the claim is true.
     Tight,
     /// It is several times the claim, and has to be settled first.
@@ -38,13 +38,8 @@ pub enum Kind {
 }
 
 impl Problem {
-    /// What a release does about the distance.
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-
     /// The case that an engine is tested on.
-    pub fn case(&self) -> Case<'_> {
+    pub(crate) fn case(&self) -> Case<'_> {
         Case {
             name: self.name.clone(),
             rows: &self.rows,
@@ -64,13 +59,13 @@ const DIM: usize = 8;
 const L2: f64 = 0.2;
 
 /// What the releases of a life claim together: an (ε, δ) at which few draws say much, of common events, not rare ones.
-const CLAIM: (f64, f64) = (0.5, 0.01);
+pub(crate) const CLAIM: Guarantee = Guarantee { epsilon: 0.5, delta: 0.01 };
 
 /// The distance before settling, as a multiple of the claim, where a problem has to be settled.
 const UNSETTLED: f64 = 8.0;
 
 /// All problems.
-pub fn all() -> Result<Vec<Problem>, AuditError> {
+pub(crate) fn all() -> Result<Vec<Problem>, AuditError> {
     let (rare, shares_rare) = (0, 4);
     let (flipped, longest, second) = (1, 2, 3);
     let tight = |name: &str, removals, max_matrix_dim| problem(name, removals, max_matrix_dim, Kind::Tight);
@@ -87,40 +82,36 @@ pub fn all() -> Result<Vec<Problem>, AuditError> {
 
 /// Four canaries, then ordinary rows in the first coordinates. The last two coordinates belong to canaries: a canary and a
 /// row that shares its direction, so that the removal of the one leaves something to do.
-fn rows() -> DenseRows {
+fn rows() -> MemoryRows {
     let mut noise = NoiseSource::danger_fixed_seed(20_200_712);
-    let mut rows = DenseRows::new(DIM, UpperBound::new(1.0 + 1e-6));
     let axis = |k: usize, length: f64| -> Vec<f64> { (0..DIM).map(|i| if i == k { length } else { 0.0 }).collect() };
-    let slope = |row: &[f64]| row[0] + row[1] - row[2];
-    let mut ordinary = |length: f64| -> Vec<f64> {
+    let mut ordinary = |size: f64| -> (Vec<f64>, f64) {
         let mut row = NoiseLaw::Gaussian.sample(DIM, 1.0, &mut noise).to_vec();
         row[DIM - 2..].fill(0.0);
-        let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-        row.iter().map(|x| x * length / norm).collect()
+        let norm = length(&row);
+        let label = f64::from(u8::from(row[0] + row[1] - row[2] > 0.0));
+        (row.iter().map(|x| x * size / norm).collect(), label)
     };
-    rows.push(&axis(DIM - 1, 1.0), 1.0);
-    let flipped = ordinary(0.8);
-    rows.push(&flipped, f64::from(u8::from(slope(&flipped) <= 0.0)));
-    let longest = ordinary(1.0);
-    rows.push(&longest, f64::from(u8::from(slope(&longest) > 0.0)));
-    rows.push(&axis(DIM - 2, 1.0), 0.0);
-    // The rows that share the rare directions.
-    rows.push(&axis(DIM - 1, 0.9), 1.0);
-    rows.push(&axis(DIM - 2, 0.9), 0.0);
-    for _ in 0..ORDINARY {
-        let row = ordinary(0.3);
-        rows.push(&row, f64::from(u8::from(slope(&row) > 0.0)));
-    }
-    rows
+    let (flipped, label) = ordinary(0.8);
+    let canaries = [
+        (axis(DIM - 1, 1.0), 1.0),
+        (flipped, 1.0 - label),
+        ordinary(1.0),
+        (axis(DIM - 2, 1.0), 0.0),
+        // The rows that share the rare directions.
+        (axis(DIM - 1, 0.9), 1.0),
+        (axis(DIM - 2, 0.9), 0.0),
+    ];
+    of_norm_one(DIM, canaries.into_iter().chain((0..ORDINARY).map(|_| ordinary(0.3))))
 }
 
 fn problem(name: &str, removals: Vec<Vec<usize>>, max_matrix_dim: usize, kind: Kind) -> Result<Problem, AuditError> {
     let rows = rows();
     // The promise is what the few releases here claim together.
-    let mu = gaussian::mu_limit(CLAIM.0, CLAIM.1).get() / (removals.len() as f64).sqrt();
+    let mu = gaussian::mu_limit(CLAIM.epsilon, CLAIM.delta).get() / (removals.len() as f64).sqrt();
     let mut config = TrainingConfig {
-        epsilon: CLAIM.0,
-        delta: CLAIM.1,
+        epsilon: CLAIM.epsilon,
+        delta: CLAIM.delta,
         max_releases: removals.len() as u64,
         max_matrix_dim,
         ..TrainingConfig::new(&loss::Logistic, L2, Some(2))
@@ -128,7 +119,7 @@ fn problem(name: &str, removals: Vec<Vec<usize>>, max_matrix_dim: usize, kind: K
     let trained = train_exactly(&TrainingPlan::new(config.clone())?, &rows)?;
     let mut problem = Problem { name: name.into(), rows, trained, removals, kind: Kind::Tight };
     // The noise with which a release claims a little more than the distance. The distance does not depend on the noise.
-    let farthest = remove_by_steps(&problem.case())?.iter().fold(0.0, |r: f64, secret| r.max(secret.distance_bound()));
+    let farthest = remove_by_steps(&problem.case())?.iter().map(distance_bound_of).fold(0.0, f64::max);
     let times = if kind == Kind::Settled { UNSETTLED } else { 1.0 };
     config.noise_std = Some(1.0001 * farthest / (mu * times));
     let state = problem.trained.state().clone();
@@ -141,15 +132,4 @@ fn exact(name: &str, removals: Vec<Vec<usize>>) -> Result<Problem, AuditError> {
     let rows = rows();
     let plan = TrainingPlan::new(TrainingConfig::new(&loss::Squared, L2, None))?;
     Ok(Problem { name: name.into(), trained: train_exactly(&plan, &rows)?, rows, removals, kind: Kind::Exact })
-}
-
-/// Dimensions of the problems, for reports.
-pub fn shape() -> (usize, usize) {
-    let rows = rows();
-    (rows.n_rows(), rows.dim())
-}
-
-/// What the releases of a life claim together.
-pub fn guarantee() -> Guarantee {
-    Guarantee { epsilon: CLAIM.0, delta: CLAIM.1 }
 }

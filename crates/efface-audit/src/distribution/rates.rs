@@ -7,7 +7,7 @@ use crate::statistics::{normal_quantile, probability_at_least, probability_at_mo
 
 /// What two samples prove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Bounds {
+pub(super) struct Bounds {
     /// Lower confidence bound of ε at the δ given, never below 0.
     pub epsilon: f64,
     /// Lower confidence bound of μ, never below 0.

@@ -50,7 +50,7 @@ pub struct Caught {
 }
 
 /// Attacks every broken engine on one problem after the other, until it is caught.
-pub fn self_test(
+pub(crate) fn self_test(
     problems: &[problems::Problem],
     size: &Size,
     noise: &mut NoiseSource,
@@ -58,11 +58,11 @@ pub fn self_test(
 ) -> Result<SelfTest, AuditError> {
     let rate = size.false_alarm_rate / problems.len().max(1) as f64;
     let mut engines = Vec::with_capacity(broken::ALL.len());
-    for engine in broken::ALL {
-        report(engine.name());
+    for engine in &broken::ALL {
+        report(&format!("broken engine: {}", engine.name));
         let mut shown: Option<Caught> = None;
         for problem in problems {
-            let found = Caught::in_case(engine.name(), test(engine, &problem.case(), size.draws, rate, noise)?);
+            let found = Caught::in_case(engine.name, test(engine, &problem.case(), size.draws, rate, noise)?);
             let caught = found.caught;
             if caught || shown.as_ref().is_none_or(|shown| found.excess() > shown.excess()) {
                 shown = Some(found);

@@ -2,21 +2,23 @@
 
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
+use efface_data::MemoryRows;
 
 use super::*;
-use crate::engine::{Sound, train_exactly};
-use crate::rows::DenseRows;
+use crate::broken::{forget_removal, leave_last_bit_wrong, retrain_with_wrong_ridge, train_with_wrong_ridge};
+use crate::engine::{SOUND, train_exactly};
+use crate::rows::of_norm_one;
 
 #[test]
 fn claims_of_the_problems_are_tight() {
     for problem in problems::all().expect("trains") {
-        if problem.kind() != problems::Kind::Tight {
+        if problem.kind != problems::Kind::Tight {
             continue;
         }
         let case = problem.case();
-        let result = test(&Sound, &case, 400, 1e-6, &mut NoiseSource::danger_fixed_seed(1)).expect("plays");
-        let removed = weights(&Sound.remove(&case).expect("removes"));
-        let retrained = weights(&Sound.retrain(&case).expect("trains"));
+        let result = test(&SOUND, &case, 400, 1e-6, &mut NoiseSource::danger_fixed_seed(1)).expect("plays");
+        let removed = weights(&(SOUND.remove)(&case).expect("removes"));
+        let retrained = weights(&(SOUND.retrain)(&case).expect("trains"));
         let squares: f64 = removed.iter().zip(&retrained).map(|(a, b)| distance(a, b).powi(2)).sum();
         let true_mu = squares.sqrt() / case.trained.plan().noise_std();
         let share = true_mu / result.mu_claimed;
@@ -32,10 +34,10 @@ fn sound_engine_passes_and_all_broken_ones_are_caught() {
     let mut noise = NoiseSource::danger_fixed_seed(2);
     for problem in &problems {
         let rate = size.false_alarm_rate / problems.len() as f64;
-        let result = test(&Sound, &problem.case(), size.draws, rate, &mut noise).expect("plays");
+        let result = test(&SOUND, &problem.case(), size.draws, rate, &mut noise).expect("plays");
         assert!(!result.broken && result.direct.hold(), "{result:?}");
         // Tight: the bound comes near the claim without exceeding it.
-        let is_tight = problem.kind() == problems::Kind::Tight && result.n_releases == 1;
+        let is_tight = problem.kind == problems::Kind::Tight && result.n_releases == 1;
         assert!(!is_tight || result.epsilon_lower > 0.3 * result.epsilon_claimed, "{result:?}");
     }
     let found = self_test(&problems, &size, &mut noise, &mut |_| {}).expect("plays");
@@ -68,7 +70,7 @@ fn sound_engine_raises_no_alarm_in_200_runs() {
     for seed in 0..200 {
         let mut noise = NoiseSource::danger_fixed_seed(1_000 + seed);
         for problem in &problems {
-            let result = test(&Sound, &problem.case(), 300, rate, &mut noise).expect("plays");
+            let result = test(&SOUND, &problem.case(), 300, rate, &mut noise).expect("plays");
             assert!(!result.broken && result.direct.hold(), "seed {seed}: {result:?}");
         }
     }
@@ -81,7 +83,7 @@ fn alarms_at_a_coarse_rate_stay_below_it() {
     let mut noise = NoiseSource::danger_fixed_seed(77);
     let alarms = (0..200)
         .filter(|_| {
-            let result = test(&Sound, &problems[0].case(), 400, 0.2, &mut noise).expect("plays");
+            let result = test(&SOUND, &problems[0].case(), 400, 0.2, &mut noise).expect("plays");
             result.broken || !result.direct.hold()
         })
         .count();
@@ -94,13 +96,13 @@ fn alarms_at_a_coarse_rate_stay_below_it() {
 fn every_check_from_inside_keeps_its_rate() {
     let problems = problems::all().expect("trains");
     let case = problems[4].case();
-    let (removed, retrained) = (Sound.remove(&case).expect("removes"), Sound.retrain(&case).expect("trains"));
+    let (removed, retrained) = ((SOUND.remove)(&case).expect("removes"), (SOUND.retrain)(&case).expect("trains"));
     let means = Means { removed: weights(&removed), retrained: weights(&retrained) };
     let mut noise = NoiseSource::danger_fixed_seed(78);
     let mut alarms = std::collections::BTreeMap::new();
     for _ in 0..400 {
         let mut play =
-            |secrets: &[Secret]| draw(&Sound, case.trained.plan(), secrets, &means, 300, &mut noise).expect("releases");
+            |secrets: &[Model]| draw(&SOUND, case.trained.plan(), secrets, &means, 300, &mut noise).expect("releases");
         let (ours, theirs) = (play(&removed), play(&retrained));
         let worlds = Worlds {
             case: &case,
@@ -123,15 +125,14 @@ fn every_check_from_inside_keeps_its_rate() {
     }
 }
 
-fn small_rows(n: usize, regression: bool) -> DenseRows {
+fn small_rows(n: usize, regression: bool) -> MemoryRows {
     let mut noise = NoiseSource::danger_fixed_seed(8);
-    let mut rows = DenseRows::new(4, UpperBound::new(1.0 + 1e-6));
-    for _ in 0..n {
+    let rows = (0..n).map(|_| {
         let row: Vec<f64> = NoiseLaw::Gaussian.sample(4, 0.3, &mut noise).iter().map(|x| x.clamp(-0.5, 0.5)).collect();
         let target = row[0] - row[1];
-        rows.push(&row, if regression { target } else { f64::from(u8::from(target > 0.0)) });
-    }
-    rows
+        (row, if regression { target } else { f64::from(u8::from(target > 0.0)) })
+    });
+    of_norm_one(4, rows)
 }
 
 #[test]
@@ -144,9 +145,10 @@ fn gamma_law_and_models_without_noise_are_tested_too() {
         let case =
             Case { name: String::new(), rows: &rows, trained: &trained, removals: vec![vec![3]], tolerance: None };
         let mut noise = NoiseSource::danger_fixed_seed(5);
-        let result = test(&Sound, &case, 2_000, 1e-6, &mut noise).expect("plays");
+        let result = test(&SOUND, &case, 2_000, 1e-6, &mut noise).expect("plays");
         assert!(!result.broken && result.direct.hold() && result.mu_lower.is_none(), "{result:?}");
-        let result = test(&crate::broken::RemovalForgotten, &case, 2_000, 1e-6, &mut noise).expect("plays");
+        let forgetful = Engine { remove: forget_removal, ..SOUND };
+        let result = test(&forgetful, &case, 2_000, 1e-6, &mut noise).expect("plays");
         let check = if plan.is_exact() { "released-bits" } else { "distance" };
         assert!(result.direct.failed().contains(&check) && result.direct.failed().contains(&"gradient"), "{result:?}");
     }
@@ -155,23 +157,14 @@ fn gamma_law_and_models_without_noise_are_tested_too() {
 /// Without noise retraining itself stands, and a single bit beside it does not.
 #[test]
 fn exact_models_fail_on_any_differing_bit() {
-    struct Retrained;
-    impl Engine for Retrained {
-        fn name(&self) -> &'static str {
-            "trains anew"
-        }
-
-        fn remove(&self, case: &Case<'_>) -> Result<Vec<Secret>, AuditError> {
-            self.retrain(case)
-        }
-    }
     let problems = problems::all().expect("trains");
-    let problem = problems.iter().find(|problem| problem.kind() == problems::Kind::Exact).expect("there is one");
+    let problem = problems.iter().find(|problem| problem.kind == problems::Kind::Exact).expect("there is one");
     let mut noise = NoiseSource::danger_fixed_seed(5);
     let mut failed =
-        |engine: &dyn Engine| test(engine, &problem.case(), 100, 1e-6, &mut noise).expect("plays").direct.failed();
-    assert!(failed(&Retrained).is_empty());
-    assert_eq!(failed(&crate::broken::LastBitWrong), ["released-bits"]);
+        |engine: Engine| test(&engine, &problem.case(), 100, 1e-6, &mut noise).expect("plays").direct.failed();
+    assert!(failed(Engine { remove: SOUND.retrain, ..SOUND }).is_empty());
+    assert_eq!(failed(Engine { remove: leave_last_bit_wrong, ..SOUND }), ["released-bits"]);
     // A fault of both worlds shows without noise, too: their bits agree, the rows do not.
-    assert!(failed(&crate::broken::RidgeWrong).contains(&"gradient"));
+    let wrong = Engine { remove: train_with_wrong_ridge, retrain: retrain_with_wrong_ridge, ..SOUND };
+    assert!(failed(wrong).contains(&"gradient"));
 }

@@ -11,18 +11,18 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-use efface_core::model::{Model, TrainingPlan};
+use efface_core::model::TrainingPlan;
 use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
+use efface_data::MemoryRows;
 use rayon::prelude::*;
 use serde::Serialize;
 
-pub use self::problem::built_in;
+pub(crate) use self::problem::built_in;
 use self::score::{ShadowFit, confidence};
 use crate::choice::{branch, branches, some};
-use crate::engine::{Secret, release_in_order};
+use crate::engine::{released, train};
 use crate::error::AuditError;
-use crate::rows::DenseRows;
 use crate::statistics::{
     Interval, area_under_curve, normal_quantile, probability_interval, quantile, two_sample_distance, two_sample_limit,
 };
@@ -96,9 +96,9 @@ pub struct Example {
 }
 
 /// Attacks models of `plan` on random halves of the rows; `examples` are positions in them.
-pub fn attack(
+pub(crate) fn attack(
     plan: &TrainingPlan,
-    rows: &DenseRows,
+    rows: &MemoryRows,
     examples: &[usize],
     size: &Size,
     noise: &mut NoiseSource,
@@ -109,11 +109,11 @@ pub fn attack(
     if half < 4 || examples.is_empty() {
         return Err(AuditError::TooFewRows { found: rows.len(), least: 8 });
     }
-    report("shadow models");
+    report("membership inference: shadow models");
     let fits = shadow_fits(plan, rows, examples, size.shadows, noise)?;
     let mut found = Vec::with_capacity(examples.len());
     for (i, (example, fit)) in examples.iter().zip(&fits).enumerate() {
-        report(&format!("example {} of {}", i + 1, examples.len()));
+        report(&format!("membership inference: example {} of {}", i + 1, examples.len()));
         found.push(attack_one(plan, rows, *example, fit, half, size.trials, noise)?);
     }
     found.sort_by(|a, b| b.auc[0].total_cmp(&a.auc[0]));
@@ -123,7 +123,7 @@ pub fn attack(
 /// Gaussian fits of each example's score in models with and without it.
 fn shadow_fits(
     plan: &TrainingPlan,
-    rows: &DenseRows,
+    rows: &MemoryRows,
     examples: &[usize],
     shadows: usize,
     noise: &mut NoiseSource,
@@ -133,7 +133,7 @@ fn shadow_fits(
         .into_par_iter()
         .map(|mut noise| {
             let chosen = some(half, rows.len(), &mut noise);
-            let weights = released(train(plan, &rows.subset(chosen.iter().copied()))?, &mut noise)?;
+            let weights = released(&train(plan, &rows.batch(&chosen)?)?, &mut noise)?;
             let score = |example: &usize| (chosen.contains(example), confidence(plan, &weights, rows, *example));
             Ok(examples.iter().map(score).collect())
         })
@@ -159,7 +159,7 @@ struct Attacked {
 /// independent samples.
 fn attack_one(
     plan: &TrainingPlan,
-    rows: &DenseRows,
+    rows: &MemoryRows,
     example: usize,
     fit: &ShadowFit,
     half: usize,
@@ -167,7 +167,7 @@ fn attack_one(
     noise: &mut NoiseSource,
 ) -> Result<Attacked, AuditError> {
     let others: Vec<usize> = (0..rows.len()).filter(|i| *i != example).collect();
-    let alone = rows.subset([example]);
+    let alone = rows.batch(&[example])?;
     let scores: Vec<[f64; 4]> = branches(trials, noise)
         .into_par_iter()
         .map(|mut noise| {
@@ -176,14 +176,14 @@ fn attack_one(
                 (without().collect(), without().collect(), without().collect());
             let score = |weights: &[Vec<f64>]| confidence(plan, weights, rows, example);
             let mut noise = branch(&mut noise);
-            let left = rows.subset(there.iter().copied());
-            let mut model = train(plan, &rows.subset(there.into_iter().chain([example])))?;
-            let before = score(&released(model.clone(), &mut noise)?);
+            let left = rows.batch(&there)?;
+            let mut model = train(plan, &rows.batch(&[&there[..], &[example]].concat())?)?;
+            let before = score(&released(&model, &mut noise)?);
             model.change(&Change::remove(&alone), &left)?;
             model.settle_before_release(&left)?;
-            let after = score(&released(model, &mut noise)?);
-            let never = score(&released(train(plan, &rows.subset(never))?, &mut noise)?);
-            let retrained = score(&released(train(plan, &rows.subset(retrained))?, &mut noise)?);
+            let after = score(&released(&model, &mut noise)?);
+            let never = score(&released(&train(plan, &rows.batch(&never)?)?, &mut noise)?);
+            let retrained = score(&released(&train(plan, &rows.batch(&retrained)?)?, &mut noise)?);
             Ok([never, before, after, retrained])
         })
         .collect::<Result<_, AuditError>>()?;
@@ -191,22 +191,14 @@ fn attack_one(
     let scores = [group(0), group(1), group(2), group(3)];
     let ratios = scores.each_ref().map(|group| group.iter().map(|score| fit.log_ratio(*score)).collect::<Vec<f64>>());
     let areas = [1, 2, 3].map(|k| area_under_curve(&ratios[k], &ratios[0]));
-    Ok(Attacked { auc: areas.map(|a| a.value), standard_errors: areas.map(|a| a.standard_error), ratios, scores })
-}
-
-fn train(plan: &TrainingPlan, rows: &DenseRows) -> Result<Model, AuditError> {
-    // Mechanism `release` draws nothing while it trains.
-    Ok(plan.train(rows, &mut NoiseSource::danger_fixed_seed(0), &mut |_| {})?.model)
-}
-
-fn released(model: Model, noise: &mut NoiseSource) -> Result<Vec<Vec<f64>>, AuditError> {
-    Ok(release_in_order(&mut [Secret::new(model)], noise)?.remove(0).weights)
+    let (auc, standard_errors) = (areas.map(|area| area.0), areas.map(|area| area.1));
+    Ok(Attacked { auc, standard_errors, ratios, scores })
 }
 
 /// Two standard errors to each side: 95 %.
 const CONFIDENCE: f64 = 0.95;
 
-fn summed_up(rows: &DenseRows, found: Vec<Attacked>, size: &Size) -> Membership {
+fn summed_up(rows: &MemoryRows, found: Vec<Attacked>, size: &Size) -> Membership {
     let pooled = |k: usize| -> Vec<f64> { found.iter().flat_map(|one| one.ratios[k].iter().copied()).collect() };
     let [never, before, mut after, mut retrained] = [pooled(0), pooled(1), pooled(2), pooled(3)];
     // The rate at which a few dozen false positives are left to count.

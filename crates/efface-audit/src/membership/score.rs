@@ -1,8 +1,9 @@
 //! The score of an example, and what shadow models say of it.
 
 use efface_core::model::TrainingPlan;
+use efface_data::MemoryRows;
 
-use crate::rows::DenseRows;
+use crate::dense::dot;
 use crate::statistics::{mean, variance};
 
 /// How sure the model is of the example's own label, on a scale on which it is close to Gaussian.
@@ -12,19 +13,12 @@ use crate::statistics::{mean, variance};
 /// more classes:  margin of the label − largest other margin
 /// a number:      wᵀx − y
 /// ```
-pub(super) fn confidence(plan: &TrainingPlan, weights: &[Vec<f64>], rows: &DenseRows, example: usize) -> f64 {
-    let (row, label) = (rows.row(example), rows.label(example));
-    let margin = |weights: &Vec<f64>| weights.iter().zip(row).map(|(w, x)| w * x).sum::<f64>();
-    let margins: Vec<f64> = weights.iter().map(margin).collect();
+pub(super) fn confidence(plan: &TrainingPlan, weights: &[Vec<f64>], rows: &MemoryRows, example: usize) -> f64 {
+    let (row, label) = rows.row(example).zip(rows.label(example)).expect("examples are among the rows");
+    let margins: Vec<f64> = weights.iter().map(|weights| dot(weights, &row)).collect();
     match (plan.config().n_classes, &margins[..]) {
         (None, _) => margins[0] - label,
-        (Some(_), [margin]) => {
-            if label == 1.0 {
-                *margin
-            } else {
-                -margin
-            }
-        }
+        (Some(_), [margin]) => margin * if label == 1.0 { 1.0 } else { -1.0 },
         (Some(_), _) => {
             let own = margins.get(label as usize).copied().unwrap_or(f64::NEG_INFINITY);
             let others = margins.iter().enumerate().filter(|(class, _)| *class as f64 != label).map(|(_, m)| *m);

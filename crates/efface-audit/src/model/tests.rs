@@ -3,20 +3,19 @@
 use efface_core::loss;
 use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::noise::NoiseLaw;
-use efface_core::rounding::UpperBound;
 
 use super::*;
+use crate::dense::normalized;
+use crate::rows::of_norm_one;
 
-fn rows(n: usize, label: impl Fn(&[f64]) -> f64) -> DenseRows {
+fn rows(n: usize, label: impl Fn(&[f64]) -> f64) -> MemoryRows {
     let mut noise = NoiseSource::danger_fixed_seed(6);
-    let mut rows = DenseRows::new(5, UpperBound::new(1.0 + 1e-6));
-    for _ in 0..n {
-        let row = NoiseLaw::Gaussian.sample(5, 1.0, &mut noise).to_vec();
-        let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let row: Vec<f64> = row.iter().map(|x| x / norm).collect();
-        rows.push(&row, label(&row));
-    }
-    rows
+    let rows = (0..n).map(|_| {
+        let row = normalized(&NoiseLaw::Gaussian.sample(5, 1.0, &mut noise));
+        let label = label(&row);
+        (row, label)
+    });
+    of_norm_one(5, rows)
 }
 
 fn settings() -> Settings {
@@ -28,7 +27,7 @@ fn settings() -> Settings {
     }
 }
 
-fn audit(config: TrainingConfig, rows: &DenseRows) -> Result<Audit, AuditError> {
+fn audit(config: TrainingConfig, rows: &MemoryRows) -> Result<Audit, AuditError> {
     let mut noise = NoiseSource::danger_fixed_seed(1);
     let plan = TrainingPlan::new(config)?;
     let model = plan.train(rows, &mut noise, &mut |_| {})?.model;

@@ -5,7 +5,7 @@ use efface_report::{Axis, Chart, Part, Section, Series, Table, text};
 
 use super::stands;
 use crate::membership::{Example, Membership, Success};
-use crate::statistics::Interval;
+use crate::statistics::{Interval, histogram};
 
 pub(super) fn section(found: &Membership) -> Section {
     let rows = attacks(found).map(|(name, success)| {
@@ -102,10 +102,7 @@ fn scores(example: &Example) -> Chart {
     let width = ((high - low) / BINS as f64).max(f64::MIN_POSITIVE);
     let names = ["never there", "before removal", "after removal", "after retraining"];
     let series = names.iter().zip(&example.scores).map(|(name, scores)| {
-        let mut bins = [0.0; BINS + 1];
-        for score in scores {
-            bins[((score - low) / width) as usize] += 1.0 / scores.len() as f64;
-        }
+        let bins = histogram(scores, low, width, BINS + 1);
         let middle = |bin: usize| low + (bin as f64 + 0.5) * width;
         Series::line(*name, bins.into_iter().enumerate().map(|(bin, share)| (middle(bin), share)))
     });

@@ -3,22 +3,22 @@
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseLaw;
-use efface_core::rounding::UpperBound;
 
 use super::*;
+use crate::dense::normalized;
 use crate::engine::train_exactly;
+use crate::rows::of_norm_one;
 
 /// Rows around three centres in 20 dimensions.
-fn rows(n: usize, noise: &mut NoiseSource) -> DenseRows {
-    let mut rows = DenseRows::new(20, UpperBound::new(1.0 + 1e-6));
-    for i in 0..n {
+fn rows(n: usize, noise: &mut NoiseSource) -> MemoryRows {
+    let rows = (0..n).map(|i| {
         let mut row = NoiseLaw::Gaussian.sample(20, 0.4, noise).to_vec();
         row[i % 3] += 1.0;
-        let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let row: Vec<f64> = row.iter().map(|x| x / norm).collect();
-        rows.push(&row, f64::from(u8::from(row[0] + row[5] > row[1])));
-    }
-    rows
+        let row = normalized(&row);
+        let label = f64::from(u8::from(row[0] + row[5] > row[1]));
+        (row, label)
+    });
+    of_norm_one(20, rows)
 }
 
 #[test]
@@ -40,5 +40,5 @@ fn one_removed_row_is_found_and_many_hide_each_other() {
     }
     let (position, guess) = one.picture.clone().expect("kept");
     let mean = &means(&public)[0];
-    assert!(cosine(&without(&guess, mean), &without(own.row(position), mean)) > 0.9);
+    assert!(cosine(&without(&guess, mean), &without(&own.row(position).expect("a row"), mean)) > 0.9);
 }

@@ -3,24 +3,19 @@
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Φ.
-pub fn normal_cdf(x: f64) -> f64 {
+pub(crate) fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
 }
 
 /// Φ⁻¹, by bisection on the side where Φ keeps its relative accuracy.
-pub fn normal_quantile(probability: f64) -> f64 {
+pub(crate) fn normal_quantile(probability: f64) -> f64 {
     if probability > 0.5 {
         return -normal_quantile(1.0 - probability);
     }
     if probability <= 0.0 {
         return f64::NEG_INFINITY;
     }
-    let (mut low, mut high) = (-40.0, 0.0);
-    for _ in 0..80 {
-        let middle = 0.5 * (low + high);
-        if normal_cdf(middle) < probability { low = middle } else { high = middle }
-    }
-    0.5 * (low + high)
+    bisect(-40.0, 0.0, |x| normal_cdf(x) < probability).0
 }
 
 /// I_x(a, b), the distribution function of the beta law.
@@ -30,7 +25,7 @@ pub fn normal_quantile(probability: f64) -> f64 {
 /// ```
 ///
 /// Abramowitz and Stegun 26.5.8, on the side of the mean where the fraction converges fast.
-pub fn beta_cdf(x: f64, a: f64, b: f64) -> f64 {
+pub(crate) fn beta_cdf(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
@@ -69,12 +64,12 @@ fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
 }
 
 /// P(a, x), the distribution function of the gamma law with shape a and scale 1.
-pub fn gamma_cdf(shape: f64, x: f64) -> f64 {
+pub(crate) fn gamma_cdf(shape: f64, x: f64) -> f64 {
     if x < shape + 1.0 { gamma_series(shape, x) } else { 1.0 - gamma_fraction(shape, x) }
 }
 
 /// 1 − P(a, x), to a relative accuracy far out where P is nearly 1.
-pub fn gamma_tail(shape: f64, x: f64) -> f64 {
+pub(crate) fn gamma_tail(shape: f64, x: f64) -> f64 {
     if x < shape + 1.0 { 1.0 - gamma_series(shape, x) } else { gamma_fraction(shape, x) }
 }
 
@@ -119,12 +114,12 @@ fn gamma_fraction(shape: f64, x: f64) -> f64 {
 }
 
 /// The point that a gamma law of this shape is below with probability at most `rate`, from below.
-pub fn gamma_quantile(shape: f64, rate: f64) -> f64 {
+pub(crate) fn gamma_quantile(shape: f64, rate: f64) -> f64 {
     bisect(0.0, shape, |x| gamma_cdf(shape, x) <= rate).0
 }
 
 /// The point that a gamma law of this shape is above with probability at most `rate`, from above.
-pub fn gamma_tail_quantile(shape: f64, rate: f64) -> f64 {
+pub(crate) fn gamma_tail_quantile(shape: f64, rate: f64) -> f64 {
     // Laurent and Massart 2000, Lemma 1, for χ² of 2a degrees: far enough out for every rate.
     let x = (1.0 / rate).ln().max(1.0);
     bisect(shape, shape + 2.0 * (shape * x).sqrt() + 2.0 * x + 1.0, |x| gamma_tail(shape, x) > rate).1

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use efface_engine::ReleasePolicy;
 
-use super::StoreArgs;
+use super::store::{LAST, ModelArgs, StoreArgs};
 
 #[derive(Args)]
 pub(crate) struct PolicyArgs {
@@ -38,12 +38,14 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 #[derive(Args)]
 pub(crate) struct NewKeyArgs {
     /// The key that signs certificates, made by `efface key new`; remembered [default: one of the model's own].
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", display_order = LAST)]
     pub(crate) key: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub(crate) struct SigningArgs {
+    #[command(flatten)]
+    pub(crate) directory: ModelArgs,
     #[command(flatten)]
     pub(crate) new: NewKeyArgs,
     #[command(flatten)]
@@ -53,7 +55,7 @@ pub(crate) struct SigningArgs {
 #[derive(Args)]
 pub(crate) struct PassphraseArgs {
     /// File whose first line is the passphrase of the key [default: the environment variable EFFACE_PASSPHRASE, or none].
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", display_order = LAST)]
     pub(crate) passphrase_file: Option<PathBuf>,
 }
 
@@ -73,7 +75,10 @@ pub(crate) enum KeyCommand {
     /// Make a key pair: FILE for its owner alone, FILE.pub for everybody.
     New(NewKeyPairArgs),
     /// Print the public key of a key file or of a model.
-    Show(ShowKeyArgs),
+    Show {
+        /// A private key, a public key, or a model directory.
+        path: PathBuf,
+    },
 }
 
 #[derive(Args)]
@@ -85,12 +90,6 @@ pub(crate) struct NewKeyPairArgs {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArgs,
-}
-
-#[derive(Args)]
-pub(crate) struct ShowKeyArgs {
-    /// A private key, a public key, or a model directory.
-    pub(crate) path: PathBuf,
 }
 
 #[derive(Args)]
@@ -122,17 +121,13 @@ pub(crate) struct ShowCertificateArgs {
 
 #[derive(Args)]
 pub(crate) struct RequestCertificateArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: SigningArgs,
     /// The request: the --request-id it was made with, or `change-N`.
     pub(crate) request: String,
     /// Where the certificate goes.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    #[command(flatten)]
-    pub(crate) signing: SigningArgs,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
@@ -151,39 +146,27 @@ pub(crate) struct LedgerArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum LedgerCommand {
-    /// Sign how the log stands now.
+    /// Sign a checkpoint of the log.
     Checkpoint(CheckpointArgs),
     /// Prove that the log as it is now continues an earlier checkpoint.
     Consistency(ConsistencyArgs),
     /// Print the entries of the log, one line of JSON each.
-    List(ListArgs),
-}
-
-#[derive(Args)]
-pub(crate) struct ListArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
+    List(ModelArgs),
 }
 
 #[derive(Args)]
 pub(crate) struct CheckpointArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: SigningArgs,
     /// Where the checkpoint goes [default: stdout].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) signing: SigningArgs,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
 pub(crate) struct ConsistencyArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: SigningArgs,
     /// The earlier checkpoint, or a certificate with one in it.
     #[arg(long, value_name = "FILE")]
     pub(crate) since: PathBuf,
@@ -193,10 +176,6 @@ pub(crate) struct ConsistencyArgs {
     /// Where the proof goes [default: stdout].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) signing: SigningArgs,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
@@ -247,17 +226,13 @@ pub(crate) struct VerifyArgs {
 The withdrawal is signed, recorded in the log, and listed in every later certificate. `predict` does not use a revoked
 release of a model directory. It cannot take a copy out of anybody's hands.")]
 pub(crate) struct RevokeArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: SigningArgs,
     /// Number of the release.
     pub(crate) release: usize,
-    /// Why; it stands in the signed withdrawal.
+    /// Why; part of the signed withdrawal.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    #[command(flatten)]
-    pub(crate) signing: SigningArgs,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
@@ -270,13 +245,11 @@ Whoever has two releases can work out what left between them, for every method o
 policy makes that less precise. By default every release that is asked for is made: the release before it still knows the
 people who left, and only the operator can weigh that against the other risk.")]
 pub(crate) struct PolicyCommandArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
     /// Make every release that is asked for.
     #[arg(long, conflicts_with_all = ["min_removals", "release_every"])]
     pub(crate) none: bool,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }

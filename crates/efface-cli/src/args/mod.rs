@@ -13,12 +13,12 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use audit::AuditArgs;
 pub(crate) use ledger::{
-    CertificateArgs, CertificateCommand, KeyArgs, KeyCommand, LedgerArgs, LedgerCommand, ListArgs, PassphraseArgs,
+    CertificateArgs, CertificateCommand, KeyArgs, KeyCommand, LedgerArgs, LedgerCommand, PassphraseArgs,
     PolicyCommandArgs, RequestCertificateArgs, RevokeArgs, ShowCertificateArgs, SigningArgs, VerifyArgs,
 };
 pub(crate) use reproduce::ReproduceArgs;
-pub(crate) use store::StoreArgs;
-pub(crate) use train::{PromiseArgs, RowArgs, TrainArgs};
+pub(crate) use store::{ModelArgs, StoreArgs};
+pub(crate) use train::{ChosenColumns, PromiseArgs, RoleArgs, RowArgs, TrainArgs};
 
 /// Train linear models that can forget: remove rows, or everything about a person, in milliseconds, and prove it.
 #[derive(Parser)]
@@ -50,7 +50,7 @@ pub(crate) enum Command {
     Correct(AddArgs),
     /// Measure what removals left behind and polish it away.
     Settle(SettleArgs),
-    /// Train again from zero on the rows that are left.
+    /// Train again from zero on the remaining rows.
     Retrain(RetrainArgs),
     /// Publish the model with fresh noise and a certificate.
     Release(ReleaseArgs),
@@ -60,7 +60,7 @@ pub(crate) enum Command {
     Certificate(CertificateArgs),
     /// Make a key pair that signs certificates, or show a public key.
     Key(KeyArgs),
-    /// Sign how the log stands, or prove that it continues what it was.
+    /// Sign a checkpoint of the log, or prove consistency with an earlier one.
     Ledger(LedgerArgs),
     /// Decide when releases are made.
     Policy(PolicyCommandArgs),
@@ -104,8 +104,8 @@ pub(crate) struct SeedArgs {
   efface remove churn.efface --subject alpha --subject beta --settle
   efface remove churn.efface --ids to-forget.txt --skip-missing --request-id ticket-77")]
 pub(crate) struct RemoveArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) which: WhichArgs,
     /// Leave out ids and subjects that are not there (any more) instead of refusing the request, and count them.
@@ -118,8 +118,6 @@ pub(crate) struct RemoveArgs {
     /// Settle afterwards.
     #[arg(long)]
     pub(crate) settle: bool,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
@@ -145,63 +143,53 @@ pub(crate) struct WhichArgs {
   efface correct churn.efface corrected.csv
   efface add model.efface x.npy --label y.npy --id ids.npy")]
 pub(crate) struct AddArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     /// Rows, in the form the model was trained on.
     pub(crate) data: PathBuf,
     /// Column or file with the labels [default: the column of training].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) label: Option<String>,
-    /// Column or file with the ids [default: the column of training; without one, rows are numbered on].
+    /// Column or file with the ids [default: the column of training; without one, numbering continues].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) id: Option<String>,
     /// Column or file that says whose rows they are [default: the column of training].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) subject: Option<String>,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
 #[command(after_help = "Example:
   efface settle churn.efface --tolerance 1e-9")]
 pub(crate) struct SettleArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     /// Gradient norm to reach [default: that of training].
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) tolerance: Option<f64>,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
 #[command(after_help = "Example:
   efface retrain churn.efface")]
 pub(crate) struct RetrainArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) seed: SeedArgs,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
 #[command(after_help = "Example:
   efface release churn.efface --out model.json")]
 pub(crate) struct ReleaseArgs {
-    /// The model directory.
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: SigningArgs,
     /// Copy the published model here, and its certificate beside it.
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) signing: SigningArgs,
-    #[command(flatten)]
     pub(crate) seed: SeedArgs,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args)]
@@ -250,22 +238,15 @@ pub(crate) struct EvaluateArgs {
   efface schema people.parquet --label churned --ignore note --sample 100000 > schema.toml
   efface train people.csv --schema schema.toml --scale clip:4 --intercept --out churn.efface
 
-Every entry is marked origin = \"inferred\". Review the file, replace what was read off the rows by what is publicly
-known, and write origin = \"public\": until then status and certificates list the column as outside the guarantee.
-Numbers become [-1, 1] by a public range, categories one feature per declared value, long-tailed texts hashed buckets.
-Nothing is fitted on the rows.")]
+Columns of labels, ids and subjects get no entry. Every other entry is marked origin = \"inferred\". Review the file,
+replace what was read off the rows by what is publicly known, and write origin = \"public\": until then status and
+certificates list the column as outside the guarantee. Numbers become [-1, 1] by a public range, categories one
+feature per declared value, long-tailed texts hashed buckets. Nothing is fitted on the rows.")]
 pub(crate) struct SchemaArgs {
     /// Rows: `.csv`, `.parquet`, `.npy`, `.npz` or IDX; all but Parquet and NPZ may be gzipped.
     pub(crate) data: PathBuf,
-    /// Column or file with the labels, which gets no entry.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) label: Option<String>,
-    /// Column with row ids, which gets no entry.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) id: Option<String>,
-    /// Column that says whose row it is, which gets no entry.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) subject: Option<String>,
+    #[command(flatten)]
+    pub(crate) roles: RoleArgs,
     /// Columns to leave out.
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
@@ -288,12 +269,8 @@ pub(crate) struct PlanArgs {
     /// Column or file with the labels of the sample.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) label: Option<String>,
-    /// Columns of the sample to use as features [default: all others].
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
-    pub(crate) features: Option<Vec<String>>,
-    /// Columns of the sample to leave out.
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
-    pub(crate) ignore: Vec<String>,
+    #[command(flatten)]
+    pub(crate) chosen: ChosenColumns,
     /// What raw columns of the sample become, as for `efface train`.
     #[arg(long, value_name = "FILE", requires = "data", conflicts_with_all = ["features", "ignore"])]
     pub(crate) schema: Option<PathBuf>,

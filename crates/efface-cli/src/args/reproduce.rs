@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use efface_reproduce::Experiment;
 
 #[derive(Args)]
@@ -25,8 +26,8 @@ Ends with 0 when all were done, 1 when a data set was missing, a result is not w
 be read, 2 on errors or when no experiment could be done.")]
 pub(crate) struct ReproduceArgs {
     /// What to do, one or more.
-    #[arg(required = true, value_name = "EXPERIMENT")]
-    pub(crate) experiments: Vec<Choice>,
+    #[arg(required = true, value_name = "EXPERIMENT", value_parser = choices())]
+    pub(crate) experiments: Vec<String>,
     /// Directory with one folder per data set.
     #[arg(long, value_name = "DIR", env = "EFFACE_DATA")]
     pub(crate) data: Option<PathBuf>,
@@ -45,35 +46,26 @@ pub(crate) struct ReproduceArgs {
     pub(crate) seed: u64,
 }
 
-/// An experiment, or more than one, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Choice {
-    /// Figures 1 to 3 of the paper: digits, 3 against 8.
-    Mnist,
-    /// Sentences, on public features.
-    Sst,
-    /// Scenes, on public features.
-    Scenes,
-    /// Table 1 of the paper: what training and removal cost.
-    Times,
-    /// Half of the rows leave.
-    Beyond,
-    /// A million rows like scenes, and how costs grow.
-    Scale,
-    /// All of these.
-    All,
-    /// None: only write the report again from the numbers in OUT.
-    Report,
+/// Experiments by their tags, all of them, or none.
+fn choices() -> PossibleValuesParser {
+    let choices = [
+        ("mnist", "Figures 1 to 3 of the paper: digits, 3 against 8"),
+        ("sst", "Sentences, on public features"),
+        ("scenes", "Scenes, on public features"),
+        ("times", "Table 1 of the paper: what training and removal cost"),
+        ("beyond", "Half of the rows leave"),
+        ("scale", "A million rows like scenes, and how costs grow"),
+        ("all", "All of these"),
+        ("report", "None: only write the report again from the numbers in OUT"),
+    ];
+    PossibleValuesParser::new(choices.map(|(name, help)| PossibleValue::new(name).help(help)))
 }
 
 impl ReproduceArgs {
     /// The experiments to run, each once, in the order of the report.
     pub(crate) fn chosen(&self) -> Vec<Experiment> {
         let is_chosen = |experiment: &Experiment| {
-            self.experiments.iter().any(|choice| {
-                let name = choice.to_possible_value();
-                *choice == Choice::All || name.is_some_and(|name| name.get_name() == experiment.tag())
-            })
+            self.experiments.iter().any(|choice| choice == "all" || choice == experiment.tag())
         };
         Experiment::ALL.into_iter().filter(is_chosen).collect()
     }

@@ -7,16 +7,25 @@ use clap::Args;
 use efface_engine::OpenOptions;
 
 #[derive(Args)]
+pub(crate) struct ModelArgs {
+    /// The model directory.
+    #[arg(id = "model", value_name = "MODEL")]
+    pub(crate) path: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Args)]
 pub(crate) struct StoreArgs {
     /// Hold rows in memory up to this size, read the others block by block [default: a quarter of the machine's memory].
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, display_order = LAST)]
     pub(crate) memory: Option<u64>,
     /// A small secret file kept elsewhere that remembers removals and releases, so that an old backup of the whole
     /// directory is noticed; named once, it is used from then on.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", display_order = LAST)]
     pub(crate) witness: Option<PathBuf>,
     /// Wait so many seconds for another process that is changing the model.
-    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, display_order = LAST)]
     pub(crate) wait: u32,
 }
 
@@ -30,6 +39,9 @@ impl StoreArgs {
         }
     }
 }
+
+/// Help shows what belongs to a command before what all commands have.
+pub(super) const LAST: usize = 100;
 
 /// A number of bytes as people write it: `512MB`, `2GiB`, `1.5 GB`, `4096`.
 fn parse_bytes(text: &str) -> Result<u64, String> {

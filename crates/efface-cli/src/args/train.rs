@@ -29,7 +29,9 @@ pub(crate) struct TrainArgs {
     #[arg(long)]
     pub(crate) out: PathBuf,
     #[command(flatten)]
-    pub(crate) columns: ColumnArgs,
+    pub(crate) roles: RoleArgs,
+    #[command(flatten)]
+    pub(crate) chosen: ChosenColumns,
     /// What raw columns become: numbers by public ranges, categories by declared values; `efface schema` proposes one.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "ignore"])]
     pub(crate) schema: Option<PathBuf>,
@@ -80,8 +82,8 @@ pub(crate) struct TrainArgs {
     pub(crate) store: StoreArgs,
 }
 
-#[derive(Args)]
-pub(crate) struct ColumnArgs {
+#[derive(Args, Clone)]
+pub(crate) struct RoleArgs {
     /// Column with the labels, or file (or member) with them for arrays; libsvm files carry their own.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) label: Option<String>,
@@ -91,6 +93,10 @@ pub(crate) struct ColumnArgs {
     /// Column (or `.npy` file) that says whose row it is.
     #[arg(long, value_name = "NAME")]
     pub(crate) subject: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct ChosenColumns {
     /// Columns to use as features [default: all others].
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) features: Option<Vec<String>>,
@@ -99,15 +105,11 @@ pub(crate) struct ColumnArgs {
     pub(crate) ignore: Vec<String>,
 }
 
-impl ColumnArgs {
-    pub(crate) fn columns(&self) -> Columns {
-        Columns {
-            features: self.features.clone(),
-            label: self.label.clone(),
-            id: self.id.clone(),
-            subject: self.subject.clone(),
-            ignore: self.ignore.clone(),
-        }
+impl RoleArgs {
+    /// The columns of these roles, besides those that are chosen as features.
+    pub(crate) fn columns(self, chosen: ChosenColumns) -> Columns {
+        let (Self { label, id, subject }, ChosenColumns { features, ignore }) = (self, chosen);
+        Columns { features, label, id, subject, ignore }
     }
 }
 

@@ -9,12 +9,13 @@ use std::time::Instant;
 use anyhow::Context;
 use efface_audit::{Audit, AuditError, Settings, Verdict};
 use efface_core::noise::NoiseSource;
+use efface_engine::{AuditMaterial, ModelDirectory};
 use serde::Serialize;
 
-use super::{noise, open};
+use super::{noise, open_with};
 use crate::args::AuditArgs;
 use crate::output::{Answer, Output, duration, number};
-use crate::progress::Working;
+use crate::progress::Progress;
 
 /// What was found, for machines.
 #[derive(Serialize)]
@@ -71,14 +72,12 @@ fn attack(args: &AuditArgs, noise: &mut NoiseSource, output: &Output) -> anyhow:
     if let Some(draws) = args.draws {
         settings.distribution.draws = draws as usize;
     }
-    let audited = if let Some(model) = &args.model {
-        let directory = open(model, &args.store, output)?;
-        let working = Working::new(output.is_text(), "attacking");
-        let material = directory.audit_material();
-        efface_audit::of_model(material.model, material.rows, &settings, noise, &mut |stage| working.now(stage))
-    } else {
-        let working = Working::new(output.is_text(), "attacking");
-        efface_audit::built_in(&settings, noise, &mut |stage| working.now(stage))
+    let model = args.model.as_ref().map(|model| open_with(model, &args.store.options(), output)).transpose()?;
+    let mut progress = Progress::new(output.is_text());
+    let report = &mut |stage: &str| progress.working(stage);
+    let audited = match model.as_ref().map(ModelDirectory::audit_material) {
+        Some(AuditMaterial { model, rows }) => efface_audit::of_model(model, rows, &settings, noise, report),
+        None => efface_audit::built_in(&settings, noise, report),
     };
     // Its own message says all that its sources say.
     audited.map_err(|error: AuditError| anyhow::anyhow!(error.to_string()))

@@ -10,53 +10,44 @@ use serde::Serialize;
 use super::settle::settle_lines;
 use super::{open, over_budget};
 use crate::args::{AddArgs, RemoveArgs, WhichArgs};
-use crate::output::{Answer, Output, bound, duration, quoted, rung};
-use crate::progress::Working;
+use crate::output::{Answer, Output, bound, counted, duration, number, quoted, rung};
 
 pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answer> {
     let selection = selection(&args.which)?;
-    let mut model = open(&args.model, &args.store, output)?;
+    let mut model = open(&args.model, output)?;
     let request_id = args.request_id.as_deref();
-    let report = if args.skip_missing {
+    let mut report = if args.skip_missing {
         model.remove_present(&selection, request_id)?
     } else {
         model.remove(&selection, request_id)?
     };
-    let working = Working::new(output.is_text(), "settling");
-    let settled = if args.settle {
-        Some(
-            model
-                .settle(None)
-                .map_err(|error| EngineError::Change(ChangeError::NotSettled { source: Box::new(error) }))?,
-        )
-    } else {
-        None
-    };
-    drop(working);
-    let report = if settled.is_some() && !report.repeated { model.brought_up_to_date(&report) } else { report };
+    let mut settled = None;
+    if args.settle {
+        let not_settled = |error| EngineError::Change(ChangeError::NotSettled { source: Box::new(error) });
+        settled = Some(output.working("settling", || model.settle(None)).map_err(not_settled)?);
+        if !report.repeated {
+            report = model.brought_up_to_date(&report);
+        }
+    }
     let published = model.n_releases() > 0;
     model.close()?;
-    let change = Shown { model: &args.model, done: "removed", knows_old_rows: published };
+    let change = Shown { model: &args.model.path, done: "removed", knows_old_rows: published };
     show(&change, &report, settled.as_ref(), output)
 }
 
 pub(crate) fn add(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = open(&args.model, &args.store, output)?;
-    let working = Working::new(output.is_text(), "adding");
-    let report = model.add(&source(args))?;
-    drop(working);
+    let mut model = open(&args.model, output)?;
+    let report = output.working("adding", || model.add(&source(args)))?;
     model.close()?;
-    show(&Shown { model: &args.model, done: "added", knows_old_rows: false }, &report, None, output)
+    show(&Shown { model: &args.model.path, done: "added", knows_old_rows: false }, &report, None, output)
 }
 
 pub(crate) fn correct(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = open(&args.model, &args.store, output)?;
-    let working = Working::new(output.is_text(), "correcting");
-    let report = model.correct(&source(args))?;
-    drop(working);
+    let mut model = open(&args.model, output)?;
+    let report = output.working("correcting", || model.correct(&source(args)))?;
     let published = model.n_releases() > 0;
     model.close()?;
-    show(&Shown { model: &args.model, done: "corrected", knows_old_rows: published }, &report, None, output)
+    show(&Shown { model: &args.model.path, done: "corrected", knows_old_rows: published }, &report, None, output)
 }
 
 fn source(args: &AddArgs) -> RowSource<'_> {
@@ -70,16 +61,12 @@ fn source(args: &AddArgs) -> RowSource<'_> {
 
 fn selection(which: &WhichArgs) -> anyhow::Result<Selection> {
     let parse = |ids: &[String]| ids.iter().map(|id| RowId::parse(id)).collect();
-    if !which.subject.is_empty() {
-        return Ok(Selection::Subjects(parse(&which.subject)));
-    }
-    if let Some(file) = &which.subjects {
-        return Ok(Selection::Subjects(listed_in(file, "subjects")?));
-    }
-    match &which.ids {
-        None => Ok(Selection::Ids(parse(&which.id))),
-        Some(file) => Ok(Selection::Ids(listed_in(file, "row ids")?)),
-    }
+    Ok(match (&which.ids, &which.subjects) {
+        (Some(file), _) => Selection::Ids(listed_in(file, "row ids")?),
+        (_, Some(file)) => Selection::Subjects(listed_in(file, "subjects")?),
+        _ if which.subject.is_empty() => Selection::Ids(parse(&which.id)),
+        _ => Selection::Subjects(parse(&which.subject)),
+    })
 }
 
 /// The ids of a file, one per line.
@@ -115,12 +102,12 @@ fn show(
     settled: Option<&SettleReport>,
     output: &Output,
 ) -> anyhow::Result<Answer> {
-    let rows = if report.n_changed == 1 { "row" } else { "rows" };
+    let rows = counted(report.n_changed, "row");
     let sentence = if report.repeated {
-        format!("{done} {} {rows} earlier, by the same request; nothing was done now", report.n_changed)
+        format!("{done} {rows} earlier, by the same request; nothing was done now")
     } else {
         let (step, all) = (duration(report.step_seconds), duration(report.seconds));
-        format!("{done} {} {rows} in {step} (durable after {all})", report.n_changed)
+        format!("{done} {rows} in {step} (durable after {all})")
     };
     let mut lines = vec![
         (if report.repeated { "rows then" } else { "rows now" }, report.n_rows.to_string()),
@@ -132,13 +119,13 @@ fn show(
         lines.insert(1, ("classes that left with their last row", report.classes_gone.join(", ")));
     }
     if report.n_missing > 0 {
-        lines.insert(1, ("asked for and not there", report.n_missing.to_string()));
+        lines.insert(1, ("not found", report.n_missing.to_string()));
     }
     if report.n_suppressed > 0 {
         lines.insert(1, ("rows left out, removed before", report.n_suppressed.to_string()));
     }
     if let (Some(budget), Some(spent)) = (report.budget, report.spent) {
-        lines.push(("budget", format!("{} of {} spent", bound(spent.get()), crate::output::number(budget))));
+        lines.push(("budget", format!("{} of {} spent", bound(spent.get()), number(budget))));
     }
     lines.extend(settled.into_iter().flat_map(settle_lines));
     output.show(&ChangeAndSettle { change: report, settled }, &sentence, &lines)?;

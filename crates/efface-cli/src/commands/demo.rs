@@ -4,31 +4,10 @@ use std::io::Write;
 
 use anyhow::Context;
 use efface_reproduce::demo::{self, Pair};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::args::DemoArgs;
 use crate::output::{Answer, Output, bound, duration};
-
-/// The figures of a demo, for machines.
-#[derive(Serialize)]
-struct DemoAnswer {
-    n_rows: usize,
-    dim: usize,
-    n_removed: usize,
-    distance_promised: f64,
-    distance_measured: f64,
-    epsilon: f64,
-    delta: f64,
-    epsilon_spent: f64,
-    accuracy_before: f64,
-    accuracy_released: f64,
-    accuracy_retrained: f64,
-    train_seconds: f64,
-    remove_seconds: f64,
-    settle_seconds: f64,
-    retrain_seconds: f64,
-    report: String,
-}
 
 pub(crate) fn run(args: &DemoArgs, output: &Output) -> anyhow::Result<Answer> {
     output.say("training ten one-vs-rest models on 1,438 hand-written digits, then removing one subject's ten rows …");
@@ -38,43 +17,40 @@ pub(crate) fn run(args: &DemoArgs, output: &Output) -> anyhow::Result<Answer> {
     let report = demo::run()?;
     file.write_all(report.page().html().as_bytes()).with_context(|| place.clone())?;
     let (seconds, settled) = (&report.seconds, &report.at_release);
-    let answer = DemoAnswer {
-        n_rows: report.model.n_rows,
-        dim: report.model.dim,
-        n_removed: report.subject.rows.len(),
-        distance_promised: settled.distance.promised,
-        distance_measured: settled.distance.measured,
-        epsilon: report.model.epsilon,
-        delta: report.model.delta,
-        epsilon_spent: settled.epsilon.promised,
-        accuracy_before: report.accuracy.before,
-        accuracy_released: report.accuracy.released,
-        accuracy_retrained: report.accuracy.retrained,
-        train_seconds: seconds.train,
-        remove_seconds: seconds.remove,
-        settle_seconds: seconds.settle,
-        retrain_seconds: seconds.retrain,
-        report: place.clone(),
-    };
+    let n_removed = report.subject.rows.len();
+    let (model, accuracy) = (&report.model, &report.accuracy);
+    let answer = json!({
+        "n_rows": model.n_rows,
+        "dim": model.dim,
+        "n_removed": n_removed,
+        "distance_promised": settled.distance.promised,
+        "distance_measured": settled.distance.measured,
+        "epsilon": model.epsilon,
+        "delta": model.delta,
+        "epsilon_spent": settled.epsilon.promised,
+        "accuracy_before": accuracy.before,
+        "accuracy_released": accuracy.released,
+        "accuracy_retrained": accuracy.retrained,
+        "train_seconds": seconds.train,
+        "remove_seconds": seconds.remove,
+        "settle_seconds": seconds.settle,
+        "retrain_seconds": seconds.retrain,
+        "report": place,
+    });
     let percent = |accuracy: f64| format!("{:.1} %", 100.0 * accuracy);
     output.show(
         &answer,
-        &format!(
-            "removed subject {} ({} rows) in {}",
-            report.subject.number,
-            answer.n_removed,
-            duration(seconds.remove)
-        ),
+        &format!("removed subject {} ({n_removed} rows) in {}", report.subject.number, duration(seconds.remove)),
         &[
             ("settling it takes", duration(seconds.settle)),
             ("retraining from scratch takes", duration(seconds.retrain)),
             ("distance to the retrained model right after the removal", pair(&report.after_removal.distance)),
             ("distance to the retrained model after settling", pair(&settled.distance)),
-            ("promised for the model's life (ε, δ)", format!("({}, {:e})", answer.epsilon, answer.delta)),
-            ("proved by this release: ε at that δ", bound(answer.epsilon_spent)),
-            ("accuracy before the removal", percent(answer.accuracy_before)),
-            ("accuracy of the release", percent(answer.accuracy_released)),
-            ("accuracy of the retrained model", percent(answer.accuracy_retrained)),
+            ("promised for the model's life (ε, δ)", format!("({}, {:e})", model.epsilon, model.delta)),
+            ("proved by this release: ε at that δ", bound(settled.epsilon.promised)),
+            ("accuracy before the removal", percent(accuracy.before)),
+            ("accuracy of the release", percent(accuracy.released)),
+            ("accuracy of the retrained model", percent(accuracy.retrained)),
             ("report", place),
         ],
     )?;

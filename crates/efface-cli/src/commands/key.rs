@@ -6,24 +6,10 @@ use std::path::Path;
 use anyhow::Context;
 use efface_engine::{Passphrase, make_key, public_key_of, public_key_path};
 use efface_ledger::key::PublicKey;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::args::{KeyArgs, KeyCommand, PassphraseArgs};
 use crate::output::{Answer, Output};
-
-/// A public key, for machines.
-#[derive(Serialize)]
-struct KeyReport {
-    name: String,
-    key_id: String,
-    public_key: String,
-}
-
-impl KeyReport {
-    fn new(key: &PublicKey) -> Self {
-        Self { name: key.name().into(), key_id: key.id(), public_key: key.to_string() }
-    }
-}
 
 pub(crate) fn run(args: &KeyArgs, output: &Output) -> anyhow::Result<Answer> {
     match &args.command {
@@ -36,12 +22,17 @@ pub(crate) fn run(args: &KeyArgs, output: &Output) -> anyhow::Result<Answer> {
                 ("public key, for everybody", public_key_path(&args.file).display().to_string()),
                 ("key id", key.id()),
             ];
-            output.show(&KeyReport::new(&key), &format!("made a key pair of {}", key.name()), &lines)?;
+            output.show(&report(&key), &format!("made a key pair of {}", key.name()), &lines)?;
             output.say("next: efface train … --key, or efface release … --key; hand the public key to whoever checks");
         }
-        KeyCommand::Show(args) => show(&args.path, output)?,
+        KeyCommand::Show { path } => show(path, output)?,
     }
     Ok(Answer::Done)
+}
+
+/// A public key, for machines.
+fn report(key: &PublicKey) -> Value {
+    json!({"name": key.name(), "key_id": key.id(), "public_key": key.to_string()})
 }
 
 /// The public key itself goes to stdout, so that it can be written to a file.
@@ -50,7 +41,7 @@ fn show(path: &Path, output: &Output) -> anyhow::Result<()> {
     if output.is_text() {
         writeln!(std::io::stdout().lock(), "{key}")?;
     }
-    output.show(&KeyReport::new(&key), &format!("public key of {}", key.name()), &[("key id", key.id())])
+    output.show(&report(&key), &format!("public key of {}", key.name()), &[("key id", key.id())])
 }
 
 /// The passphrase in a file, or in the environment, if there is one.

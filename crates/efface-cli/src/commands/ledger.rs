@@ -6,36 +6,27 @@ use std::path::Path;
 use anyhow::Context;
 use efface_engine::{ModelDirectory, ReleasePolicy, Status};
 use efface_ledger::envelope::Envelope;
-use serde::Serialize;
+use serde_json::json;
 
 use super::{open, open_to_sign};
-use crate::args::{LedgerArgs, LedgerCommand, ListArgs, PolicyCommandArgs, RevokeArgs};
-use crate::output::{Answer, Output, quoted};
-
-/// What the log was asked for.
-#[derive(Serialize)]
-struct LedgerReport<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    out: Option<&'a Path>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
-}
+use crate::args::{LedgerArgs, LedgerCommand, ModelArgs, PolicyCommandArgs, RevokeArgs};
+use crate::output::{Answer, Output, counted, quoted, write_new};
 
 pub(crate) fn run(args: &LedgerArgs, output: &Output) -> anyhow::Result<Answer> {
     let (model, text, out, what) = match &args.command {
         LedgerCommand::Checkpoint(args) => {
-            let model = open_to_sign(&args.model, &args.store, &args.signing, output)?;
+            let model = open_to_sign(&args.model, output)?;
             let text = model.ledger_checkpoint()?;
             (model, text, args.out.as_deref(), "checkpoint")
         }
         LedgerCommand::Consistency(args) => {
             let earlier = checkpoint(&args.since)?;
             let later = args.until.as_deref().map(checkpoint).transpose()?;
-            let model = open_to_sign(&args.model, &args.store, &args.signing, output)?;
+            let model = open_to_sign(&args.model, output)?;
             let text = model.ledger_consistency(&earlier, later.as_deref())?;
             (model, text, args.out.as_deref(), "proof of consistency")
         }
-        LedgerCommand::List(args) => return list(args, output),
+        LedgerCommand::List(model) => return list(model, output),
     };
     finish(model, &text, out, what, output)?;
     Ok(Answer::Done)
@@ -49,8 +40,8 @@ fn checkpoint(path: &Path) -> anyhow::Result<String> {
 }
 
 /// The entries go to stdout: one line of JSON each, or all in one object.
-fn list(args: &ListArgs, output: &Output) -> anyhow::Result<Answer> {
-    let model = open(&args.model, &args.store, output)?;
+fn list(model: &ModelArgs, output: &Output) -> anyhow::Result<Answer> {
+    let model = open(model, output)?;
     let mut lines = Vec::new();
     model.visit_log(|position, leaf| lines.push(format!("{{\"position\":{position},\"leaf\":{leaf}}}")))?;
     model.close()?;
@@ -71,33 +62,29 @@ fn finish(model: ModelDirectory, text: &str, out: Option<&Path>, what: &str, out
             write!(std::io::stdout().lock(), "{text}")?;
             return Ok(());
         }
-        return output.show(&LedgerReport { out, text: Some(text) }, "", &[]);
+        return output.show(&json!({"text": text}), "", &[]);
     };
-    let new = std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    new.with_context(|| path.display().to_string())?;
-    output.show(&LedgerReport { out, text: None }, &format!("wrote the {what} to {}", path.display()), &[])
+    write_new(path, text, "--out")?;
+    output.show(&json!({"out": path.display().to_string()}), &format!("wrote the {what} to {}", path.display()), &[])
 }
 
 pub(crate) fn policy(args: &PolicyCommandArgs, output: &Output) -> anyhow::Result<Answer> {
-    let asked_for = args.policy.policy();
-    if !args.none && asked_for == ReleasePolicy::default() {
-        let policy = Status::read(&args.model)?.policy;
-        output.show(&policy, &format!("releases of {} are made {}", args.model.display(), in_words(policy)), &[])?;
-        return Ok(Answer::Done);
+    let path = &args.model.path;
+    let mut policy = args.policy.policy();
+    if !args.none && policy == ReleasePolicy::default() {
+        policy = Status::read(path)?.policy;
+    } else {
+        let mut model = open(&args.model, output)?;
+        model.set_policy(policy)?;
+        model.close()?;
     }
-    let mut model = open(&args.model, &args.store, output)?;
-    let policy = asked_for;
-    model.set_policy(policy)?;
-    model.close()?;
-    output.show(&policy, &format!("releases of {} are made {}", args.model.display(), in_words(policy)), &[])?;
+    output.show(&policy, &format!("releases of {} are made {}", path.display(), in_words(policy)), &[])?;
     Ok(Answer::Done)
 }
 
 /// When releases are made, for people.
 pub(super) fn in_words(policy: ReleasePolicy) -> String {
-    let people = policy
-        .min_removals
-        .map(|least| if least == 1 { "after 1 removal".into() } else { format!("after {least} removals") });
+    let people = policy.min_removals.map(|least| format!("after {}", counted(least, "removal")));
     let time = policy.every_seconds.map(|every| format!("{} after the one before", interval(every)));
     match (people, time) {
         (None, None) => "whenever one is asked for".into(),
@@ -113,15 +100,15 @@ fn interval(seconds: u64) -> String {
         n if n % 3_600 == 0 => (n / 3_600, "hour"),
         n => (n, "second"),
     };
-    format!("{n} {unit}{}", if n == 1 { "" } else { "s" })
+    counted(n as usize, unit)
 }
 
 pub(crate) fn revoke(args: &RevokeArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = open_to_sign(&args.model, &args.store, &args.signing, output)?;
+    let mut model = open_to_sign(&args.model, output)?;
     let report = model.revoke(args.release, args.reason.clone())?;
     model.close()?;
     let lines = [("signed withdrawal, for whoever uses the model", report.revocation.display().to_string())];
     output.show(&report, &format!("release {} is revoked", report.release), &lines)?;
-    output.say(&format!("next: efface release {}, and hand the withdrawal out", quoted(&args.model)));
+    output.say(&format!("next: efface release {}, and hand the withdrawal out", quoted(&args.model.directory.path)));
     Ok(Answer::Done)
 }

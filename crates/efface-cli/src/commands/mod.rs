@@ -23,8 +23,8 @@ use efface_core::noise::NoiseSource;
 use efface_data::{Columns, Schema, Table, carries_labels, read_table};
 use efface_engine::{ChangeError, EngineError, Mending, ModelDirectory, OpenOptions};
 
-use crate::args::{SeedArgs, SigningArgs, StoreArgs};
-use crate::output::{Output, parameter, quoted};
+use crate::args::{ModelArgs, SeedArgs, SigningArgs};
+use crate::output::{Output, counted, parameter, quoted};
 
 /// Reads rows whose labels are needed.
 fn labelled(data: &Path, columns: &Columns, schema: Option<&Schema>) -> anyhow::Result<Table> {
@@ -50,19 +50,17 @@ fn check_label_is_named(data: &Path, columns: &Columns) -> anyhow::Result<()> {
 }
 
 /// Opens a model for changing, and says what had to be put right.
-fn open(model: &Path, store: &StoreArgs, output: &Output) -> anyhow::Result<ModelDirectory> {
-    open_with(model, &store.options(), output)
+fn open(model: &ModelArgs, output: &Output) -> anyhow::Result<ModelDirectory> {
+    open_with(&model.path, &model.store.options(), output)
 }
 
 /// Opens a model for signing certificates.
 fn open_to_sign(
-    model: &Path,
-    store: &StoreArgs,
-    signing: &SigningArgs,
+    SigningArgs { directory, new, passphrase }: &SigningArgs,
     output: &Output,
 ) -> anyhow::Result<ModelDirectory> {
-    let passphrase = key::passphrase(&signing.passphrase)?;
-    open_with(model, &OpenOptions { key: signing.new.key.clone(), passphrase, ..store.options() }, output)
+    let passphrase = key::passphrase(passphrase)?;
+    open_with(&directory.path, &OpenOptions { key: new.key.clone(), passphrase, ..directory.store.options() }, output)
 }
 
 fn open_with(model: &Path, options: &OpenOptions, output: &Output) -> anyhow::Result<ModelDirectory> {
@@ -77,19 +75,14 @@ fn open_with(model: &Path, options: &OpenOptions, output: &Output) -> anyhow::Re
 fn mended(mending: &Mending) -> String {
     let lost = match mending.n_lost {
         0 => String::new(),
-        n => format!(", {} lost (add them again)", rows(n)),
+        n => format!(", {} lost (add them again)", counted(n, "row")),
     };
-    format!("{}; {} removed again{lost}", mending.found, rows(mending.n_removed_again))
-}
-
-/// So many rows, in words.
-fn rows(n: usize) -> String {
-    if n == 1 { "1 row".into() } else { format!("{n} rows") }
+    format!("{}; {} removed again{lost}", mending.found, counted(mending.n_removed_again, "row"))
 }
 
 /// A private feature extractor, and for how many rows its share is in the promise.
 fn extractor_in_words(extractor: &Extractor, n_left: usize) -> String {
-    let covered = rows(extractor.group);
+    let covered = counted(extractor.group, "row");
     let covers = if n_left < extractor.group {
         format!("the promise covers {covered} removed or corrected, {n_left} so far")
     } else {

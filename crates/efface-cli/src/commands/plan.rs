@@ -1,20 +1,18 @@
 //! `efface plan`
 
-use comfy_table::Table;
-use comfy_table::presets::NOTHING;
 use efface_data::Columns;
 use efface_engine::{PlanReport, PlanRequest, plan_from_rows, plan_from_sizes};
 
 use super::{labelled, schema_and_columns};
-use crate::args::PlanArgs;
-use crate::output::{Answer, Output, number, parameter};
+use crate::args::{ChosenColumns, PlanArgs};
+use crate::output::{Answer, Output, counted, number, parameter, plain_table};
 
 pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
     let request = PlanRequest { config: args.promise.config() };
     let report = match (args.data, args.rows.zip(args.dim)) {
         (Some(data), _) => {
-            let columns =
-                Columns { features: args.features, label: args.label, ignore: args.ignore, ..Columns::default() };
+            let ChosenColumns { features, ignore } = args.chosen;
+            let columns = Columns { features, label: args.label, ignore, ..Columns::default() };
             let (schema, columns) = schema_and_columns(args.schema.as_deref(), columns)?;
             let table = labelled(&data, &columns, schema.as_ref())?;
             plan_from_rows(&request, table, &args.shape.transform())?
@@ -44,8 +42,7 @@ pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
 
 fn explain(report: &PlanReport, output: &Output) {
     let measured = report.basis == "rows";
-    let mut table = Table::new();
-    table.load_style(NOTHING);
+    let mut table = plain_table();
     let mut header = vec!["  noise-std", "removals between settles", "whatever the data"];
     if measured {
         header.extend(["score with noise", "loss"]);
@@ -70,11 +67,7 @@ fn explain(report: &PlanReport, output: &Output) {
     for needed in &report.needed {
         output.say(&format!(
             "  {} between settles would need --noise-std {} ({} whatever the data)",
-            if needed.removals == 1 {
-                "1 instant removal".into()
-            } else {
-                format!("{} instant removals", needed.removals)
-            },
+            counted(needed.removals as usize, "instant removal"),
             number(needed.expected_noise_std),
             number(needed.guaranteed_noise_std),
         ));

@@ -1,27 +1,15 @@
 //! `efface predict`, `efface evaluate`
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
 use efface_engine::{Prediction, PublishedModel, Status};
-use serde::Serialize;
+use serde_json::json;
 
 use super::labelled;
 use crate::args::{EvaluateArgs, PredictArgs};
-use crate::output::{Answer, Output, number, quoted};
-use crate::progress::Working;
-
-/// Predictions as one JSON object.
-#[derive(Serialize)]
-struct Predictions<'a> {
-    n_rows: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    out: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde(rename = "predictions")]
-    rows: Option<&'a [Prediction]>,
-}
+use crate::output::{Answer, Output, number, quoted, write_whole};
 
 pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Answer> {
     if let Some(out) = &args.out {
@@ -33,52 +21,26 @@ pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Ans
         anyhow::ensure!(!is_out(&args.model), "{place}: this is the model; predictions go to another file");
     }
     let model = open(&args.model, output)?;
-    let working = Working::new(output.is_text(), "predicting");
-    let table = model.read(&args.data, None, args.id.clone())?;
-    let predictions = model.predict(table)?;
-    drop(working);
+    let predict = || model.predict(model.read(&args.data, None, args.id.clone())?);
+    let predictions = output.working("predicting", predict)?;
     let n_rows = predictions.len();
     if let Some(out) = &args.out {
-        let place = || out.display().to_string();
-        write_whole(&predictions, out).with_context(place)?;
-        let answer = Predictions { n_rows, out: Some(place()), rows: None };
-        output.show(&answer, &format!("wrote {n_rows} predictions to {}", place()), &[])?;
+        write_whole(out, &csv_of(&predictions)?)?;
+        let answer = json!({"n_rows": n_rows, "out": out.display().to_string()});
+        output.show(&answer, &format!("wrote {n_rows} predictions to {}", out.display()), &[])?;
     } else if output.is_text() {
-        let mut stdout = BufWriter::new(std::io::stdout().lock());
-        write_csv(&predictions, &mut stdout).and_then(|()| stdout.flush()).context("stdout")?;
+        std::io::stdout().write_all(&csv_of(&predictions)?).context("stdout")?;
     } else {
-        output.show(&Predictions { n_rows, out: None, rows: Some(&predictions) }, "", &[])?;
+        output.show(&json!({"n_rows": n_rows, "predictions": predictions}), "", &[])?;
     }
     Ok(Answer::Done)
-}
-
-/// Writes a file as a whole, aside first: a full disk leaves what was there before. A device is written as it is.
-fn write_whole(predictions: &[Prediction], out: &Path) -> std::io::Result<()> {
-    let write = |path: &Path| {
-        let mut file = BufWriter::new(std::fs::File::create(path)?);
-        write_csv(predictions, &mut file).and_then(|()| file.flush())
-    };
-    if out.exists() && !out.is_file() {
-        return write(out);
-    }
-    let mut name = out.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".partial-{}", std::process::id()));
-    let aside = out.with_file_name(name);
-    let written = write(&aside).and_then(|()| std::fs::rename(&aside, out));
-    if written.is_err() {
-        // Best effort: it is not what was asked for.
-        let _ = std::fs::remove_file(&aside);
-    }
-    written
 }
 
 pub(crate) fn evaluate(args: EvaluateArgs, output: &Output) -> anyhow::Result<Answer> {
     let model = open(&args.model, output)?;
     let columns = model.columns(args.label.or_else(|| model.usual_label()), None);
-    let working = Working::new(output.is_text(), "evaluating");
     let table = labelled(&args.data, &columns, model.schema.as_ref())?;
-    let evaluation = model.evaluate(table)?;
-    drop(working);
+    let evaluation = output.working("evaluating", || model.evaluate(table))?;
     let (name, value) = match (evaluation.accuracy, evaluation.rmse) {
         (Some(accuracy), _) => ("accuracy", format!("{:.2} %", 100.0 * accuracy)),
         (None, rmse) => ("root mean squared error", number(rmse.unwrap_or(f64::NAN))),
@@ -105,20 +67,14 @@ fn open(path: &Path, output: &Output) -> anyhow::Result<PublishedModel> {
     Ok(model)
 }
 
-fn write_csv(predictions: &[Prediction], out: &mut impl Write) -> std::io::Result<()> {
+fn csv_of(predictions: &[Prediction]) -> anyhow::Result<Vec<u8>> {
     let with_probability = predictions.first().is_some_and(|first| first.probability.is_some());
-    writeln!(out, "{}", if with_probability { "id,prediction,probability" } else { "id,prediction" })?;
+    let header = if with_probability { &["id", "prediction", "probability"][..] } else { &["id", "prediction"] };
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record(header)?;
     for Prediction { id, prediction, probability } in predictions {
-        write!(out, "{},{}", csv_field(&id.to_string()), csv_field(prediction))?;
-        match probability {
-            Some(probability) => writeln!(out, ",{probability}")?,
-            None => writeln!(out)?,
-        }
+        let (id, probability) = (id.to_string(), probability.map(|probability| probability.to_string()));
+        csv.write_record([&id, prediction].into_iter().chain(&probability))?;
     }
-    Ok(())
-}
-
-/// A CSV field, quoted where it must be.
-fn csv_field(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.into() }
+    Ok(csv.into_inner()?)
 }

@@ -8,24 +8,16 @@ use efface_ledger::certificate::tags::Exposure;
 use super::ledger::in_words;
 use super::{noise, open_to_sign, over_budget};
 use crate::args::ReleaseArgs;
-use crate::output::{Answer, Output, bound, duration, number, parameter, promised};
-use crate::progress::Working;
+use crate::output::{Answer, Output, bound, duration, number, parameter, promise};
 
 pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = open_to_sign(&args.model, &args.store, &args.signing, output)?;
+    let mut model = open_to_sign(&args.model, output)?;
     let mut noise = noise(&args.seed, output)?;
-    let working = Working::new(output.is_text(), "releasing");
-    let answer = model.release(&mut noise, args.out.as_deref())?;
-    drop(working);
+    let answer = output.working("releasing", || model.release(&mut noise, args.out.as_deref()))?;
     let policy = model.policy();
     model.close()?;
     match &answer {
         ReleaseAnswer::Published(report) => {
-            let pair = format!("({}, {})", promised(report.epsilon), promised(report.delta));
-            let promise = match report.noise_std {
-                0.0 => format!("{pair}, bit for bit what training without the removed rows gives"),
-                _ => pair,
-            };
             let settled = match report.settle_passes {
                 0 => "not needed".into(),
                 1 => "1 pass over the rows".into(),
@@ -35,7 +27,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                 &answer,
                 &format!("published release {} in {}", report.release, duration(report.seconds)),
                 &[
-                    ("promised for the model's life (ε, δ)", promise),
+                    ("promised for the model's life (ε, δ)", promise(report.epsilon, report.delta, report.noise_std)),
                     ("proved so far: ε at that δ", bound(report.epsilon_spent)),
                     (
                         "distance to the retrained weights, verified",
@@ -74,34 +66,29 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
             let lines = if matches!(*outcome, "one-class" | "singular") { &[] } else { &numbers[..] };
             output.show(&answer, &sentence, lines)?;
             let next = match *outcome {
-                "retrain-required" => over_budget(&args.model),
+                "retrain-required" => &over_budget(&args.model.directory.path),
                 "out-of-reach" => {
                     "the weights cannot be brought as near to the exact ones as a release claims: train again with a larger \
                      --noise-std or --l2"
-                        .into()
                 }
                 "one-class" => {
                     "only rows of one class are left, and a classifier needs two: revoke the releases that still know the \
                      removed rows, and delete the model or train a new one"
-                        .into()
                 }
-                "singular" => "the sums of the rows cannot be solved: train again with a larger --l2".into(),
+                "singular" => "the sums of the rows cannot be solved: train again with a larger --l2",
                 "extractor-exhausted" => {
                     "more rows have left than the private feature extractor can promise anything to: train a new extractor \
                      on the remaining rows, or use a public one"
-                        .into()
                 }
                 "off-lattice" => {
                     "a weight is too large beside the noise: train again with a larger --l2, or a larger --noise-std"
-                        .into()
                 }
                 _ => {
                     "all releases that the promise was shared among have been made: train a new model, with a larger \
                      --max-releases if you need more"
-                        .into()
                 }
             };
-            output.say(&next);
+            output.say(next);
             Ok(Answer::Negative)
         }
     }

@@ -3,16 +3,13 @@
 use std::io::Write;
 
 use anyhow::Context;
-use comfy_table::Table;
-use comfy_table::presets::NOTHING;
 use efface_data::{ColumnKind, ColumnSchema, Columns, ProposedColumn, Schema, SchemaError, SchemaProposal, propose};
 use efface_engine::EngineError;
 use serde::Serialize;
 
 use super::check_label_is_named;
-use crate::args::SchemaArgs;
-use crate::output::{Answer, Output, parameter, quoted, shortened};
-use crate::progress::Working;
+use crate::args::{RoleArgs, SchemaArgs};
+use crate::output::{Answer, Output, counted, parameter, plain_table, quoted, shortened};
 
 /// A proposal as one JSON object.
 #[derive(Serialize)]
@@ -27,20 +24,14 @@ struct ProposalAnswer<'a> {
 }
 
 pub(crate) fn run(args: &SchemaArgs, output: &Output) -> anyhow::Result<Answer> {
-    let columns = Columns {
-        features: None,
-        label: args.label.clone(),
-        id: args.id.clone(),
-        subject: args.subject.clone(),
-        ignore: args.ignore.clone(),
-    };
+    let RoleArgs { label, id, subject } = args.roles.clone();
+    let columns = Columns { label, id, subject, ignore: args.ignore.clone(), ..Columns::default() };
     check_label_is_named(&args.data, &columns)?;
     if let Some(taken) = args.out.as_ref().filter(|out| out.exists()) {
         return Err(EngineError::from(SchemaError::Exists { file: taken.clone() }).into());
     }
-    let working = Working::new(output.is_text(), "reading");
-    let proposal = propose(&args.data, &columns, args.sample).map_err(EngineError::from)?;
-    drop(working);
+    let proposal =
+        output.working("reading", || propose(&args.data, &columns, args.sample)).map_err(EngineError::from)?;
     if let Some(out) = &args.out {
         Schema::write_new(out, &proposal.to_toml()).map_err(EngineError::from)?;
     } else if output.is_text() {
@@ -65,8 +56,7 @@ pub(crate) fn run(args: &SchemaArgs, output: &Output) -> anyhow::Result<Answer> 
 }
 
 fn explain(args: &SchemaArgs, proposal: &SchemaProposal, output: &Output) {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
+    let mut table = plain_table();
     table.set_header(["  column", "kind", "becomes", "missing"]);
     for (column, seen) in proposal.schema.columns().iter().zip(&proposal.columns) {
         let cells = [format!("  {}", column.name), column.kind.tag().into(), becomes(column), missing_share(seen)];
@@ -100,8 +90,7 @@ fn becomes(column: &ColumnSchema) -> String {
     match &column.kind {
         ColumnKind::Numeric { range } => format!("{} … {} to [-1, 1]", parameter(range.low()), parameter(range.high())),
         ColumnKind::Categorical { values, .. } => {
-            let n = values.len();
-            format!("{n} {}: {}", if n == 1 { "value" } else { "values" }, shortened(values))
+            format!("{}: {}", counted(values.len(), "value"), shortened(values))
         }
         ColumnKind::Hashed { buckets } => format!("{buckets} buckets"),
         ColumnKind::Boolean { true_values, false_values } => {

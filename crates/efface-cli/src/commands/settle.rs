@@ -5,13 +5,11 @@ use efface_engine::{OutcomeTag, SettleReport};
 use super::{noise, open};
 use crate::args::{RetrainArgs, SettleArgs};
 use crate::output::{Answer, Output, bound, duration};
-use crate::progress::{Progress, Working};
+use crate::progress::Progress;
 
 pub(crate) fn settle(args: &SettleArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = open(&args.model, &args.store, output)?;
-    let working = Working::new(output.is_text(), "settling");
-    let report = model.settle(args.tolerance)?;
-    drop(working);
+    let mut model = open(&args.model, output)?;
+    let report = output.working("settling", || model.settle(args.tolerance))?;
     output.show(&report, &format!("settled in {}", duration(report.seconds)), &settle_lines(&report))?;
     Ok(match report.outcome {
         OutcomeTag::Done => Answer::Done,
@@ -20,7 +18,7 @@ pub(crate) fn settle(args: &SettleArgs, output: &Output) -> anyhow::Result<Answe
 }
 
 pub(crate) fn retrain(args: &RetrainArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = open(&args.model, &args.store, output)?;
+    let mut model = open(&args.model, output)?;
     let mut noise = noise(&args.seed, output)?;
     let mut progress = Progress::new(output.is_text());
     let report = model.retrain(&mut noise, &mut |phase| progress.training(phase))?;

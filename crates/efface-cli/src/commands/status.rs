@@ -5,17 +5,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use efface_engine::{OutcomeTag, Status};
 
 use super::ledger::in_words;
-use super::{mended, over_budget, rows};
+use super::{mended, over_budget};
 use crate::args::StatusArgs;
-use crate::output::{Answer, Output, bound, features, number, parameter, promised, quoted, rung, shortened};
+use crate::output::{
+    Answer, Output, bound, counted, features, first_of, number, parameter, promise, quoted, rung, shortened,
+};
 
 pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> {
     let status = Status::read(&args.model)?;
-    let pair = format!("({}, {})", promised(status.epsilon), promised(status.delta));
-    let promise = match status.noise_std {
-        0.0 => format!("{pair}, bit for bit what training without the removed rows gives"),
-        _ => pair,
-    };
     let mut lines = vec![
         ("loss", status.loss.clone()),
         ("l2", parameter(status.l2)),
@@ -23,59 +20,39 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         ("features", features(status.dim, status.intercept)),
         ("classes", if status.classes == 0 { "none (regression)".into() } else { status.class_names.join(", ") }),
         ("scale", status.scale.to_string()),
-        ("promise (ε, δ)", promise),
+        ("promise (ε, δ)", promise(status.epsilon, status.delta, status.noise_std)),
         ("noise", parameter(status.noise_std)),
         ("gradient left, at most", bound(status.gradient_residual.get())),
         ("distance to the retrained weights, at most", bound(status.distance_bound.get())),
         ("how that is known", rung(&status.rung).into()),
     ];
-    if let Some(extractor) = &status.extractor {
-        lines.push(("private feature extractor", super::extractor_in_words(extractor, status.n_left)));
-    }
+    let extractor = status.extractor.as_ref().map(|extractor| super::extractor_in_words(extractor, status.n_left));
+    lines.extend(extractor.map(|words| ("private feature extractor", words)));
     if let (Some(budget), Some(spent)) = (status.budget, status.spent) {
         lines.push(("budget", format!("{} of {} spent", bound(spent.get()), number(budget))));
     }
+    let mut line = |is_shown: bool, name: &'static str, value: String| lines.extend(is_shown.then_some((name, value)));
     let latest =
         [status.released.map(|time| format!("the latest {}", ago(time))), behind(status.n_removed_since_release)];
     let latest: Vec<String> = latest.into_iter().flatten().collect();
     let latest = if latest.is_empty() { String::new() } else { format!(" ({})", latest.join(", ")) };
-    lines.push(("releases", format!("{}{latest}", status.n_releases)));
-    if !status.revoked.is_empty() {
-        let revoked: Vec<String> = status.revoked.iter().map(ToString::to_string).collect();
-        lines.push(("revoked releases", revoked.join(", ")));
-    }
-    lines.push(("releases are made", in_words(status.policy)));
-    lines.push(("entries of the log", status.log_size.to_string()));
-    if status.mechanism == "release" && status.noise_std > 0.0 {
-        lines.push((
-            "spent by releases (μ)",
-            format!("{} of {}", bound(status.mu_total.get()), number(status.mu_limit)),
-        ));
-    }
-    if !status.not_public.is_empty() {
-        lines.push((
-            "outside the guarantee",
-            format!("schema entries not marked public: {}", shortened(&status.not_public)),
-        ));
-    }
-    if status.n_suppressed > 0 {
-        lines.push(("left out when offered again", rows(status.n_suppressed)));
-    }
-    if status.n_unpurged > 0 {
-        lines.push(("still to be overwritten on disk", rows(status.n_unpurged)));
-    }
-    if let Some(witness) = &status.witness {
-        lines.push(("witness", witness.display().to_string()));
-    }
-    for mending in &status.mended {
-        lines.push(("mended", format!("{} ({})", mended(mending), ago(mending.time))));
-    }
-    for found in &status.out_of_step {
-        lines.push(("OUT OF STEP", found.clone()));
-    }
-    if !status.certified {
-        lines.push(("certified", "NO: a fixed seed was used".into()));
-    }
+    line(true, "releases", format!("{}{latest}", status.n_releases));
+    let revoked = first_of(status.revoked.iter().map(ToString::to_string), usize::MAX);
+    line(!status.revoked.is_empty(), "revoked releases", revoked);
+    line(true, "releases are made", in_words(status.policy));
+    line(true, "entries of the log", status.log_size.to_string());
+    let is_noisy = status.mechanism == "release" && status.noise_std > 0.0;
+    let spent = format!("{} of {}", bound(status.mu_total.get()), number(status.mu_limit));
+    line(is_noisy, "spent by releases (μ)", spent);
+    let not_public = format!("schema entries not marked public: {}", shortened(&status.not_public));
+    line(!status.not_public.is_empty(), "outside the guarantee", not_public);
+    line(status.n_suppressed > 0, "left out when offered again", counted(status.n_suppressed, "row"));
+    line(status.n_unpurged > 0, "still to be overwritten on disk", counted(status.n_unpurged, "row"));
+    lines.extend(status.witness.as_ref().map(|witness| ("witness", witness.display().to_string())));
+    let mendings = status.mended.iter().map(|mending| format!("{} ({})", mended(mending), ago(mending.time)));
+    lines.extend(mendings.map(|mending| ("mended", mending)));
+    lines.extend(status.out_of_step.iter().map(|found| ("OUT OF STEP", found.clone())));
+    lines.extend((!status.certified).then(|| ("certified", "NO: a fixed seed was used".into())));
     let sentence = format!("{}: a model of mechanism {}", args.model.display(), status.mechanism);
     output.show(&status, &sentence, &lines)?;
     if !status.out_of_step.is_empty() {
@@ -94,7 +71,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
 
 /// What the latest release still knows, if anything.
 fn behind(n_removed: usize) -> Option<String> {
-    (n_removed > 0).then(|| format!("which still knows {} that left", rows(n_removed)))
+    (n_removed > 0).then(|| format!("which still knows {} that left", counted(n_removed, "row")))
 }
 
 /// How long ago a time in seconds since 1970 was, for people.

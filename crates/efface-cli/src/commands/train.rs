@@ -10,7 +10,7 @@ use crate::progress::Progress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     let config = args.config();
-    let (schema, columns) = schema_and_columns(args.schema.as_deref(), args.columns.columns())?;
+    let (schema, columns) = schema_and_columns(args.schema.as_deref(), args.roles.columns(args.chosen))?;
     check_label_is_named(&args.data, &columns)?;
     let rows = open_table(&args.data, &columns, schema.as_ref()).map_err(EngineError::from)?;
     let not_public = schema.as_ref().map(Schema::not_public).unwrap_or_default();

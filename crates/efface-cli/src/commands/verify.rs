@@ -6,10 +6,9 @@ use anyhow::Context;
 use efface_engine::{Status, public_key_of};
 use efface_ledger::verify::{Check, CheckOutcome, Evidence, Verdict, Verification, verify};
 
-use super::open;
+use super::open_with;
 use crate::args::VerifyArgs;
 use crate::output::{Answer, Output, duration};
-use crate::progress::Working;
 
 pub(crate) fn run(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
     if args.subject.is_dir() { directory(args, output) } else { certificate(args, output) }
@@ -41,11 +40,13 @@ fn certificate(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
         revocation: revocation.as_deref(),
         previous: &previous,
     };
-    let verification = verify(&text, &evidence);
-    let verdict = verification.verdict;
-    let sentence = format!("{}: {}", args.subject.display(), in_words(verdict, &verification.checks));
-    output.show(&verification, &sentence, &lines(&verification.checks))?;
-    Ok(answer(verdict))
+    show(args, &verify(&text, &evidence), output)
+}
+
+fn show(args: &VerifyArgs, found: &Verification, output: &Output) -> anyhow::Result<Answer> {
+    let sentence = format!("{}: {}", args.subject.display(), in_words(found.verdict, &found.checks));
+    output.show(found, &sentence, &lines(&found.checks))?;
+    Ok(answer(found.verdict))
 }
 
 /// What a published model says it is.
@@ -65,25 +66,19 @@ fn directory(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
     if let Some((flag, _)) = for_files.into_iter().find(|(_, given)| *given) {
         anyhow::bail!("{flag} belongs to a certificate, and {} is a model directory", args.subject.display());
     }
-    // Opening would mend it: a check says what there is.
+    // Opening would repair it: a check says what there is.
     let out_of_step = Status::read(&args.subject)?.out_of_step;
     if !out_of_step.is_empty() {
         let found = out_of_step.iter().map(|found| Check::failed("directory", found.clone()));
-        let verification = Verification::of(found.collect());
-        let sentence = format!("{}: {}", args.subject.display(), in_words(verification.verdict, &verification.checks));
-        output.show(&verification, &sentence, &lines(&verification.checks))?;
-        return Ok(answer(verification.verdict));
+        return show(args, &Verification::of(found.collect()), output);
     }
-    let model = open(&args.subject, &args.store, output)?;
-    let working = Working::new(output.is_text(), "verifying");
-    let report = model.verify(args.replay)?;
-    drop(working);
+    let model = open_with(&args.subject, &args.store.options(), output)?;
+    let report = output.working("verifying", || model.verify(args.replay))?;
     model.close()?;
-    let verdict = report.verdict;
-    let words = in_words(verdict, &report.checks);
+    let words = in_words(report.verdict, &report.checks);
     let sentence = format!("{}: {words} ({})", args.subject.display(), duration(report.seconds));
     output.show(&report, &sentence, &lines(&report.checks))?;
-    Ok(answer(verdict))
+    Ok(answer(report.verdict))
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {

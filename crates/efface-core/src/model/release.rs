@@ -132,6 +132,22 @@ pub enum ReleaseOutcome {
     },
 }
 
+impl ReleaseOutcome {
+    /// Why it may not: a stable tag, what is spent or found, and what is allowed.
+    pub fn refusal(&self) -> (&'static str, f64, f64) {
+        match self {
+            Self::RetrainRequired { spent, budget } => ("retrain-required", spent.get(), budget.get()),
+            Self::OutOfReach { distance, limit } => ("out-of-reach", distance.get(), limit.get()),
+            Self::OneClass => ("one-class", 1.0, 2.0),
+            Self::Singular { l2_per_row } => ("singular", *l2_per_row, 0.0),
+            Self::BudgetExhausted { mu_total, mu_limit } => ("budget-exhausted", mu_total.get(), mu_limit.get()),
+            Self::ExtractorExhausted { delta, .. } => ("extractor-exhausted", delta.get(), 1.0),
+            Self::OffLattice { value, limit } => ("off-lattice", value.abs(), *limit),
+            Self::Published(_) => ("published", 0.0, 0.0),
+        }
+    }
+}
+
 /// Rounding must stay so many times below what a release claims: rows that leave later make the rounding of what remains a
 /// little coarser, and must never put a release out of reach.
 const MARGIN: f64 = 4.0;

@@ -20,7 +20,7 @@ pub struct Trained {
 }
 
 /// Where training is, for progress displays.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Phase {
     /// Number of problems that have arrived.
     pub n_done: usize,

@@ -15,6 +15,8 @@ pub use problem::{NegativeSampling, Problem, TargetRule};
 pub use value::RowValue;
 pub use weight::{MOST_ROW_WEIGHT, UNIT_WEIGHTS, WeightSum, round_row_weight};
 
+use std::ops::Range;
+
 use crate::exact;
 use crate::loss::Loss;
 use crate::rounding::UpperBound;
@@ -27,6 +29,20 @@ pub enum Features<'a> {
     F32(&'a [f32]),
     /// Double precision.
     F64(&'a [f64]),
+}
+
+impl Features<'_> {
+    /// A run of values in double precision.
+    ///
+    /// # Panics
+    ///
+    /// When the range ends beyond them.
+    pub fn widened(&self, range: Range<usize>) -> Vec<f64> {
+        match self {
+            Self::F32(values) => values[range].iter().map(|x| f64::from(*x)).collect(),
+            Self::F64(values) => values[range].to_vec(),
+        }
+    }
 }
 
 /// A run of consecutive rows.

@@ -1,7 +1,7 @@
 //! The claim holds: exact hockey-stick divergences between what is released after removals and what training from
 //! scratch on the remaining rows would have released, both ways. Never above the δ that is claimed.
 //!
-//! What the published Algorithm 2 gives instead is documented in the tests of `efface_testkit::one_dimension`.
+//! What the published Algorithm 2 gives instead is documented in `efface-testkit/tests/published_method`.
 
 use efface_core::loss::Logistic;
 use efface_core::model::{Model, ReleaseOutcome, TrainingConfig, TrainingPlan};

@@ -208,12 +208,25 @@ impl FeatureValues {
     }
 
     /// Overwrites a run of values with zeros, in a way the compiler may not leave out.
-    pub(crate) fn zeroize_range(&mut self, range: Range<usize>) {
+    ///
+    /// # Panics
+    ///
+    /// When the range ends beyond [`len`](Self::len).
+    pub fn zeroize_range(&mut self, range: Range<usize>) {
         each!(Self, self, values => values[range].zeroize());
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         each!(Self, self, values => values.capacity()) * self.precision().bytes()
+    }
+}
+
+impl From<Features<'_>> for FeatureValues {
+    fn from(features: Features<'_>) -> Self {
+        match features {
+            Features::F32(values) => Self::F32(values.to_vec()),
+            Features::F64(values) => Self::F64(values.to_vec()),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-pub(crate) use efface_data::files::private_options;
+pub(crate) use efface_data::files::{percent_encoded, private_options};
 
 use crate::directory::certify::signing::OWN_KEY;
 use crate::directory::lock::{LOCK, WriterLock};

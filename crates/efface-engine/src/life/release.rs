@@ -42,24 +42,6 @@ pub enum ReleaseAnswer {
     },
 }
 
-impl ReleaseAnswer {
-    fn refused(outcome: &ReleaseOutcome) -> Self {
-        let (outcome, spent, budget) = match outcome {
-            ReleaseOutcome::RetrainRequired { spent, budget } => ("retrain-required", spent.get(), budget.get()),
-            ReleaseOutcome::OutOfReach { distance, limit } => ("out-of-reach", distance.get(), limit.get()),
-            ReleaseOutcome::OneClass => ("one-class", 1.0, 2.0),
-            ReleaseOutcome::Singular { l2_per_row } => ("singular", *l2_per_row, 0.0),
-            ReleaseOutcome::BudgetExhausted { mu_total, mu_limit } => {
-                ("budget-exhausted", mu_total.get(), mu_limit.get())
-            }
-            ReleaseOutcome::ExtractorExhausted { delta, .. } => ("extractor-exhausted", delta.get(), 1.0),
-            ReleaseOutcome::OffLattice { value, limit } => ("off-lattice", value.abs(), *limit),
-            ReleaseOutcome::Published(_) => ("published", 0.0, 0.0),
-        };
-        Self::Refused { outcome, spent, budget }
-    }
-}
-
 /// What a release led to.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReleaseReport {
@@ -130,7 +112,8 @@ impl Life<'_> {
                     // The weights have moved: what the status says must be what the state holds.
                     self.commit_weights(false)?;
                 }
-                return Ok(ReleaseAnswer::refused(&refused));
+                let (outcome, spent, budget) = refused.refusal();
+                return Ok(ReleaseAnswer::Refused { outcome, spent, budget });
             }
         };
         let certifying = Instant::now();

@@ -213,10 +213,7 @@ impl Held {
 
 #[expect(clippy::needless_pass_by_value, reason = "tests write their request in place")]
 fn try_train(request: MemoryRequest<'_>) -> Result<Held, EngineError> {
-    let values = match request.rows.features {
-        Features::F32(values) => FeatureValues::F32(values.to_vec()),
-        Features::F64(values) => FeatureValues::F64(values.to_vec()),
-    };
+    let values = FeatureValues::from(request.rows.features);
     let (model, table) = MemoryModel::train(&request, &mut NoiseSource::danger_fixed_seed(1), &mut |_| {})?;
     Ok(Held { model, table, values })
 }

@@ -87,7 +87,7 @@ fn one_row_has_a_known_minimizer() {
 fn minimizers_of_random_problems_have_vanishing_gradients() {
     for loss in LOSSES {
         for (seed, shape) in (0..).zip(Shape::ALL) {
-            let problem = random_problem(seed, loss, 25, 6, shape).reference();
+            let problem = random_problem(seed, loss, 25, 6, shape);
             let minimizer = problem.minimizer();
             let (left, scale) = (problem.gradient_norm(&minimizer), problem.gradient_scale(&minimizer));
             assert!(left <= 1e-27 * scale, "{loss:?} {shape:?}: {left:e} of {scale:e}");
@@ -98,9 +98,9 @@ fn minimizers_of_random_problems_have_vanishing_gradients() {
 #[test]
 fn hard_problems_converge() {
     // Large problem; weak regularization with separable labels; a perturbation that drives margins to extremes.
-    let mut problem = random_problem(3, ReferenceLoss::Logistic, 200, 40, Shape::Correlated).reference();
+    let mut problem = random_problem(3, ReferenceLoss::Logistic, 200, 40, Shape::Correlated);
     problem.minimizer();
-    problem = random_problem(4, ReferenceLoss::Logistic, 3, 1, Shape::Isotropic).reference();
+    problem = random_problem(4, ReferenceLoss::Logistic, 3, 1, Shape::Isotropic);
     problem.l2_per_row = 1e-4;
     for size in [0.0, 1.0, 1e3] {
         problem.perturbation = vec![size];
@@ -130,7 +130,7 @@ fn gradient_keeps_its_digits_at_extreme_margins() {
 #[test]
 fn distance_follows_strong_convexity() {
     for loss in LOSSES {
-        let problem = random_problem(11, loss, 30, 5, Shape::Isotropic).reference();
+        let problem = random_problem(11, loss, 30, 5, Shape::Isotropic);
         let minimizer = problem.minimizer();
         let weights: Vec<f64> = minimizer.iter().map(|w| w.to_f64() + 1e-3).collect();
         let distance = distance_to(&minimizer, &weights);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use efface_core::noise::{NoiseLaw, NoiseSource};
 
 use super::check::{DirectCheck, closest};
-use crate::dense::dot;
+use crate::dense::{dot, length, normalized};
 use crate::statistics::{chi_square_limits, normal_quantile};
 
 /// Directions drawn at random.
@@ -37,7 +37,8 @@ impl Directions {
     pub(super) fn new(secret: &[f64], noise: &mut NoiseSource) -> Self {
         let n = secret.len();
         let random = (0..RANDOM).map(|_| NoiseLaw::Gaussian.sample(n, 1.0, noise).to_vec());
-        let dense = [vec![1.0; n], secret.to_vec()].into_iter().chain(random).filter_map(unit).map(Direction::Along);
+        let dense = [vec![1.0; n], secret.to_vec()].into_iter().chain(random).filter(|along| length(along) > 0.0);
+        let dense = dense.map(|along| Direction::Along(normalized(&along)));
         let axes = n.min(AXES);
         let along: Arc<[Direction]> = dense.chain((0..axes).map(|i| Direction::Axis(i * n / axes))).collect();
         Self { sums: vec![(0.0, 0.0); along.len()], along, n: 0 }
@@ -62,15 +63,6 @@ impl Directions {
             *squares += more_squares;
         }
     }
-}
-
-/// The same direction with length 1; `None` for the zero vector.
-fn unit(mut direction: Vec<f64>) -> Option<Vec<f64>> {
-    let length = dot(&direction, &direction).sqrt();
-    for x in &mut direction {
-        *x /= length;
-    }
-    (length > 0.0).then_some(direction)
 }
 
 /// Mean and variance along all directions of all releases; each kind fails for a sound engine with probability at most

@@ -10,11 +10,13 @@
 
 use efface_core::loss::Loss;
 use efface_core::model::{Model, ReleaseClaim, TrainingPlan};
-use efface_core::rows::{Features, Problem, RowBlock, RowBlocks, StoreError};
+use efface_core::rows::{Problem, RowBlock, RowBlocks, StoreError};
 use rayon::prelude::*;
+use zeroize::Zeroizing;
 
 use super::check::{DirectCheck, closest};
-use crate::engine::{Case, Secret};
+use crate::dense::length;
+use crate::engine::{Case, distance_bound_of};
 use crate::error::AuditError;
 use crate::rows::HiddenRows;
 
@@ -23,8 +25,8 @@ use crate::rows::HiddenRows;
 /// minimiser; there the gradient must be a rounding error of its own terms.
 pub(super) fn check(
     case: &Case<'_>,
-    removed: &[Secret],
-    retrained: &[Secret],
+    removed: &[Model],
+    retrained: &[Model],
     claims: &[ReleaseClaim],
 ) -> Result<DirectCheck, AuditError> {
     let plan = case.trained.plan();
@@ -33,8 +35,8 @@ pub(super) fn check(
     for (((ours, theirs), claim), removal) in removed.iter().zip(retrained).zip(claims).zip(&case.removals) {
         gone.extend(removal);
         let left = HiddenRows::new(case.rows, &gone)?;
-        for (secret, limit) in [(ours, claim.distance_bound.get()), (theirs, theirs.distance_bound())] {
-            let measured = Measured::of(plan, secret.model(), &left)?;
+        for (model, limit) in [(ours, claim.distance_bound.get()), (theirs, distance_bound_of(theirs))] {
+            let measured = Measured::of(plan, model, &left)?;
             found.push(if plan.is_exact() {
                 DirectCheck::at_most("gradient", measured.relative, ROUNDED)
             } else {
@@ -108,26 +110,20 @@ impl RowSums {
 
     fn add(&mut self, loss: &dyn Loss, problem: &Problem, weights: &[f64], block: &RowBlock<'_>) {
         let dim = weights.len();
-        let mut row = vec![0.0; dim];
         for i in 0..block.labels.len() {
             let target = problem.target(block.labels[i], block.selectors[i]).filter(|_| block.present[i]);
             let Some(target) = target else { continue };
-            let values = i * dim..(i + 1) * dim;
-            match block.features {
-                Features::F32(all) => row.iter_mut().zip(&all[values]).for_each(|(x, value)| *x = f64::from(*value)),
-                Features::F64(all) => row.copy_from_slice(&all[values]),
-            }
+            let row = Zeroizing::new(block.features.widened(i * dim..(i + 1) * dim));
             let products = row.iter().zip(weights).map(|(x, w)| x * w);
             let margin = products.fold(Compensated::default(), Compensated::plus).value();
             let (slope, weight) = (slope(loss, margin, target), block.row_weights[i]);
-            for (sum, x) in self.gradient.iter_mut().zip(&row) {
+            for (sum, x) in self.gradient.iter_mut().zip(&*row) {
                 *sum = sum.plus(weight * slope * x);
             }
             self.n = self.n.plus(weight);
             let long = length(&row);
             self.size += weight * long * (slope.abs() + long * length(weights));
         }
-        zeroize::Zeroize::zeroize(&mut row);
     }
 }
 
@@ -151,10 +147,6 @@ fn slope(loss: &dyn Loss, margin: f64, target: f64) -> f64 {
         // A loss that this page does not know yet is asked for its own.
         _ => loss.slope(margin, target),
     }
-}
-
-fn length(vector: &[f64]) -> f64 {
-    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 /// A sum and what rounding lost of it. Neumaier 1974.

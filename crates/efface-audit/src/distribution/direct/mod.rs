@@ -13,7 +13,7 @@ mod low_bits;
 mod published;
 mod rare;
 
-use efface_core::model::{ReleaseClaim, TrainingPlan};
+use efface_core::model::{Model, ReleaseClaim, TrainingPlan};
 use efface_core::noise::{NoiseLaw, NoiseSource};
 
 use self::check::closest;
@@ -25,7 +25,7 @@ pub(super) use self::published::Published;
 use self::rare::Lengths;
 pub use self::rare::Power;
 use super::distance;
-use crate::engine::{Case, Secret};
+use crate::engine::{Case, distance_bound_of, weights_of};
 use crate::error::AuditError;
 
 /// What was added to the secret weights of one world, in units of its claimed scale.
@@ -100,8 +100,8 @@ impl NoiseSample {
 /// What is looked at: the secret models of the two worlds, what they published, and what was added to them.
 pub(super) struct Worlds<'a> {
     pub(super) case: &'a Case<'a>,
-    pub(super) removed: &'a [Secret],
-    pub(super) retrained: &'a [Secret],
+    pub(super) removed: &'a [Model],
+    pub(super) retrained: &'a [Model],
     pub(super) published: [Published; 2],
     pub(super) noise: [NoiseSample; 2],
 }
@@ -143,11 +143,11 @@ pub(super) fn checks(worlds: Worlds<'_>, false_alarm_rate: f64) -> Result<Direct
 }
 
 /// The release whose secret weights are farthest from the retrained ones, measured by what it claims.
-fn closest_call(removed: &[Secret], retrained: &[Secret], claims: &[ReleaseClaim]) -> DirectCheck {
+fn closest_call(removed: &[Model], retrained: &[Model], claims: &[ReleaseClaim]) -> DirectCheck {
     let found = removed.iter().zip(retrained).zip(claims).map(|((ours, theirs), claim)| {
         // The retrained weights are themselves known up to their own bound only.
-        let limit = claim.distance_bound.get() + theirs.distance_bound();
-        DirectCheck::at_most("distance", distance(&ours.weights(), &theirs.weights()), limit * (1.0 + 1e-12))
+        let limit = claim.distance_bound.get() + distance_bound_of(theirs);
+        DirectCheck::at_most("distance", distance(&weights_of(ours), &weights_of(theirs)), limit * (1.0 + 1e-12))
     });
     closest(found).unwrap_or(DirectCheck::count("distance", 0, 0))
 }

@@ -4,11 +4,10 @@ mod chance;
 mod page;
 mod show;
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use comfy_table::ContentArrangement;
 use efface_engine::latest_certificate;
 use efface_ledger::certificate::RequestState;
 use efface_ledger::verify::{Document, read, subjects};
@@ -16,7 +15,7 @@ use serde::Serialize;
 
 use super::open_to_sign;
 use crate::args::{CertificateArgs, CertificateCommand, RequestCertificateArgs, ShowCertificateArgs};
-use crate::output::{Answer, Output, quoted};
+use crate::output::{Answer, Output, plain_table, quoted, write_new};
 
 pub(crate) fn run(args: &CertificateArgs, output: &Output) -> anyhow::Result<Answer> {
     match &args.command {
@@ -26,7 +25,7 @@ pub(crate) fn run(args: &CertificateArgs, output: &Output) -> anyhow::Result<Ans
 }
 
 fn request(args: &RequestCertificateArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut model = open_to_sign(&args.model, &args.store, &args.signing, output)?;
+    let mut model = open_to_sign(&args.model, output)?;
     let report = model.certify_request(&args.request, &args.out)?;
     model.close()?;
     let state = match report.release {
@@ -42,7 +41,7 @@ fn request(args: &RequestCertificateArgs, output: &Output) -> anyhow::Result<Ans
     ];
     output.show(&report, &format!("certified request {}", report.request), &lines)?;
     if report.state == RequestState::Pending {
-        output.say(&format!("next: efface release {}", quoted(&args.model)));
+        output.say(&format!("next: efface release {}", quoted(&args.model.directory.path)));
     }
     Ok(Answer::Done)
 }
@@ -72,7 +71,7 @@ fn show(args: &ShowCertificateArgs, output: &Output) -> anyhow::Result<Answer> {
     let unread = |check: efface_ledger::verify::Check| anyhow::anyhow!("{}: {}", path.display(), check.message);
     let (document, files) = (read(&text).map_err(unread)?, subjects(&text).map_err(unread)?);
     if let Some(html) = &args.html {
-        write_new(html, &page::of(&document, &files, path).html())?;
+        write_new(html, &page::of(&document, &files, path).html(), "--html")?;
     }
     let said = match &document {
         Document::Release(predicate) => Said::Release(predicate),
@@ -81,26 +80,13 @@ fn show(args: &ShowCertificateArgs, output: &Output) -> anyhow::Result<Answer> {
     };
     let shown = Shown { certificate: path, said, html: args.html.as_ref() };
     let (sentence, lines) = show::lines(&document, &files);
-    output.show(&shown, &sentence, &lines)?;
+    // For a terminal of a hundred columns.
+    let mut table = plain_table();
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(100);
+    output.show_in(table, &shown, &sentence, &lines)?;
     if let Some(html) = &args.html {
         output.say(&format!("wrote one page of HTML to {}", html.display()));
     }
     output.say(&format!("nothing of this was checked; next: efface verify {} --key PUB", quoted(path)));
     Ok(Answer::Done)
-}
-
-/// Writes a new file; one that is there already is left alone.
-fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
-    let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            anyhow::bail!("{} exists already: choose another --html, or move it away", path.display())
-        }
-        opened => opened.with_context(|| path.display().to_string())?,
-    };
-    let written = file.write_all(text.as_bytes());
-    if written.is_err() {
-        // Best effort: half a page would be in the way of the next one.
-        let _ = std::fs::remove_file(path);
-    }
-    written.with_context(|| path.display().to_string())
 }

@@ -8,20 +8,18 @@ use efface_ledger::statement::Subject;
 use efface_ledger::verify::Document;
 
 use super::super::ledger::in_words as policy;
-use super::super::rows;
 use super::chance::{Chances, Guess};
-use crate::output::{bound, in_one_line, number, parameter, promised, rung};
+use crate::output::{bound, counted, first_of, number, pair, parameter, promise, rung};
 
 type Line = (&'static str, String);
 
 /// A sentence, and the lines under it. A line without a value is the heading of a group.
 pub(super) fn lines(document: &Document, files: &[Subject]) -> (String, Vec<Line>) {
-    let (sentence, lines) = match document {
+    match document {
         Document::Release(c) => (format!("certificate of release {}", c.release), release(c, files)),
         Document::Request(c) => (format!("certificate of request {}", c.request.id), request(c)),
         Document::Revocation(c) => (format!("withdrawal of release {}", c.release), revocation(c, files)),
-    };
-    (sentence, wrapped(lines))
+    }
 }
 
 fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
@@ -59,8 +57,7 @@ fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
     lines.extend(provenance(&c.issue.log, &c.issue.key_id));
     lines.push(("  releases are made", policy(c.issue.policy)));
     if !c.issue.revoked.is_empty() {
-        lines
-            .push(("  revoked before it", c.issue.revoked.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")));
+        lines.push(("  revoked before it", first_of(c.issue.revoked.iter().map(usize::to_string), usize::MAX)));
     }
     lines
 }
@@ -69,8 +66,7 @@ fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
 fn claim(c: &ReleaseCertificate) -> Vec<Line> {
     let guess = match Guess::of(c) {
         Guess::Exact => {
-            let exact = "bit for bit what training without the removed rows gives";
-            return vec![("  promised (ε, δ)", format!("{}, {exact}", pair(c.epsilon, c.delta)))];
+            return vec![("  promised (ε, δ)", promise(c.epsilon, c.delta, 0.0))];
         }
         _ if !c.certified => "whoever knows the seed can take the noise off again, and needs no guess".into(),
         Guess::Unknown => "not known: this version does not know the law of the noise".into(),
@@ -93,13 +89,9 @@ fn covered(extractor: &Extractor) -> String {
     format!(
         "private, {} per row; for {} together {}, which is in the promise. A public extractor would add nothing",
         pair(extractor.epsilon, extractor.delta),
-        rows(extractor.group),
+        counted(extractor.group, "row"),
         pair(epsilon, delta)
     )
-}
-
-fn pair(epsilon: f64, delta: f64) -> String {
-    format!("({}, {})", promised(epsilon), promised(delta))
 }
 
 fn request(c: &RequestCertificate) -> Vec<Line> {
@@ -147,12 +139,9 @@ fn provenance(log: &LogPosition, key_id: &str) -> Vec<Line> {
 
 /// The requests that a release is the first to cover; the first of them where they are many.
 fn requests(c: &ReleaseCertificate) -> String {
-    const SHOWN: usize = 5;
-    let names: Vec<&str> = c.requests.iter().take(SHOWN).map(|request| &*request.id).collect();
     match c.requests.len() {
         0 => "no request".into(),
-        n if n <= SHOWN => names.join(", "),
-        n => format!("{} and {} more", names.join(", "), n - SHOWN),
+        _ => first_of(c.requests.iter().map(|request| request.id.clone()), 5),
     }
 }
 
@@ -166,54 +155,9 @@ pub(super) fn in_words(tag: &str) -> String {
     tags::in_words(tag).map_or_else(|| format!("a tag that this version does not know: {tag}"), String::from)
 }
 
-/// Breaks long values, so that they stay in their column.
-fn wrapped(lines: Vec<Line>) -> Vec<Line> {
-    let widest = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let width = COLUMNS.saturating_sub(widest + MARGINS);
-    let broken = |(name, value): Line| {
-        let parts = broken(&in_one_line(&value), width);
-        std::iter::once(name).chain(std::iter::repeat("")).zip(parts).collect::<Vec<_>>()
-    };
-    lines.into_iter().flat_map(broken).collect()
-}
-
-/// A text in parts of at most so many characters, broken at blanks where there are any.
-fn broken(text: &str, width: usize) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut used = 0;
-    for word in text.split(' ') {
-        let letters: Vec<char> = word.chars().collect();
-        for (i, piece) in letters.chunks(width).enumerate() {
-            let blank = usize::from(i == 0 && used > 0);
-            if i > 0 || used + blank + piece.len() > width {
-                parts.push(String::new());
-                used = 0;
-            } else if blank == 1 {
-                parts.last_mut().expect("never empty").push(' ');
-                used += 1;
-            }
-            parts.last_mut().expect("never empty").extend(piece);
-            used += piece.len();
-        }
-    }
-    parts
-}
-
-/// Width of a terminal, and what indentation and margins take of it.
-const COLUMNS: usize = 100;
-const MARGINS: usize = 6;
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_texts_are_broken_at_blanks_and_long_words_anywhere() {
-        assert_eq!(broken("one two three", 7), ["one two", "three"]);
-        assert_eq!(broken("abcdefghij kl", 4), ["abcd", "efgh", "ij", "kl"]);
-        assert_eq!(broken("kl abcdefghij", 4), ["kl", "abcd", "efgh", "ij"]);
-        assert_eq!(broken("", 4), [""]);
-    }
 
     #[test]
     fn a_tag_that_is_not_known_is_shown_as_it_is() {

@@ -1,16 +1,15 @@
-//! The folder of results: numbers, pictures and reports. A file is either as it was or whole: it is written under
-//! another name first.
+//! The folder of results: numbers, pictures and reports. A file is either as it was or whole.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
+use efface_data::files::{parent_of, percent_encoded};
 use efface_reproduce::{Experiment, Record};
 use serde::Serialize;
 
-use super::{at, with_path};
-use crate::output::{Output, in_one_line};
+use super::at;
+use crate::output::{Output, in_one_line, write_whole};
 
 /// The folder of results.
 pub(super) struct Folder {
@@ -29,9 +28,10 @@ impl Folder {
         // What a link names is written, not the link.
         let markdown = if markdown.is_symlink() { fs::canonicalize(&markdown).unwrap_or(markdown) } else { markdown };
         let folder = Self { out: out.to_owned(), report: out.join("report.html"), markdown };
-        for (flag, needed) in [("--out", out), ("--out", &out.join(FIGURES)), ("--markdown", parent(&folder.markdown))]
+        for (flag, needed) in
+            [("--out", out), ("--out", &out.join(FIGURES)), ("--markdown", parent_of(&folder.markdown))]
         {
-            let trial = temporary(needed);
+            let trial = needed.join(format!(".efface-{}.tmp", std::process::id()));
             let tried =
                 fs::create_dir_all(needed).and_then(|()| fs::write(&trial, "")).and_then(|()| fs::remove_file(&trial));
             tried.with_context(|| format!("{flag}: cannot write in {}", at(needed)))?;
@@ -46,7 +46,7 @@ impl Folder {
         anyhow::ensure!(!markdown.is_dir(), "--markdown: {} is a directory", at(markdown));
         anyhow::ensure!(!markdown.exists() || markdown.is_file(), "--markdown: {} is no plain file", at(markdown));
         let absolute = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let folder = absolute(parent(markdown));
+        let folder = absolute(parent_of(markdown));
         let is_record = markdown.extension().is_some_and(|extension| extension == "json" || extension == "html");
         let is_ours = folder == absolute(out) && is_record || folder == absolute(&out.join(FIGURES));
         anyhow::ensure!(!is_ours, "--markdown: {} is where other results go", at(markdown));
@@ -67,7 +67,7 @@ impl Folder {
     pub(super) fn keep(&self, experiment: Experiment, record: &impl Serialize) -> anyhow::Result<PathBuf> {
         let path = self.record(experiment);
         let text = serde_json::to_string_pretty(record)? + "\n";
-        write(&path, text.as_bytes())?;
+        write_whole(&path, text.as_bytes())?;
         Ok(path)
     }
 
@@ -106,7 +106,7 @@ impl Folder {
     pub(super) fn link_to_figures(&self) -> String {
         let figures = self.out.join(FIGURES);
         let absolute = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        link(&absolute(parent(&self.markdown)), &absolute(&figures))
+        link(&absolute(parent_of(&self.markdown)), &absolute(&figures))
     }
 
     /// The file with the numbers of an experiment.
@@ -115,32 +115,8 @@ impl Folder {
     }
 }
 
-/// Writes a file as a whole.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let temporary = temporary(parent(path));
-    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // Best effort: half a file helps nobody.
-        let _ = fs::remove_file(&temporary);
-    }
-    with_path(written, path)
-}
-
 fn read(path: &Path) -> anyhow::Result<Record> {
     Ok(serde_json::from_slice(&fs::read(path)?)?)
-}
-
-/// A file in this folder until it is whole. Another process has another name.
-fn temporary(folder: &Path) -> PathBuf {
-    folder.join(format!(".efface-{}.tmp", std::process::id()))
-}
-
-/// The folder of a file.
-fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
 }
 
 /// How one folder links to another, both absolute.
@@ -149,24 +125,8 @@ fn link(from: &Path, to: &Path) -> String {
     let to: Vec<Component> = to.components().collect();
     let n_shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let up = from[n_shared..].iter().map(|_| "..".to_owned());
-    let down = to[n_shared..].iter().map(|part| encoded(&part.as_os_str().to_string_lossy()));
+    let down = to[n_shared..].iter().map(|part| percent_encoded(part.as_ref()));
     up.chain(down).map(|part| part + "/").collect()
-}
-
-/// A part of a path as links have it.
-fn encoded(part: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "._-~".contains(c);
-    let mut link = String::new();
-    for c in part.chars() {
-        if plain(c) {
-            link.push(c);
-        } else {
-            for byte in c.to_string().bytes() {
-                let _ = write!(link, "%{byte:02X}");
-            }
-        }
-    }
-    link
 }
 
 const FIGURES: &str = "figures";
@@ -206,10 +166,5 @@ mod tests {
             assert!(Folder::open(&out, Some(Path::new("/dev/null"))).is_err());
         }
         assert_eq!(open("docs/results.md").expect("made"), place.path().join("docs/results.md"));
-    }
-
-    #[test]
-    fn a_bare_name_lies_in_the_folder_at_hand() {
-        assert_eq!(parent(Path::new("results.md")), Path::new("."));
     }
 }

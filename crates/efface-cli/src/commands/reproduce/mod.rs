@@ -13,12 +13,13 @@ use anyhow::Context;
 use efface_report::Page;
 use efface_reproduce::{Experiment, Record, Setting, Stage};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use self::folder::Folder;
 use self::runs::{Found, NotRun, Runs};
 use crate::args::ReproduceArgs;
-use crate::output::{Answer, Output, duration, in_one_line};
-use crate::progress::Stages;
+use crate::output::{Answer, Output, counted, duration, in_one_line, write_whole};
+use crate::progress;
 
 /// What was done, for machines.
 #[derive(Serialize)]
@@ -26,7 +27,7 @@ struct ReproduceAnswer<'a> {
     #[serde(flatten)]
     runs: &'a Runs,
     /// Experiments that the report shows.
-    shown: Vec<ShownRecord>,
+    shown: Vec<Value>,
     report: Option<String>,
     markdown: Option<String>,
     /// Names of the pictures, each an SVG.
@@ -34,20 +35,6 @@ struct ReproduceAnswer<'a> {
     /// Files of numbers that cannot be read.
     n_left_aside: usize,
     seconds: f64,
-}
-
-/// An experiment on the report.
-#[derive(Serialize)]
-struct ShownRecord {
-    experiment: &'static str,
-    quick: bool,
-    seed: u64,
-}
-
-impl ShownRecord {
-    fn new(record: &Record) -> Self {
-        Self { experiment: record.experiment().tag(), quick: record.quick, seed: record.seed }
-    }
 }
 
 pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answer> {
@@ -68,9 +55,9 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
         );
     }
 
-    let mut stages = Stages::new(output.is_text());
+    let mut stages = progress::Progress::new(output.is_text());
     let mut run_one = |experiment: Experiment| {
-        let mut tell = |stage: &Stage| stages.now(experiment.tag(), &stage.what, stage.done, stage.of);
+        let mut tell = |stage: &Stage| stages.steps(experiment.tag(), &stage.what, stage.done, stage.of);
         let record = experiment.run(&Setting::new(data.clone(), args.quick, args.seed, &mut tell));
         stages.clear();
         record.map(|record| Found {
@@ -95,7 +82,7 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
     };
     let answer = ReproduceAnswer {
         runs: &runs,
-        shown: records.iter().map(ShownRecord::new).collect(),
+        shown: records.iter().map(shown).collect(),
         report: (!records.is_empty()).then(|| folder.report.display().to_string()),
         markdown: (!records.is_empty()).then(|| folder.markdown.display().to_string()),
         figures,
@@ -107,14 +94,19 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
     Ok(if n_left_aside == 0 { verdict } else { Answer::Negative })
 }
 
+/// An experiment on the report.
+fn shown(record: &Record) -> Value {
+    json!({"experiment": record.experiment().tag(), "quick": record.quick, "seed": record.seed})
+}
+
 /// Draws and writes the report; returns the names of the pictures.
 fn report(folder: &Folder, page: &Page) -> anyhow::Result<Vec<String>> {
     let figures = page.figures().map_err(|name| anyhow::anyhow!("two pictures have the name `{name}`"))?;
     for figure in &figures {
-        folder::write(&folder.figure(&figure.name), figure.svg.as_bytes())?;
+        write_whole(&folder.figure(&figure.name), figure.svg.as_bytes())?;
     }
-    folder::write(&folder.report, page.html().as_bytes())?;
-    folder::write(&folder.markdown, page.markdown(&folder.link_to_figures()).as_bytes())?;
+    write_whole(&folder.report, page.html().as_bytes())?;
+    write_whole(&folder.markdown, page.markdown(&folder.link_to_figures()).as_bytes())?;
     Ok(figures.into_iter().map(|figure| figure.name).collect())
 }
 
@@ -125,8 +117,7 @@ fn sentence(answer: &ReproduceAnswer) -> String {
     if n == 0 {
         return format!("the report was written again ({})", duration(answer.seconds));
     }
-    let noun = if n == 1 { "experiment" } else { "experiments" };
-    format!("{} of {n} {noun} done ({})", experiments.len(), duration(answer.seconds))
+    format!("{} of {} done ({})", experiments.len(), counted(n, "experiment"), duration(answer.seconds))
 }
 
 fn lines(answer: &ReproduceAnswer) -> Vec<(&'static str, String)> {
@@ -142,7 +133,7 @@ fn lines(answer: &ReproduceAnswer) -> Vec<(&'static str, String)> {
         ("done in part, data missing", names(&mut missing.iter().filter(was_done))),
         ("fell short", names(&mut shortfalls.iter())),
         ("failed", names(&mut failed.iter())),
-        ("shown", answer.shown.iter().map(|shown| shown.experiment).collect::<Vec<_>>().join(", ")),
+        ("shown", answer.shown.iter().filter_map(|shown| shown["experiment"].as_str()).collect::<Vec<_>>().join(", ")),
         ("report", answer.report.clone().unwrap_or_default()),
         ("the same in Markdown", answer.markdown.clone().unwrap_or_default()),
     ];
@@ -153,9 +144,4 @@ fn lines(answer: &ReproduceAnswer) -> Vec<(&'static str, String)> {
 /// A path in an error.
 fn at(path: &Path) -> String {
     in_one_line(&path.display().to_string())
-}
-
-/// Context of a file that could not be read or written.
-fn with_path<T>(result: std::io::Result<T>, path: &Path) -> anyhow::Result<T> {
-    result.with_context(|| at(path))
 }

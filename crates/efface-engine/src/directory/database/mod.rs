@@ -130,7 +130,7 @@ impl Database {
             return Ok(database);
         }
         // Without the right to make the log's index beside it, a database can still be read as a file that nobody changes.
-        let uri = format!("file:{}?immutable=1", percent_encoded(&path));
+        let uri = format!("file:{}?immutable=1", files::percent_encoded(&path));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let fallback = Self { connection: Connection::open_with_flags(uri, flags).map_err(failed(&path))?, path };
         // Only if all of it is in that file: what is in the log would be overlooked.
@@ -206,19 +206,4 @@ impl Database {
 fn failed(path: &Path) -> impl FnOnce(rusqlite::Error) -> EngineError {
     let path = path.to_path_buf();
     move |source| EngineError::Storage(StorageError::Database { path, source: Box::new(source) })
-}
-
-/// A path within a URI.
-fn percent_encoded(path: &Path) -> String {
-    use std::fmt::Write;
-
-    let mut encoded = String::new();
-    for byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/._-~".contains(byte) {
-            encoded.push(char::from(*byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
 }

@@ -7,7 +7,7 @@ use efface_report::{Part, Table, Text, capitalized, text};
 use super::super::super::ledger::in_words as policy;
 use super::super::show::in_words;
 use super::{hash, shown};
-use crate::output::rung;
+use crate::output::{first_of, rung};
 
 /// Every number that the claim is made of.
 pub(super) fn table(c: &ReleaseCertificate) -> Table {
@@ -97,13 +97,7 @@ fn scale(c: &ReleaseCertificate) -> String {
 }
 
 fn withdrawn(releases: &[usize]) -> String {
-    const SHOWN: usize = 12;
-    let shown: Vec<String> = releases.iter().take(SHOWN).map(usize::to_string).collect();
-    match releases.len() {
-        0 => "none".into(),
-        n if n <= SHOWN => shown.join(", "),
-        n => format!("{} and {} more", shown.join(", "), n - SHOWN),
-    }
+    if releases.is_empty() { "none".into() } else { first_of(releases.iter().map(usize::to_string), 12) }
 }
 
 /// What whoever has this release and the one before could learn.

@@ -9,6 +9,7 @@ use super::super::chance::{Chances, Guess};
 use super::super::show::in_words;
 use super::numbers::{self, guarantee};
 use super::{argument, chart, check, cut, named_files, provenance, section, sheet, shown};
+use crate::output::first_of;
 
 /// The page of the certificate that lies in `file`.
 pub(super) fn page(c: &ReleaseCertificate, files: &[Subject], file: &str) -> Page {
@@ -223,10 +224,8 @@ fn tagged(tags: &[String]) -> impl Iterator<Item = Text> {
 fn outside(c: &ReleaseCertificate) -> Vec<Text> {
     let mut items: Vec<Text> = tagged(&c.outside_scope).collect();
     if !c.not_public.is_empty() {
-        let names: Vec<String> = c.not_public.iter().take(COLUMNS_SHOWN).map(|name| cut(name, 40)).collect();
-        let more = c.not_public.len().saturating_sub(COLUMNS_SHOWN);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        items.push(format!("Columns under not_public: {}{more}.", names.join(", ")).into());
+        let names = first_of(c.not_public.iter().map(|name| cut(name, 40)), COLUMNS_SHOWN);
+        items.push(format!("Columns under not_public: {names}.").into());
     }
     items
 }

@@ -1,19 +1,25 @@
 //! What the published proof leaves out, in numbers. The claim is (ε, 1e-4) everywhere.
 
+mod one_dimension;
+
+use efface_testkit::hockey_stick::gaussian_mu;
+use efface_testkit::special::normal_cdf;
+use efface_testkit::{Reference, ReferenceLoss};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use rand_distr::StandardNormal;
 
-use super::*;
-use crate::hockey_stick::gaussian_mu;
-use crate::reference::Reference;
-use crate::reference_loss::ReferenceLoss;
-use crate::special::normal_pdf;
+use crate::one_dimension::{PublishedDelta, PublishedMethod, RemovalStep};
 
 const CLAIMED_DELTA: f64 = 1e-4;
 /// γ as printed, and the tight value 1/(6√3).
 const PRINTED_LIPSCHITZ: f64 = 0.25;
 const TIGHT_LIPSCHITZ: f64 = 0.096_225_044_864_937_64;
+
+/// φ(x).
+fn normal_pdf(x: f64) -> f64 {
+    (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt()
+}
 
 /// The removal budget as printed: σ ε / c with c = √(2 ln(1.5/δ)).
 fn printed_budget(method: &PublishedMethod, epsilon: f64) -> f64 {

@@ -21,78 +21,76 @@
 //! The published proof has neither the factor 1/|1 − u′| nor the effect of keeping only some b. The tests show what
 //! each of them does to the claimed δ.
 
-use crate::hockey_stick::{edges, hockey_stick};
-use crate::special::normal_cdf;
+use efface_testkit::hockey_stick::{edges, hockey_stick};
+use efface_testkit::special::normal_cdf;
 
 /// A one-dimensional data set, the row that leaves, and the noise of training.
 #[derive(Clone, Debug)]
-pub struct PublishedMethod {
+pub(crate) struct PublishedMethod {
     /// x_i.
-    pub rows: Vec<f64>,
+    pub(crate) rows: Vec<f64>,
     /// y_i = ±1.
-    pub targets: Vec<f64>,
+    pub(crate) targets: Vec<f64>,
     /// λ.
     pub l2_per_row: f64,
     /// Place of the row that leaves.
-    pub removed: usize,
+    pub(crate) removed: usize,
     /// σ.
-    pub perturbation_std: f64,
+    pub(crate) perturbation_std: f64,
 }
 
 /// One removal from one trained weight.
 #[derive(Clone, Copy, Debug)]
-pub struct RemovalStep {
-    /// w, the trained weight.
-    pub weight: f64,
+pub(crate) struct RemovalStep {
     /// b = −G(w), the perturbation that led to it.
-    pub perturbation: f64,
+    pub(crate) perturbation: f64,
     /// v = Δ/R′.
-    pub newton_step: f64,
+    pub(crate) newton_step: f64,
     /// T(w) = w + v.
-    pub updated_weight: f64,
+    pub(crate) updated_weight: f64,
     /// u = R(T(w)) + b, with its sign.
-    pub residual: f64,
+    pub(crate) residual: f64,
     /// dc/db = 1 − u′(b); the density of the updated model carries the inverse of its size.
-    pub jacobian: f64,
+    pub(crate) jacobian: f64,
     /// ‖X‖₂² of the remaining rows.
-    pub design_norm_squared: f64,
+    pub(crate) design_norm_squared: f64,
 }
 
 impl RemovalStep {
     /// `factor · ‖X‖₂ ‖v‖₂ ‖Xv‖₂`, the data-dependent bound: factor γ as printed, γ/2 by the integral form.
-    pub fn data_dependent_bound(&self, factor: f64) -> f64 {
+    pub(crate) fn data_dependent_bound(&self, factor: f64) -> f64 {
         factor * self.design_norm_squared * self.newton_step * self.newton_step
     }
 }
 
 /// What the published algorithm really gives at the claimed ε.
 #[derive(Clone, Copy, Debug)]
-pub struct PublishedDelta {
+pub(crate) struct PublishedDelta {
     /// The smallest δ with P(removal ∈ T) ≤ e^ε P(retraining ∈ T) + δ for every set T.
-    pub removal_over_retraining: f64,
+    pub(crate) removal_over_retraining: f64,
     /// The same with the two sides exchanged.
-    pub retraining_over_removal: f64,
+    pub(crate) retraining_over_removal: f64,
     /// Probability that the removal ends in retraining.
-    pub retraining_probability: f64,
+    pub(crate) retraining_probability: f64,
 }
 
 impl PublishedDelta {
     /// The larger of the two directions: the true δ.
-    pub fn delta(&self) -> f64 {
+    pub(crate) fn delta(&self) -> f64 {
         self.removal_over_retraining.max(self.retraining_over_removal)
     }
 }
 
 impl PublishedMethod {
     /// The weight that training finds with perturbation b: the root of G(w) + b.
-    pub fn trained_weight(&self, perturbation: f64) -> f64 {
+    pub(crate) fn trained_weight(&self, perturbation: f64) -> f64 {
         // G has slope at least λ n, so the root lies within |G(0) + b|/(λ n) of zero.
         let reach = (self.gradient(0.0) + perturbation).abs() / self.ridge(self.rows.len());
         bisect(-reach, reach, |w| self.gradient(w) + perturbation > 0.0)
     }
 
     /// The removal of the row from a trained weight.
-    pub fn removal_step(&self, weight: f64) -> RemovalStep {
+    pub(crate) fn removal_step(&self, weight: f64) -> RemovalStep {
         let removed = self.terms(weight, Part::Removed);
         let remaining = self.terms(weight, Part::Remaining);
         let newton_step = removed.slope / remaining.curvature;
@@ -102,7 +100,6 @@ impl PublishedMethod {
         // dT/dw = 1 + (Δ′ − v R″)/R′.
         let map_slope = 1.0 + (removed.curvature - newton_step * remaining.curvature_slope) / remaining.curvature;
         RemovalStep {
-            weight,
             perturbation: -gradient,
             newton_step,
             updated_weight,
@@ -113,7 +110,7 @@ impl PublishedMethod {
     }
 
     /// max |u| over all perturbations: the smallest bound that holds whatever b was. For rows of size 1e-3 and more.
-    pub fn largest_residual(&self) -> f64 {
+    pub(crate) fn largest_residual(&self) -> f64 {
         // u vanishes where every row is saturated, so a logarithmic grid of weights finds the largest value.
         let residual = |place: f64| self.removal_step(place.sinh()).residual.abs();
         let (reach, n_cells) = (14.0, 8000);
@@ -134,7 +131,7 @@ impl PublishedMethod {
     /// The true δ of removal with retraining when `bound` exceeds `budget`, and the probability of retraining.
     ///
     /// Error below 1e-9 as long as the bound crosses the budget, and T turns, nowhere twice within σ/100.
-    pub fn published_algorithm_delta(
+    pub(crate) fn published_algorithm_delta(
         &self,
         bound: impl Fn(&RemovalStep) -> f64,
         budget: f64,
@@ -210,7 +207,7 @@ impl PublishedMethod {
     }
 
     /// c of the updated model: −R(T(w)).
-    fn output(&self, weight: f64) -> f64 {
+    pub(crate) fn output(&self, weight: f64) -> f64 {
         let step = self.removal_step(weight);
         step.perturbation - step.residual
     }
@@ -293,6 +290,3 @@ const REACH: f64 = 10.0;
 const N_SCAN_CELLS: u32 = 2000;
 /// Cells of the grid of outputs: σ/30 each.
 const N_OUTPUT_CELLS: usize = 600;
-
-#[cfg(test)]
-mod tests;
