@@ -11,6 +11,7 @@ use thiserror::Error;
 
 /// Why a text was not read.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
 #[non_exhaustive]
 pub enum CanonicalError {
     /// The text is not JSON, or a field is missing or of another kind.
@@ -18,16 +19,10 @@ pub enum CanonicalError {
     Json(#[from] serde_json::Error),
     /// The text has a field that this version does not know. A later version may.
     #[error("unsupported: field `{field}` is not known to this version")]
-    Unsupported {
-        /// Where the field is, such as `log.tree` or `signatures[0].cert`.
-        field: String,
-    },
+    Unsupported { field: String },
     /// The text says something that can be read, but not in the one accepted spelling.
     #[error("not in canonical form: differs from what would be written at byte {offset}")]
-    NotCanonical {
-        /// The first byte that differs.
-        offset: usize,
-    },
+    NotCanonical { offset: usize },
 }
 
 /// The text of a file: indented JSON with a newline at its end. Deterministic, because fields keep their order.

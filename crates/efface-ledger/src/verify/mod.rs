@@ -27,6 +27,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use self::log::Expected;
+use crate::canonical::CanonicalError;
 use crate::certificate::{Predicate, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate};
 use crate::entry::{Change, Entry, Event, is_salt, request_commitment};
 use crate::envelope::{Envelope, EnvelopeError, PAYLOAD_TYPE};
@@ -129,7 +130,7 @@ struct Opened {
 
 fn open(certificate: &[u8]) -> Result<Opened, Check> {
     let envelope = Envelope::parse(certificate).map_err(|error| match error {
-        EnvelopeError::Unsupported { .. } => Check::unsupported("form", error.to_string()),
+        EnvelopeError::Text(CanonicalError::Unsupported { .. }) => Check::unsupported("form", error.to_string()),
         error => Check::failed("form", format!("not a certificate: {error}")),
     })?;
     if envelope.payload_type() != PAYLOAD_TYPE {
@@ -164,7 +165,7 @@ fn typed<P: Predicate>(
     document: impl FnOnce(Box<P>) -> Document,
 ) -> Result<(Vec<Subject>, Document), Check> {
     let statement: Statement<P> = Statement::from_payload(payload).map_err(|error| match error {
-        StatementError::Unsupported { .. } | StatementError::Type { .. } => {
+        StatementError::Text(CanonicalError::Unsupported { .. }) | StatementError::Type { .. } => {
             Check::unsupported("form", error.to_string())
         }
         error => Check::failed("form", error.to_string()),

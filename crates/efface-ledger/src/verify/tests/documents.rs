@@ -6,7 +6,7 @@ use super::example::{
 };
 use crate::envelope::{Envelope, PAYLOAD_TYPE};
 use crate::statement::Subject;
-use crate::testing::{other_key, signing_key};
+use crate::tests::{other_key, signing_key};
 use crate::verify::{CheckOutcome, Document, Evidence, Verdict, Verification, read, verify};
 
 fn with_key(envelope: &Envelope) -> Verification {

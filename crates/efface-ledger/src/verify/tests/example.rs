@@ -13,7 +13,7 @@ use crate::envelope::{EntryProof, Envelope, LogProof, PAYLOAD_TYPE};
 use crate::key::SigningKey;
 use crate::merkle::{self, Hash};
 use crate::statement::{Statement, Subject};
-use crate::testing::signing_key;
+use crate::tests::signing_key;
 use crate::verify::{CheckOutcome, Document, Evidence, Verification, read, verify};
 
 pub(super) const ORIGIN: &str = "efface/model/log";
