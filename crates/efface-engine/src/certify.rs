@@ -6,17 +6,21 @@ use efface_core::noise::NoiseLaw;
 use efface_core::rounding::UpperBound;
 use efface_ledger::certificate::tags::{self, Exposure, Limit, OutsideScope};
 use efface_ledger::certificate::{
-    Adversary, Arithmetic, CoveredRequest, CurvePoint, ReleaseCertificate, SincePrevious, SpentBefore,
+    Adversary, Arithmetic, CoveredRequest, CurvePoint, Issued, ReleaseClaims, SincePrevious, SpentBefore,
 };
 use serde::Serialize;
 
+use crate::clock;
 use crate::life::{History, Kept};
 
 /// Program and version, as certificates name it.
-pub(crate) const SOFTWARE: &str = concat!("efface ", env!("CARGO_PKG_VERSION"));
+const SOFTWARE: &str = concat!("efface ", env!("CARGO_PKG_VERSION"));
 
-/// Tag of the form of release certificates.
-const SCHEMA: &str = <ReleaseCertificate as efface_ledger::certificate::Predicate>::SCHEMA;
+/// A certificate as somebody issues it at a time in seconds since 1970.
+pub(crate) fn issued<T, I>(schema: &str, history: &History, time: u64, issue: I, body: T) -> Issued<T, I> {
+    let (model, issued) = (history.model.clone(), clock::timestamp(time));
+    Issued { schema: schema.into(), software: SOFTWARE.into(), model, issued, issue, body }
+}
 
 /// Why a release is not made yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -35,8 +39,6 @@ pub struct HeldBack {
 pub(crate) struct Draft<'a> {
     pub(crate) of: Kept<'a>,
     pub(crate) claim: &'a ReleaseClaim,
-    /// When, in UTC.
-    pub(crate) issued: String,
     /// Requests that this release is the first to cover.
     pub(crate) requests: Vec<CoveredRequest>,
     pub(crate) since_previous: SincePrevious,
@@ -47,8 +49,8 @@ pub(crate) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// The certificate as somebody issues it.
-    pub(crate) fn issue<I, R: From<CoveredRequest>>(self, history: &History, issue: I) -> ReleaseCertificate<I, R> {
+    /// What the certificate says; `decided` is what its keeper decided.
+    pub(crate) fn claims<D, R: From<CoveredRequest>>(self, history: &History, decided: D) -> ReleaseClaims<D, R> {
         let (claim, Kept { settings, model }) = (self.claim, self.of);
         let weighted = settings.max_row_weight.is_some();
         let (plan, state, config) = (model.plan(), model.state(), &settings.config);
@@ -61,12 +63,8 @@ impl Draft<'_> {
             OutsideScope::ColumnsNotPublic => !not_public.is_empty(),
             _ => true,
         });
-        ReleaseCertificate {
-            schema: SCHEMA.into(),
-            software: SOFTWARE.into(),
-            model: history.model.clone(),
-            issued: self.issued,
-            issue,
+        ReleaseClaims {
+            decided,
             release: claim.release,
             certified: claim.certified,
             n_removed: history.n_removed,

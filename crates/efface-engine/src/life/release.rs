@@ -138,7 +138,6 @@ impl Life<'_> {
         let certificate = Draft {
             of: Kept { settings: self.settings, model: self.model },
             claim: &release.claim,
-            issued: clock::timestamp(time),
             requests,
             since_previous,
             exposure,

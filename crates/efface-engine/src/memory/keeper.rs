@@ -1,10 +1,10 @@
 //! Memory as a keeper: nothing is written anywhere, and certificates are not signed.
 
 use efface_data::{IdDigest, IdKind, RowId};
-use efface_ledger::certificate::{UnloggedRequest, Unsigned};
+use efface_ledger::certificate::{ReleaseCertificate, Undecided, UnloggedRequest, Unsigned};
 
 use super::index::RowIndex;
-use crate::certify::HeldBack;
+use crate::certify::{HeldBack, issued};
 use crate::error::{EngineError, StorageError};
 use crate::life::{
     AnsweredRequest, CommittedChange, Found, History, Keeper, Kept, LatestRelease, LoggedEntry, NewRelease, Past,
@@ -106,7 +106,9 @@ impl Keeper for MemoryKeeper {
 
     fn publish(&mut self, new: NewRelease<'_>, _: Kept<'_>) -> Result<(), EngineError> {
         let entry = new.entry(&self.past.history, None);
-        let certificate = new.certificate.issue::<_, UnloggedRequest>(&self.past.history, Unsigned::ISSUE);
+        let claims = new.certificate.claims::<_, UnloggedRequest>(&self.past.history, Undecided {});
+        let schema = ReleaseCertificate::SCHEMA;
+        let certificate = issued(schema, &self.past.history, new.time, Unsigned::ISSUE, claims);
         let certificate = serde_json::to_string(&certificate).expect("plain structures with string keys");
         let past = &mut self.past;
         past.latest_release = Some(entry);

@@ -132,7 +132,7 @@ fn requests_fit(c: &ReleaseCertificate) -> Result<String, String> {
         return Err(format!("release {} has a release before it, and names none", c.release));
     }
     if since.release.is_some_and(|previous| previous >= c.release)
-        || c.issue.revoked.iter().any(|revoked| *revoked >= c.release)
+        || c.decided.revoked.iter().any(|revoked| *revoked >= c.release)
     {
         return Err(format!("release {} speaks of releases that come after it", c.release));
     }

@@ -28,7 +28,9 @@ use sha2::{Digest, Sha256};
 
 use self::log::Expected;
 use crate::canonical::CanonicalError;
-use crate::certificate::{Predicate, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate};
+use crate::certificate::{
+    Issued, Predicate, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate,
+};
 use crate::entry::{Change, Entry, Event, is_salt, request_commitment};
 use crate::envelope::{Envelope, EnvelopeError, PAYLOAD_TYPE};
 use crate::key::PublicKey;
@@ -110,7 +112,7 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             checks.extend(in_log(&envelope, &**certificate, digest, shown, evidence));
         }
         Document::Revocation(certificate) => {
-            let RevocationCertificate { release, model, issued, .. } = &**certificate;
+            let (release, model, issued) = (certificate.release, &certificate.model, &certificate.issued);
             let message = format!("release {release} of model {model} was withdrawn on {issued}: it must not be used");
             checks.push(Check::passed(check::WITHDRAWAL, message));
             checks.push(issuer(&envelope, &**certificate));
@@ -162,16 +164,17 @@ fn document(payload: &[u8]) -> Result<(Vec<Subject>, Document), Check> {
 
 fn typed<P: Predicate>(
     payload: &[u8],
-    document: impl FnOnce(Box<P>) -> Document,
+    document: impl FnOnce(Box<Issued<P>>) -> Document,
 ) -> Result<(Vec<Subject>, Document), Check> {
-    let statement: Statement<P> = Statement::from_payload(payload).map_err(|error| match error {
+    let statement: Statement<Issued<P>> = Statement::from_payload(payload).map_err(|error| match error {
         StatementError::Text(CanonicalError::Unsupported { .. }) | StatementError::Type { .. } => {
             Check::unsupported("form", error.to_string())
         }
         error => Check::failed("form", error.to_string()),
     })?;
-    if statement.predicate.schema() != P::SCHEMA {
-        let message = format!("schema `{}` is not known; expected `{}`", statement.predicate.schema(), P::SCHEMA);
+    let schema = &statement.predicate.schema;
+    if schema != P::SCHEMA {
+        let message = format!("schema `{schema}` is not known; expected `{}`", P::SCHEMA);
         return Err(Check::unsupported("form", message));
     }
     Ok((statement.subject, document(Box::new(statement.predicate))))
@@ -191,12 +194,12 @@ fn signature(envelope: &Envelope, key: Option<&PublicKey>) -> Check {
 }
 
 /// The certificate names the key that signed it.
-fn issuer(envelope: &Envelope, predicate: &impl Predicate) -> Check {
-    let (named, signed) = (predicate.key_id(), envelope.key_id());
+fn issuer<P>(envelope: &Envelope, certificate: &Issued<P>) -> Check {
+    let (named, signed) = (&*certificate.issue.key_id, envelope.key_id());
     Check::of(
         "issuer",
         if named == signed {
-            Ok(format!("model {}", predicate.model()))
+            Ok(format!("model {}", certificate.model))
         } else {
             Err(format!("it names key {named}, and is signed by {signed}"))
         },
@@ -206,7 +209,7 @@ fn issuer(envelope: &Envelope, predicate: &impl Predicate) -> Check {
 /// The certificate's own entry, and those `shown` with it, are in the log.
 fn in_log(
     envelope: &Envelope,
-    predicate: &impl Predicate,
+    certificate: &Issued<impl Predicate>,
     digest: String,
     shown: Vec<Expected>,
     evidence: &Evidence<'_>,
@@ -214,9 +217,9 @@ fn in_log(
     let Some(key) = evidence.key else {
         return vec![Check::not_checked("log", "no public key was given to check the log's checkpoint with")];
     };
-    let own = Expected { position: predicate.log().position, entry: predicate.entry(digest) };
+    let own = Expected { position: certificate.issue.log.position, entry: certificate.entry(digest) };
     let expected: Vec<Expected> = std::iter::once(own).chain(shown).collect();
-    match log::included(envelope, predicate.log(), &expected, key) {
+    match log::included(envelope, &certificate.issue.log, &expected, key) {
         Err(check) => vec![check],
         Ok(checkpoint) => {
             let message =
@@ -252,7 +255,7 @@ fn request(subject: &[Subject], c: &RequestCertificate) -> (Check, Vec<Expected>
         }
         Some(state) => Check::passed("request", format!("request {}: {}", c.request.id, state.in_words())),
     };
-    let in_this_log = c.request_origin == c.log.origin;
+    let in_this_log = c.request_origin == c.issue.log.origin;
     let shown = if in_this_log { vec![Expected { position: c.request.position, entry }] } else { Vec::new() };
     (check, shown)
 }

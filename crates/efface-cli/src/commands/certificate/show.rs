@@ -57,10 +57,12 @@ fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
         lines.push(("  columns not public", c.not_public.join(", ")));
     }
     lines.extend(provenance(&c.issue.log, &c.issue.key_id));
-    lines.push(("  releases are made", policy(c.issue.policy)));
-    if !c.issue.revoked.is_empty() {
-        lines
-            .push(("  revoked before it", c.issue.revoked.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")));
+    lines.push(("  releases are made", policy(c.decided.policy)));
+    if !c.decided.revoked.is_empty() {
+        lines.push((
+            "  revoked before it",
+            c.decided.revoked.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+        ));
     }
     lines
 }
@@ -116,7 +118,7 @@ fn request(c: &RequestCertificate) -> Vec<Line> {
         ("  state", state),
         ("  meaning", meaning.into()),
     ]);
-    lines.extend(provenance(&c.log, &c.key_id));
+    lines.extend(provenance(&c.issue.log, &c.issue.key_id));
     lines
 }
 
@@ -125,7 +127,7 @@ fn revocation(c: &RevocationCertificate, files: &[Subject]) -> Vec<Line> {
     lines.extend(named_files(files));
     lines.push(("  reason", c.reason.clone().unwrap_or_else(|| "none given".into())));
     lines.push(("  meaning", "this release must not be used any more".into()));
-    lines.extend(provenance(&c.log, &c.key_id));
+    lines.extend(provenance(&c.issue.log, &c.issue.key_id));
     lines
 }
 

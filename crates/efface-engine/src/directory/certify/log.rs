@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use efface_core::noise::NoiseSource;
-use efface_ledger::certificate::{LogPosition, Predicate};
+use efface_ledger::certificate::{LogPosition, Predicate, Signed};
 use efface_ledger::checkpoint::Checkpoint;
 use efface_ledger::consistency::ConsistencyFile;
 use efface_ledger::entry::{self, Change, Entry, Event};
@@ -15,6 +15,7 @@ use efface_ledger::statement::{Statement, Subject};
 use sha2::{Digest, Sha256};
 
 use super::signing;
+use crate::certify::issued;
 use crate::clock;
 use crate::directory::database::ledger::StoredHashes;
 use crate::directory::database::{Head, LedgerHead, Tables, ledger, put};
@@ -191,11 +192,6 @@ impl ModelDirectory {
 }
 
 impl DirectoryKeeper {
-    /// The next place in the log.
-    pub(super) fn next_position(&self) -> LogPosition {
-        LogPosition { origin: self.origin(), position: self.head.ledger.size }
-    }
-
     /// Name of the log in its checkpoints.
     pub(in crate::directory) fn origin(&self) -> String {
         self.head.ledger.origin(&self.head.history.model)
@@ -205,18 +201,21 @@ impl DirectoryKeeper {
     /// earlier entries whose proofs go with it.
     pub(super) fn certify<P: Predicate>(
         &self,
-        subject: Vec<Subject>,
-        predicate: P,
+        subject: Subject,
+        body: P,
+        time: u64,
         key: &SigningKey,
         shown: &[u64],
     ) -> Result<Certified, EngineError> {
         let unsigned =
             |error: &dyn std::error::Error| EngineError::Certify(CertifyError::NotSigned { reason: error.to_string() });
-        let statement = Statement::new(subject, P::TYPE, predicate);
+        let log = LogPosition { origin: self.origin(), position: self.head.ledger.size };
+        let issue = Signed { key_id: self.head.ledger.key_id.clone(), log };
+        let certificate = issued(P::SCHEMA, &self.head.history, time, issue, body);
+        let statement = Statement::new(vec![subject], P::TYPE, certificate);
         let payload = statement.to_payload().map_err(|error| unsigned(&error))?;
-        let predicate = statement.predicate;
         let digest = hex::encode(Sha256::digest(&payload));
-        let entry = predicate.entry(digest.clone());
+        let entry = statement.predicate.entry(digest.clone());
         let leaf = merkle::leaf_hash(entry.to_leaf().as_bytes());
         let position = self.head.ledger.size;
         let (root, proofs) = self.database.ask_hashes(&self.head.ledger.log, |stored| {
@@ -224,8 +223,7 @@ impl DirectoryKeeper {
             let grown = Grown { stored, first: merkle::first_hash_index(position), new };
             let size = position + 1;
             let proofs = std::iter::once(position).chain(shown.iter().copied()).map(|position| {
-                let inclusion = merkle::inclusion_proof(&grown, size, position)?;
-                Ok(EntryProof { position, inclusion })
+                merkle::inclusion_proof(&grown, size, position).map(|inclusion| EntryProof { position, inclusion })
             });
             Ok((merkle::root(&grown, size)?, proofs.collect::<Result<Vec<_>, _>>()?))
         })?;

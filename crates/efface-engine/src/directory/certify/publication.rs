@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use efface_ledger::certificate::{CoveredRequest, Signed};
+use efface_ledger::certificate::{CoveredRequest, Decided};
 use efface_ledger::key::PublicKey;
 use efface_ledger::statement::Subject;
 use efface_ledger::verify::{CheckOutcome, Evidence, verify};
@@ -35,14 +35,9 @@ impl DirectoryKeeper {
         let (aside, folder) = release_folders(&self.path, new.release.claim.release);
         let mut entry = new.entry(&self.head.history, None);
         let ledger = &self.head.ledger;
-        let issue = Signed {
-            key_id: ledger.key_id.clone(),
-            log: self.next_position(),
-            policy: ledger.policy,
-            revoked: ledger.revoked.clone(),
-        };
-        let certificate = new.certificate.issue::<_, CoveredRequest>(&self.head.history, issue);
-        let certified = self.certify(vec![Subject::new(MODEL_FILE, sha256(&model))], certificate, &key, &[])?;
+        let decided = Decided { policy: ledger.policy, revoked: ledger.revoked.clone() };
+        let claims = new.certificate.claims::<_, CoveredRequest>(&self.head.history, decided);
+        let certified = self.certify(Subject::new(MODEL_FILE, sha256(&model)), claims, new.time, &key, &[])?;
         let text = certified.text.as_bytes();
         check_own_certificate(text, &model, &key.public())?;
         entry.certificate = Some(certified.digest);

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use efface_ledger::certificate::{Predicate, RequestCertificate, RequestState};
+use efface_ledger::certificate::{RequestAnswer, RequestState};
 use efface_ledger::entry::Event;
 use efface_ledger::statement::Subject;
 use serde::Serialize;
 
 use super::sha256;
-use crate::certify::SOFTWARE;
 use crate::clock;
 use crate::directory::database::{LedgerHead, ledger};
 use crate::directory::{ModelDirectory, files};
@@ -53,14 +52,7 @@ impl ModelDirectory {
         let (leaf, n_rows) = (logged.entry.to_leaf(), removal.n_rows);
         let request =
             covered_request(&self.keeper, &self.settings, logged.position, logged.entry.time.clone(), removal)?;
-        let issued = clock::timestamp(clock::now());
-        let certificate = RequestCertificate {
-            schema: RequestCertificate::SCHEMA.into(),
-            software: SOFTWARE.into(),
-            model: self.keeper.head.history.model.clone(),
-            issued,
-            key_id: self.keeper.head.ledger.key_id.clone(),
-            log: self.keeper.next_position(),
+        let answer = RequestAnswer {
             request,
             request_origin: LedgerHead { log: log.clone(), ..LedgerHead::default() }
                 .origin(&self.keeper.head.history.model),
@@ -70,8 +62,8 @@ impl ModelDirectory {
         };
         // An entry of a log that was lost cannot be shown any more.
         let shown = if log == self.keeper.head.ledger.log { vec![logged.position] } else { Vec::new() };
-        let subject = vec![Subject::new("request", sha256(leaf.as_bytes()))];
-        let certified = self.keeper.certify(subject, certificate, &self.keeper.signing_key()?, &shown)?;
+        let subject = Subject::new("request", sha256(leaf.as_bytes()));
+        let certified = self.keeper.certify(subject, answer, clock::now(), &self.keeper.signing_key()?, &shown)?;
         // Its place is tried before the log speaks of it.
         files::reserve(out)?;
         let counted = self.commit_head(|tables, head| ledger::append(tables, &mut head.ledger, &certified.entry));

@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use efface_ledger::certificate::{Predicate, RevocationCertificate};
+use efface_ledger::certificate::Withdrawal;
 use efface_ledger::statement::Subject;
 use serde::Serialize;
 
 use super::log::{NewLog, restart};
 use super::publication::MODEL_FILE;
 use super::sha256;
-use crate::certify::SOFTWARE;
 use crate::clock;
 use crate::directory::database::{Mending, ledger};
 use crate::directory::files::{self, RELEASES};
@@ -90,18 +89,9 @@ impl ModelDirectory {
             }
             Err(source) => return Err(StorageError::Io { path: model, source }.into()),
         };
-        let certificate = RevocationCertificate {
-            schema: RevocationCertificate::SCHEMA.into(),
-            software: SOFTWARE.into(),
-            model: self.keeper.head.history.model.clone(),
-            issued: clock::timestamp(clock::now()),
-            key_id: self.keeper.head.ledger.key_id.clone(),
-            log: self.keeper.next_position(),
-            release,
-            release_certificate: self.keeper.database.release(release)?.and_then(|entry| entry.certificate),
-            reason,
-        };
-        let certified = self.keeper.certify(vec![subject], certificate, &self.keeper.signing_key()?, &[])?;
+        let release_certificate = self.keeper.database.release(release)?.and_then(|entry| entry.certificate);
+        let withdrawal = Withdrawal { release, release_certificate, reason };
+        let certified = self.keeper.certify(subject, withdrawal, clock::now(), &self.keeper.signing_key()?, &[])?;
         let path = folder.join(REVOCATION_FILE);
         let aside = files::with_suffix(&path, ".partial");
         files::write_synced(&aside, certified.text.as_bytes())?;

@@ -95,8 +95,8 @@ fn an_edited_payload_is_not_made_good_by_another_signature() {
 #[test]
 fn a_certificate_names_the_key_that_signs_it() {
     fails(&check(&release(|c| c.issue.key_id = "0".repeat(64))), "issuer", "it names key 0000");
-    fails(&check(&request(|c| c.key_id = "0".repeat(64))), "issuer", "it names key 0000");
-    fails(&check(&revocation(|c| c.key_id = "0".repeat(64))), "issuer", "it names key 0000");
+    fails(&check(&request(|c| c.issue.key_id = "0".repeat(64))), "issuer", "it names key 0000");
+    fails(&check(&revocation(|c| c.issue.key_id = "0".repeat(64))), "issuer", "it names key 0000");
 }
 
 /// It was called valid, and a script that looked at the exit code used the model that it withdraws.
