@@ -13,7 +13,6 @@ use serde::Serialize;
 use crate::clock;
 use crate::life::{History, Kept};
 
-/// Program and version, as certificates name it.
 const SOFTWARE: &str = concat!("efface ", env!("CARGO_PKG_VERSION"));
 
 /// A certificate as somebody issues it at a time in seconds since 1970.

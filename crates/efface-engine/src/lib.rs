@@ -24,13 +24,14 @@ mod life;
 mod memory;
 mod planning;
 mod published;
+mod sealed;
 mod settings;
 mod status;
 
 pub use certify::HeldBack;
 pub use directory::certify::signing::{Passphrase, make_key, public_key_of, public_key_path};
 pub use directory::certify::{RequestReport, RevocationReport};
-pub use directory::database::Mending;
+pub use directory::database::Repair;
 pub use directory::lock::Holder;
 pub use directory::make::{TrainProgress, TrainReport, TrainRequest};
 pub use directory::{AuditMaterial, DirectoryReport, ModelDirectory, OpenOptions};

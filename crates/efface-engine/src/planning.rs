@@ -97,7 +97,6 @@ const TRIED_REMOVALS: usize = 100;
 /// Removals that a plan from sizes looks ahead at most.
 const MOST_REMOVALS: usize = 1_000_000;
 
-/// Draws of the noise per level.
 const DRAWS: u64 = 20;
 
 /// Numbers of removals for which the needed noise is told.

@@ -57,7 +57,6 @@ impl Settings {
         self.codec.classes().len()
     }
 
-    /// What the rows of the model are.
     pub(crate) fn row_spec(&self) -> RowSpec {
         let (transform, n_features) = (self.transform, self.features.len());
         RowSpec { transform, n_features, n_classes: self.n_classes(), max_row_weight: self.max_row_weight }

@@ -9,7 +9,7 @@ use efface_data::Scale;
 use efface_ledger::certificate::ReleasePolicy;
 use serde::{Deserialize, Serialize};
 
-use crate::directory::database::Mending;
+use crate::directory::database::Repair;
 use crate::life::{History, Kept, OutcomeTag, ReleaseEntry};
 
 /// The current values of a model.
@@ -93,7 +93,8 @@ pub struct Status {
     /// What is not as it was left, and is put right by the next change: parts of the directory that are older than others.
     pub out_of_step: Vec<String>,
     /// What was not as it was left, as after restoring an old backup, and was put right.
-    pub mended: Vec<Mending>,
+    #[serde(default)]
+    pub repairs: Vec<Repair>,
     /// The file elsewhere that remembers what was removed.
     pub witness: Option<PathBuf>,
 }
@@ -148,7 +149,7 @@ impl Status {
             not_public: settings.not_public(),
             n_suppressed: history.n_suppressed,
             n_unpurged: 0,
-            mended: Vec::new(),
+            repairs: Vec::new(),
             out_of_step: Vec::new(),
             witness: None,
         }

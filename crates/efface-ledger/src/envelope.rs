@@ -38,7 +38,6 @@ pub struct Envelope {
     log: Option<LogProof>,
 }
 
-/// The signature of an envelope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Signature {
     /// The id of the key, as [`PublicKey::id`] has it.

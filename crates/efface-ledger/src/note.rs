@@ -85,7 +85,6 @@ fn describe(name: &str, hash: [u8; 4]) -> String {
     format!("{name}+{}", hex::encode(hash))
 }
 
-/// What a signature line starts with: an em dash and a blank.
 const DASH: &str = "— ";
 
 #[cfg(test)]

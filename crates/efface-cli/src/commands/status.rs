@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use efface_engine::{OutcomeTag, Status};
 
 use super::ledger::in_words;
-use super::{mended, over_budget, rows};
+use super::{over_budget, repaired, rows};
 use crate::args::StatusArgs;
 use crate::output::{Answer, Output, bound, features, number, parameter, promised, quoted, rung, shortened};
 
@@ -67,8 +67,8 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     if let Some(witness) = &status.witness {
         lines.push(("witness", witness.display().to_string()));
     }
-    for mending in &status.mended {
-        lines.push(("mended", format!("{} ({})", mended(mending), ago(mending.time))));
+    for repair in &status.repairs {
+        lines.push(("repaired", format!("{} ({})", repaired(repair), ago(repair.time))));
     }
     for found in &status.out_of_step {
         lines.push(("OUT OF STEP", found.clone()));
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     if !status.out_of_step.is_empty() {
         let model = quoted(&args.model);
         output.warn(&format!(
-            "this directory is not as it was left; next: efface settle {model}, which mends what can be mended"
+            "this directory is not as it was left; next: efface settle {model}, which repairs what can be repaired"
         ));
         return Ok(Answer::Negative);
     }

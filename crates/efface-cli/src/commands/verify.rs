@@ -65,7 +65,7 @@ fn directory(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
     if let Some((flag, _)) = for_files.into_iter().find(|(_, given)| *given) {
         anyhow::bail!("{flag} belongs to a certificate, and {} is a model directory", args.subject.display());
     }
-    // Opening would mend it: a check says what there is.
+    // Opening would repair it: a check says what there is.
     let out_of_step = Status::read(&args.subject)?.out_of_step;
     if !out_of_step.is_empty() {
         let found = out_of_step.iter().map(|found| Check::failed("directory", found.clone()));

@@ -16,17 +16,14 @@ use crate::life::{
 };
 use crate::status::Status;
 
-/// Keeps a model in the database of its directory.
 pub(crate) struct DirectoryKeeper {
     pub(super) path: PathBuf,
     pub(super) database: Database,
     pub(super) head: Head,
     pub(super) witness: Option<Witness>,
-    /// What the key that signs is protected with.
     pub(super) passphrase: Option<Passphrase>,
     /// The key that signs the next release, once it is about to be made.
     pub(super) key: Option<SigningKey>,
-    /// Changes since the latest checkpoint.
     pub(super) n_intents: usize,
     /// Whether a state was written since rows were last purged.
     pub(super) is_purge_due: bool,
@@ -81,7 +78,6 @@ impl DirectoryKeeper {
         })
     }
 
-    /// Lets the witness know what it does not know yet.
     pub(super) fn tell_witness(&mut self, removed: impl IntoIterator<Item = IdDigest>) -> Result<(), EngineError> {
         match &mut self.witness {
             None => Ok(()),
@@ -92,6 +88,19 @@ impl DirectoryKeeper {
                 })
             }),
         }
+    }
+}
+
+impl DirectoryKeeper {
+    /// Lets the witness know what a crash, or its absence, kept from it.
+    pub(super) fn catch_up_witness(&mut self) -> Result<(), EngineError> {
+        let n_known = self.witness.as_ref().map(|witness| witness.memory.suppressed.len());
+        let is_behind = match n_known {
+            None => false,
+            Some(n_known) => n_known != self.database.n_suppressed()?,
+        };
+        let removed = if is_behind { self.database.suppressed()? } else { Vec::new() };
+        self.tell_witness(removed)
     }
 }
 
@@ -217,7 +226,7 @@ impl Keeper for DirectoryKeeper {
 
     fn status(&self, of: Kept<'_>) -> Result<Status, EngineError> {
         let status = self.head.status(of).since(self.database.latest_release()?.as_ref());
-        let (n_unpurged, mended) = (self.database.unpurged()?.len(), self.database.mended()?);
-        Ok(Status { n_unpurged, mended, witness: self.database.witness()?, ..status })
+        let (n_unpurged, repairs) = (self.database.unpurged()?.len(), self.database.repairs()?);
+        Ok(Status { n_unpurged, repairs, witness: self.database.witness()?, ..status })
     }
 }

@@ -13,13 +13,11 @@ use crate::error::{EngineError, OpenError, StorageError};
 
 pub(crate) const LOCK: &str = "lock";
 
-/// Appended to the name of a witness.
 const WITNESS_LOCK: &str = ".lock";
 
 /// Removing a directory that is all but empty takes less than so many milliseconds.
 const ATTEMPTS: usize = 100;
 
-/// How long to wait before a lock is asked for again.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Holds the right to change a model directory or to use a witness, until dropped (or until the process ends, however it

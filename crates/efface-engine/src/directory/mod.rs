@@ -39,7 +39,7 @@ use efface_core::noise::NoiseSource;
 use efface_data::{RowId, StoredRows, TableParts};
 
 use self::certify::publication::Copies;
-use self::database::Mending;
+use self::database::Repair;
 use self::lock::WriterLock;
 use crate::error::EngineError;
 use crate::life::{
@@ -57,8 +57,7 @@ pub struct ModelDirectory {
     model: Model,
     rows: StoredRows,
     keeper: DirectoryKeeper,
-    /// What was mended when it was opened.
-    mended: Vec<Mending>,
+    repairs: Vec<Repair>,
     _lock: WriterLock,
 }
 

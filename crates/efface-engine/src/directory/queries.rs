@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::database::{Database, Mending};
+use super::database::{Database, Repair};
 use super::{ModelDirectory, check_is_model, recovery};
 use crate::error::{CertifyError, EngineError};
 use crate::life::{ChangeReport, LatestRelease, View};
@@ -49,8 +49,8 @@ impl ModelDirectory {
     }
 
     /// What was not as it was left when the directory was opened, and was put right.
-    pub fn mended_at_opening(&self) -> &[Mending] {
-        &self.mended
+    pub fn repairs_at_opening(&self) -> &[Repair] {
+        &self.repairs
     }
 
     /// The latest release that lies in the directory, if there is one: a model that was adopted may have made others.
@@ -75,6 +75,6 @@ impl Status {
         let status = database.status()?.since(database.latest_release()?.as_ref());
         let n_unpurged = database.unpurged()?.len();
         let out_of_step = recovery::out_of_step(path, &database)?;
-        Ok(Self { n_unpurged, mended: database.mended()?, out_of_step, witness: database.witness()?, ..status })
+        Ok(Self { n_unpurged, repairs: database.repairs()?, out_of_step, witness: database.witness()?, ..status })
     }
 }

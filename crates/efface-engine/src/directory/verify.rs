@@ -17,8 +17,8 @@ use super::ModelDirectory;
 use super::certify::publication::{CERTIFICATE_FILE, MODEL_FILE};
 use super::certify::revocation::REVOCATION_FILE;
 use super::certify::sha256_hex;
-use super::files::RELEASES;
-use crate::error::{EngineError, StorageError};
+use super::files::{self, RELEASES};
+use crate::error::EngineError;
 
 /// What was found in a directory.
 #[derive(Clone, Debug, Serialize)]
@@ -38,7 +38,6 @@ pub struct DirectoryReport {
     pub seconds: f64,
 }
 
-/// What the log came to.
 struct Log {
     check: Check,
     /// SHA-256 of the payload of each release's certificate.
@@ -226,11 +225,7 @@ impl ModelDirectory {
 
     fn file_of(&self, release: usize, name: &str) -> Result<Option<Vec<u8>>, EngineError> {
         let path = self.keeper.path.join(RELEASES).join(release.to_string()).join(name);
-        match fs::read(&path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(StorageError::Io { path, source }.into()),
-        }
+        files::if_there(fs::read(&path), &path)
     }
 
     /// The log still is the one that the certificate's checkpoint speaks of.

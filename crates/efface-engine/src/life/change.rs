@@ -44,13 +44,6 @@ impl Life<'_> {
         self.take(step, request_id.map(|id| (id, fingerprint)), start)
     }
 
-    /// Removes the rows at these positions, which were removed before and came back.
-    pub(crate) fn remove_again(&mut self, positions: Vec<usize>) -> Result<ChangeReport, EngineError> {
-        let counts = Counts { changed: positions.len(), ..Counts::default() };
-        let step = Step { kind: StepKind::Removal, leaving: Some(self.leaving(positions)?), added: None, counts };
-        self.take(step, None, Instant::now())
-    }
-
     /// Adds the rows of a file, read in the way the model's own rows were read. Rows that were removed before, by
     /// themselves or with their subject, are left out.
     pub fn add(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
@@ -227,14 +220,12 @@ struct Step {
     counts: Counts,
 }
 
-/// Rows that are about to leave.
 pub(super) struct Leaving {
     pub(super) positions: Vec<usize>,
     pub(super) keys: Vec<RowKeys>,
     pub(super) rows: MemoryRows,
 }
 
-/// What kind of change a step is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StepKind {
     /// Rows are removed on request: their ids are remembered as such.
@@ -246,7 +237,6 @@ pub(crate) enum StepKind {
 }
 
 impl StepKind {
-    /// What the log says of it.
     fn event(self, change: LoggedChange) -> Event {
         match self {
             Self::Removal => Event::Removal(change),

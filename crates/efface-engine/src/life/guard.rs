@@ -45,7 +45,6 @@ pub(crate) fn check_is_bounded(model: &Model) -> Result<(), EngineError> {
     Err(ChangeError::Unbounded { l2_per_row: plan.config().l2_per_row, noise_std: plan.noise_std() }.into())
 }
 
-/// Rows of each class.
 pub(crate) fn count_classes(labels: &[f64], n_classes: usize) -> Vec<usize> {
     let mut counts = vec![0; n_classes];
     for label in labels {
@@ -56,7 +55,6 @@ pub(crate) fn count_classes(labels: &[f64], n_classes: usize) -> Vec<usize> {
     counts
 }
 
-/// Classes that have no rows.
 pub(crate) fn absent_classes(class_counts: &[usize]) -> impl Iterator<Item = u32> + '_ {
     (0..).zip(class_counts).filter(|(_, count)| **count == 0).map(|(class, _)| class)
 }

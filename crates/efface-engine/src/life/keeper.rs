@@ -18,7 +18,6 @@ use crate::status::Status;
 /// Keeps one model. What a commit says holds from then on. One that fails leaves everything as before; where nobody can know
 /// whether it holds, the keeper refuses to go on.
 pub(crate) trait Keeper {
-    /// Where the history of the model stands.
     fn history(&self) -> &History;
 
     /// Refuses to go on after a commit of which nobody knows whether it holds.
@@ -30,7 +29,6 @@ pub(crate) trait Keeper {
     /// Where the rows of an id or a subject are. `digest` is its keyed hash.
     fn find(&self, kind: IdKind, id: &RowId, digest: IdDigest) -> Result<Found, EngineError>;
 
-    /// Whether rows belong to subjects.
     fn has_subjects(&self) -> Result<bool, EngineError>;
 
     /// Whether an id or a subject was removed on request: it must not come back.
@@ -45,7 +43,6 @@ pub(crate) trait Keeper {
     /// The id of the request that a change was, where it has one.
     fn request_of_change(&self, change: u64) -> Result<Option<String>, EngineError>;
 
-    /// Commits a change of the rows.
     fn commit_change(&mut self, change: CommittedChange<'_>, of: Kept<'_>) -> Result<(), EngineError>;
 
     /// Commits weights that moved without a change of the rows; `is_stale`: the latest release is not of them.
@@ -63,7 +60,6 @@ pub(crate) trait Keeper {
     /// Publishes a release that the model has accounted for. It is counted before anybody can see it.
     fn publish(&mut self, release: NewRelease<'_>, of: Kept<'_>) -> Result<(), EngineError>;
 
-    /// The current values of the model.
     fn status(&self, of: Kept<'_>) -> Result<Status, EngineError>;
 }
 
@@ -79,9 +75,7 @@ pub(crate) struct Kept<'a> {
 pub(crate) struct History {
     /// A random name that tells this model from others.
     pub(crate) model: String,
-    /// Changes of the rows so far.
     pub(crate) n_changes: u64,
-    /// Rows present of each class.
     pub(crate) class_counts: Vec<usize>,
     /// Rows removed on request so far.
     pub(crate) n_removed: usize,
@@ -140,7 +134,6 @@ pub(crate) struct CommittedChange<'a> {
     pub(crate) added_keys: Vec<RowKeys>,
     /// The history after it, but for the people, whom the keeper counts.
     pub(crate) history: History,
-    /// What the log says of it.
     pub(crate) entry: Entry,
     /// The request that it answers, by its id.
     pub(crate) request: Option<(&'a str, PastRequest)>,
@@ -151,14 +144,11 @@ pub(crate) struct CommittedChange<'a> {
 pub(crate) struct PastRequest {
     /// A keyed hash of what was asked for.
     pub(crate) fingerprint: String,
-    /// The answer.
     pub(crate) report: ChangeReport,
 }
 
-/// A release that was published.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReleaseEntry {
-    /// k.
     pub(crate) release: usize,
     /// When it was published, in seconds since 1970; as far as it is known.
     pub(crate) time: Option<u64>,
@@ -174,13 +164,11 @@ pub(crate) struct ReleaseEntry {
     pub(crate) n_changes: Option<u64>,
 }
 
-/// An entry of the log, and its place there.
 pub(crate) struct LoggedEntry {
     pub(crate) position: u64,
     pub(crate) entry: Entry,
 }
 
-/// A release to be published.
 pub(crate) struct NewRelease<'a> {
     pub(crate) release: &'a Release,
     pub(crate) model: PublishedModel,

@@ -13,7 +13,6 @@ use super::keeper::{History, PastRequest, ReleaseEntry};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Past {
     pub(crate) history: History,
-    /// The latest release.
     pub(crate) latest_release: Option<ReleaseEntry>,
     /// Changes of the rows since then, as a log has them.
     pub(crate) changes: Vec<Entry>,
@@ -23,11 +22,8 @@ pub(crate) struct Past {
     pub(crate) requests: HashMap<String, AnsweredRequest>,
 }
 
-/// A request and what was answered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct AnsweredRequest {
-    /// Which change of the model it was.
     pub(crate) change: u64,
-    /// What was asked and answered.
     pub(crate) answer: PastRequest,
 }

@@ -40,7 +40,6 @@ pub struct ChangeReport {
     pub repeated: bool,
 }
 
-/// Rows of a request.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Counts {
     /// Rows that left or came; a corrected row counts once.

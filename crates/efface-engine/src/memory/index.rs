@@ -9,7 +9,6 @@ use rayon::prelude::*;
 use crate::error::{ChangeError, EngineError};
 use crate::life::{CommittedChange, Found, RowKeys, StepKind};
 
-/// Ids and subjects of the rows of a model in memory.
 pub(super) struct RowIndex {
     key: IdKey,
     ids: Ids,
@@ -91,7 +90,6 @@ impl RowIndex {
         (ids, self.subjects.as_ref().map_or(&[], |subjects| &subjects.digests))
     }
 
-    /// Whether it is known whose rows they are.
     pub(super) fn has_subjects(&self) -> bool {
         self.subjects.is_some()
     }
@@ -119,7 +117,6 @@ impl RowIndex {
         }
     }
 
-    /// Under what the row at a position is found.
     pub(super) fn keys_at(&self, position: usize) -> RowKeys {
         let id = match &self.ids {
             Ids::Numbered(_) => self.number(position),
@@ -128,7 +125,6 @@ impl RowIndex {
         RowKeys { id, subject: self.subjects.as_ref().map(|subjects| subjects.digests[position]) }
     }
 
-    /// Whether a digest was removed on request.
     pub(super) fn is_removed(&self, digest: IdDigest) -> bool {
         self.removed.contains(&digest)
     }
@@ -213,7 +209,6 @@ impl RowIndex {
     }
 }
 
-/// The digests of ids, in parallel.
 fn digests(key: &IdKey, kind: IdKind, ids: &[RowId]) -> Vec<IdDigest> {
     ids.par_iter().with_min_len(256).map(|id| key.digest(kind, id)).collect()
 }

@@ -12,7 +12,6 @@ use crate::life::{
 };
 use crate::status::Status;
 
-/// Keeps a model for as long as the process lives.
 pub(crate) struct MemoryKeeper {
     pub(super) index: RowIndex,
     pub(super) past: Past,

@@ -28,7 +28,6 @@ pub struct MemoryModel {
     settings: Settings,
     model: Model,
     keeper: MemoryKeeper,
-    /// Passes over the rows that the training took.
     iterations: usize,
 }
 

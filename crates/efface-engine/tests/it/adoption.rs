@@ -163,7 +163,7 @@ fn a_model_in_a_directory_is_the_one_that_was_in_memory() {
         let mut lent = Lent::after_a_life(weighted);
         let folder = lent.moved();
         let directory = folder.open();
-        assert!(directory.mended_at_opening().is_empty());
+        assert!(directory.repairs_at_opening().is_empty());
         let (ours, theirs) = (lent.model.view().status().expect("known"), directory.status().expect("readable"));
         assert_eq!((ours.n_rows, ours.n_left, ours.n_releases), (theirs.n_rows, theirs.n_left, theirs.n_releases));
         assert_eq!(
@@ -381,7 +381,7 @@ fn a_model_that_moves_can_have_a_witness() {
     std::fs::rename(folder.path("backup"), folder.model()).expect("there");
     let directory = folder.open();
     assert_eq!(directory.n_rows(), N - GONE.len() - 1);
-    assert!(!directory.mended_at_opening().is_empty());
+    assert!(!directory.repairs_at_opening().is_empty());
     drop(directory);
     let again = model.keep(&vault, options(folder.path("other")));
     assert!(matches!(again, Err(EngineError::Storage(StorageError::Exists { .. }))));

@@ -179,7 +179,7 @@ fn requests_of_a_log_that_was_lost_are_covered() {
     model.remove(&subjects(&["person-7"]), None).expect("removable");
     model.close().expect("writable");
     std::fs::remove_file(folder.state_file()).expect("there");
-    assert_eq!(folder.open().mended_at_opening().len(), 1);
+    assert_eq!(folder.open().repairs_at_opening().len(), 1);
     folder.open().remove(&ids(&["row-20"]), Some("ticket-2")).expect("removable");
     let second = release(&folder);
     assert_eq!(covered(&second), pairs(&[("ticket-1", 2), ("change-4", 4), ("ticket-2", 1)]));
@@ -200,7 +200,7 @@ fn rows_that_were_lost_are_no_requests() {
     model.close().expect("writable");
     folder.restore("backup", "efface.db");
     let model = folder.open();
-    assert_eq!(model.mended_at_opening()[0].n_lost, 2);
+    assert_eq!(model.repairs_at_opening()[0].n_lost, 2);
     drop(model);
     let second = release(&folder);
     assert_eq!((covered(&second), &second["n_removed"]), (pairs(&[]), &0.into()));

@@ -117,7 +117,6 @@ fn check_effort(encrypted: &EncryptedPrivateKeyInfoRef<'_>) -> Result<(), KeyErr
     Err(KeyError::not_a_key(format!("opening it takes an effort of {effort}, more than {limit}")))
 }
 
-/// What the line with the key's name starts with.
 const NAME: &str = "name: ";
 
 /// 16 MiB: OpenSSL reads no more than 32 MiB. The passes make up for it; OWASP names these settings as equal to 128 MiB

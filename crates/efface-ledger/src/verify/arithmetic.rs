@@ -7,7 +7,6 @@ use efface_core::rows::MOST_ROW_WEIGHT;
 use super::check::Check;
 use crate::certificate::ReleaseCertificate;
 
-/// All checks of numbers.
 pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
     let numbers = Check::of("numbers", numbers(certificate));
     if !is_passed(&numbers) {
@@ -217,7 +216,6 @@ fn n_left(c: &ReleaseCertificate) -> usize {
     c.n_removed.saturating_add(c.since_previous.n_corrected)
 }
 
-/// Every point of δ(ε).
 fn curve(c: &ReleaseCertificate) -> Result<String, String> {
     let holds = |point: &&crate::certificate::CurvePoint| match &*c.law {
         _ if c.noise_std == 0.0 => true,

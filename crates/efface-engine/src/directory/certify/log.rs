@@ -26,7 +26,6 @@ use crate::settings::Settings;
 
 /// A certificate that is signed and has its place in the log, which it takes with its entry.
 pub(crate) struct Certified {
-    /// The file.
     pub(crate) text: String,
     /// SHA-256 of its payload.
     pub(crate) digest: String,
@@ -83,7 +82,6 @@ impl NewLog {
     }
 }
 
-/// Begins another log.
 pub(crate) fn restart(tables: &Tables<'_>, head: &mut Head, new: &NewLog) -> rusqlite::Result<()> {
     let (model, head) = (&new.model, &mut head.ledger);
     let store = StoredHashes { tables, log: &head.log };
@@ -103,7 +101,6 @@ pub(crate) fn restart(tables: &Tables<'_>, head: &mut Head, new: &NewLog) -> rus
     ledger::append(tables, head, &Entry::new(clock::timestamp(clock::now()), event))
 }
 
-/// A name that no other log has.
 fn random_name() -> Result<String, EngineError> {
     let mut name = [0; 8];
     NoiseSource::from_system()?.fill(&mut name);
@@ -192,7 +189,6 @@ impl ModelDirectory {
 }
 
 impl DirectoryKeeper {
-    /// Name of the log in its checkpoints.
     pub(in crate::directory) fn origin(&self) -> String {
         self.head.ledger.origin(&self.head.history.model)
     }
@@ -250,7 +246,6 @@ impl Settings {
         Change { change, n_rows, rows, request }
     }
 
-    /// The salt of the commitment to a request's id.
     pub(crate) fn request_salt(&self, change: u64) -> String {
         hex::encode(self.id_key.request_salt(change))
     }

@@ -24,7 +24,6 @@ impl ModelDirectory {
         self.keeper.set_policy(of, policy)
     }
 
-    /// One commit of what concerns the history alone: neither rows nor weights.
     pub(crate) fn commit_head<T>(
         &mut self,
         change: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<T>,

@@ -42,7 +42,7 @@ impl DirectoryKeeper {
         check_own_certificate(text, &model, &key.public())?;
         entry.certificate = Some(certified.digest);
         let counted = write_aside(&aside, &model, text).and_then(|()| {
-            self.write_state(of, |tables, head| {
+            self.write_state(of, &[], |tables, head| {
                 head.history.is_stale = false;
                 entry.insert(tables)?;
                 ledger::untouch(tables, &mut head.history)?;

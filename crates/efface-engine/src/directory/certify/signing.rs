@@ -123,11 +123,7 @@ pub(crate) fn make_own_key(directory: &Path, model: &str) -> Result<PublicKey, E
 /// Takes the rights of others off a directory's own key, which a restored backup may have given them.
 pub(crate) fn make_own_key_private(directory: &Path) -> Result<(), EngineError> {
     let path = directory.join(OWN_KEY);
-    match fs::File::open(&path) {
-        Ok(file) => files::make_private(&file, &path),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(StorageError::Io { path, source }.into()),
-    }
+    files::if_there(fs::File::open(&path), &path)?.map_or(Ok(()), |file| files::make_private(&file, &path))
 }
 
 impl ModelDirectory {

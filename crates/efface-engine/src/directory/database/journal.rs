@@ -45,7 +45,6 @@ impl PastRequest {
 }
 
 impl Database {
-    /// Changes since the latest checkpoint, in order.
     pub(crate) fn intents(&self) -> Result<Vec<Intent>, EngineError> {
         self.ask(|c| {
             let mut select = c.prepare("SELECT change, removed, added_from, added_to FROM intents ORDER BY change")?;
@@ -68,13 +67,11 @@ impl Database {
         self.ask(|c| c.prepare_cached(select)?.query_row([request_id], |row| row.get(0)).optional())
     }
 
-    /// The id of the request that a change was, where it has one.
     pub(crate) fn request_of_change(&self, change: u64) -> Result<Option<String>, EngineError> {
         let select = "SELECT request FROM requests WHERE change = ?1";
         self.ask(|c| c.prepare_cached(select)?.query_row([change], |row| row.get(0)).optional())
     }
 
-    /// The answer that a request got.
     pub(crate) fn past_request(&self, request_id: &str) -> Result<Option<PastRequest>, EngineError> {
         let select = "SELECT fingerprint, answer FROM requests WHERE request = ?1";
         let found: Option<(String, String)> = self.ask(|c| {

@@ -13,18 +13,13 @@ use super::Database;
 use crate::error::EngineError;
 use crate::life::{History, LoggedEntry};
 
-/// Where the log stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LedgerHead {
     /// A random name that tells this log from others of the same model; empty before the first entry.
     pub(crate) log: String,
-    /// Entries so far.
     pub(crate) size: u64,
-    /// Id of the key that signs.
     pub(crate) key_id: String,
-    /// When releases are made.
     pub(crate) policy: ReleasePolicy,
-    /// Releases that were withdrawn.
     pub(crate) revoked: Vec<usize>,
 }
 
@@ -35,7 +30,6 @@ impl LedgerHead {
     }
 }
 
-/// Adds an entry to the log.
 pub(crate) fn append(tables: &Connection, head: &mut LedgerHead, entry: &Entry) -> rusqlite::Result<()> {
     let leaf = entry.to_leaf();
     let store = StoredHashes { tables, log: &head.log };

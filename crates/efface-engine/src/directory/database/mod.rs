@@ -2,7 +2,7 @@
 //!
 //! | table | holds |
 //! |---|---|
-//! | `settings` | one JSON value per key: the settings, the head, the status, what was mended |
+//! | `settings` | one JSON value per key: the settings, the head, the status, what was repaired |
 //! | `rows` | position → keyed hashes of the row's id and its subject; only rows that are present |
 //! | `gone` | positions of rows that left, and whether their bytes have been overwritten |
 //! | `intents` | changes since the latest checkpoint: positions that left, positions that came |
@@ -20,7 +20,7 @@ mod journal;
 pub(crate) mod ledger;
 mod releases;
 
-pub use head::Mending;
+pub use head::Repair;
 pub(crate) use head::{Chain, Head, put};
 pub(crate) use journal::Intent;
 pub(crate) use ledger::LedgerHead;
@@ -33,7 +33,6 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use crate::directory::files;
 use crate::error::{ChangeError, EngineError, OpenError, StorageError};
 
-/// An open database.
 pub(crate) struct Database {
     connection: Connection,
     path: PathBuf,
@@ -172,7 +171,6 @@ impl Database {
         Ok(done)
     }
 
-    /// Asks a question.
     pub(crate) fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, EngineError> {
         question(&self.connection).map_err(failed(&self.path))
     }

@@ -16,7 +16,6 @@ use crate::error::{ChangeError, EngineError, StorageError};
 use crate::life::{Keeper, Kept, Past, check_is_bounded, in_words};
 use crate::settings::Settings;
 
-/// A model in memory.
 pub(crate) struct Adopted<'a> {
     pub(crate) of: Kept<'a>,
     pub(crate) rows: &'a dyn Vault,

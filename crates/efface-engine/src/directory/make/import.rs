@@ -15,7 +15,6 @@ use crate::directory::witness::Memory;
 use crate::error::EngineError;
 use crate::life::row_keys;
 
-/// A directory that is being filled.
 pub(super) struct Import<'a> {
     transform: RowTransform,
     sink: RowSink<'a>,
@@ -27,7 +26,6 @@ pub(super) struct Import<'a> {
     n_suppressed: usize,
 }
 
-/// Rows that have been read.
 pub(super) struct Imported {
     pub(super) filled: FilledRows,
     pub(super) features: Vec<String>,
@@ -60,7 +58,6 @@ impl<'a> Import<'a> {
         })
     }
 
-    /// Reads everything.
     pub(super) fn run(
         mut self,
         mut reader: Box<dyn TableReader>,

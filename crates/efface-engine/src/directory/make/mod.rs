@@ -34,14 +34,12 @@ pub(crate) struct Place {
     pub(crate) key: Option<PathBuf>,
     /// A file elsewhere that remembers what was removed.
     pub(crate) witness: Option<PathBuf>,
-    /// When releases are made.
     pub(crate) policy: ReleasePolicy,
 }
 
 /// A model directory that has no name yet: removed again unless it is finished.
 struct NewDirectory {
     place: Place,
-    /// Where it is made.
     aside: PathBuf,
     lock: Option<WriterLock>,
     /// Held until the new model is in it: whatever an old one still tells it is read before or refused.

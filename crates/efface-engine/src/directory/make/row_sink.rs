@@ -11,7 +11,6 @@ use crate::directory::row_memory;
 use crate::error::EngineError;
 use crate::life::RowKeys;
 
-/// Where rows of a new directory go.
 pub(super) struct RowSink<'a> {
     directory: &'a Path,
     row_norm_bound: UpperBound,

@@ -8,50 +8,29 @@ use efface_core::rounding::UpperBound;
 use efface_ledger::envelope::Envelope;
 use serde::Deserialize;
 
-use super::note;
-use crate::directory::ModelDirectory;
-use crate::directory::certify::log::{NewLog, restart};
+use super::Known;
 use crate::directory::certify::publication::{CERTIFICATE_FILE, MODEL_FILE, release_folders};
-use crate::directory::database::{Mending, ledger};
-use crate::directory::files::RELEASES;
+use crate::directory::files::{self, RELEASES};
 use crate::error::{CertifyError, EngineError};
-use crate::life::{Kept, ReleaseEntry};
+use crate::life::ReleaseEntry;
 
-impl ModelDirectory {
+impl Known {
     /// Counts releases that are there under their names and not in the account: it was restored, they were not.
-    pub(in crate::directory) fn count_found_releases(&mut self) -> Result<(), EngineError> {
-        let found = uncounted(&self.keeper.path, self.keeper.head.account.n_releases)?;
-        if found.is_empty() {
-            return Ok(());
-        }
-        let mut account = self.keeper.head.account;
-        for FoundRelease { entry, total_distance } in &found {
-            let (distance, total) = (UpperBound::new(entry.distance_bound), *total_distance);
+    pub(super) fn ask_releases(&mut self, path: &Path) -> Result<(), EngineError> {
+        for (entry, total) in uncounted(path, self.account.n_releases)? {
+            let (account, distance) = (&mut self.account, UpperBound::new(entry.distance_bound));
             account.n_releases = entry.release;
             // Some in between may be gone: the total of the certificate counts them too.
             account.distance_squares = (account.distance_squares + distance.squared()).max(total.squared());
             account.distances = (account.distances + distance).max(total);
             account.certified &= entry.certified;
+            self.releases.push(entry);
         }
-        let mended = note(&self.keeper.database, "releases were newer than the database", 0, 0)?;
-        let log = NewLog::new(&self.keeper.head.history.model, self.keeper.head.history.n_changes)?;
-        self.model.set_account(account);
-        let of = Kept { settings: &self.settings, model: &self.model };
-        self.keeper.commit_state(of, |tables, head| {
-            head.history.is_stale = true;
-            found.iter().try_for_each(|found| found.entry.insert(tables))?;
-            restart(tables, head, &log)?;
-            ledger::count_one(tables, &mut head.history)?;
-            Mending::write_all(&mended, tables)
-        })
+        if !self.releases.is_empty() {
+            self.found.push("releases are newer than the database");
+        }
+        Ok(())
     }
-}
-
-/// A release that is there under its name and that the account does not count, as its certificate tells of it.
-struct FoundRelease {
-    entry: ReleaseEntry,
-    /// Upper bound of what all releases up to this one have spent together, in units of the distance: μ_total · s.
-    total_distance: UpperBound,
 }
 
 /// The part of a certificate that the account is made of.
@@ -64,7 +43,6 @@ struct Spent {
     certified: bool,
 }
 
-/// What a certificate says was spent.
 fn spent_of(text: &[u8]) -> Result<Spent, String> {
     #[derive(Deserialize)]
     struct Signed {
@@ -76,17 +54,11 @@ fn spent_of(text: &[u8]) -> Result<Spent, String> {
     signed.map(|signed| signed.predicate).map_err(|error| error.to_string())
 }
 
-/// All releases beyond the first `n_releases`.
-fn uncounted(path: &Path, n_releases: usize) -> Result<Vec<FoundRelease>, EngineError> {
-    let releases = path.join(RELEASES);
-    let entries = fs::read_dir(&releases).map_err(EngineError::io(&releases))?;
-    let mut numbers: Vec<usize> = entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|number| *number > n_releases)
-        .collect();
-    numbers.sort_unstable();
+/// All releases beyond the first `n_releases`, each with an upper bound of what all releases up to it have spent together, in
+/// units of the distance: μ_total · s.
+fn uncounted(path: &Path, n_releases: usize) -> Result<Vec<(ReleaseEntry, UpperBound)>, EngineError> {
     let mut found = Vec::new();
-    for release in numbers {
+    for release in files::numbers_in(&path.join(RELEASES))?.into_iter().filter(|release| *release > n_releases) {
         let (_, folder) = release_folders(path, release);
         let certificate = folder.join(CERTIFICATE_FILE);
         if !certificate.exists() && !folder.join(MODEL_FILE).exists() {
@@ -107,7 +79,7 @@ fn uncounted(path: &Path, n_releases: usize) -> Result<Vec<FoundRelease>, Engine
         }
         let (time, n_changes) = (None, None);
         let entry = ReleaseEntry { release, time, n_removed, distance_bound, certified, certificate: None, n_changes };
-        found.push(FoundRelease { entry, total_distance: UpperBound::new(mu_total) * UpperBound::new(noise_std) });
+        found.push((entry, UpperBound::new(mu_total) * UpperBound::new(noise_std)));
     }
     Ok(found)
 }

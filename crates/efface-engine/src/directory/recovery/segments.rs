@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::note;
 use crate::directory::ModelDirectory;
-use crate::directory::database::{Mending, index};
+use crate::directory::database::{Repair, index};
 use crate::error::EngineError;
 
 impl ModelDirectory {
@@ -17,20 +16,15 @@ impl ModelDirectory {
             return Ok(());
         }
         let restored = differing.iter().any(|i| expected.get(*i).is_some_and(|epoch| found[*i] < *epoch));
-        let gone: Vec<usize> = self
-            .keeper
-            .database
-            .gone()?
-            .into_iter()
-            .filter(|p| differing.contains(&self.rows.segment_of(*p)))
-            .collect();
         let unpurged: BTreeSet<usize> = self.keeper.database.unpurged()?.into_iter().collect();
-        let purged: Vec<usize> = gone.iter().copied().filter(|position| !unpurged.contains(position)).collect();
+        let mut purged = self.keeper.database.gone()?;
+        purged.retain(|position| !unpurged.contains(position) && differing.contains(&self.rows.segment_of(*position)));
         if restored {
             // Told first: once the segments are stamped, nobody sees any more that they were old.
             let n_again = self.rows.count_written(&purged)?;
-            let mended = note(&self.keeper.database, "row segments were older than the database", n_again, 0)?;
-            self.keeper.database.commit(|tables| Mending::write_all(&mended, tables))?;
+            let found = ["row segments are older than the database"];
+            let repairs = Repair::note(&self.keeper.database, &found, n_again, 0)?;
+            self.keeper.database.commit(|tables| Repair::write_all(&repairs, tables))?;
         }
         self.rows.purge(&purged)?;
         for segment in &differing {
