@@ -8,7 +8,7 @@ use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_table_with};
-use efface_engine::{ModelDirectory, ReleaseAnswer, ReleasePolicy, ReleaseReport, Selection, TrainRequest, fuzzing};
+use efface_engine::{ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainRequest, fuzzing};
 use efface_ledger::verify::{Evidence, verify};
 use efface_reproduce::measure::{median, quantile, timed};
 
@@ -90,13 +90,10 @@ pub(crate) fn train(
         schema: None,
         transform: RowTransform { scale: Scale::Unit, intercept: false },
         config: TrainingConfig::new(&loss::Logistic, 1e-3, Some(2)),
-        out: folder.join("model.efface"),
         memory_bytes: None,
-        policy: ReleasePolicy::default(),
-        key: None,
-        witness: None,
+        place: Place { out: folder.join("model.efface"), ..Place::default() },
     };
-    let path = request.out.clone();
+    let path = request.place.out.clone();
     ModelDirectory::train(request, noise, &mut |_| {})?;
     Ok(ModelDirectory::open(&path)?)
 }

@@ -13,7 +13,7 @@ use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
-use efface_engine::{ModelDirectory, OpenOptions, ReleasePolicy, Selection, TrainRequest};
+use efface_engine::{ModelDirectory, OpenOptions, Place, Selection, TrainRequest};
 use efface_reproduce::measure::{median, peak_memory, quantile, timed};
 
 #[derive(Args)]
@@ -126,11 +126,8 @@ fn train(folder: &Path, name: &str, memory: u64) -> anyhow::Result<()> {
         schema: None,
         transform: RowTransform { scale: Scale::Unit, intercept: false },
         config: TrainingConfig::new(&loss::Logistic, 1e-3, None),
-        out: folder.join(name),
         memory_bytes: Some(memory),
-        policy: ReleasePolicy::default(),
-        key: None,
-        witness: None,
+        place: Place { out: folder.join(name), ..Place::default() },
     };
     let report = ModelDirectory::train(request, &mut NoiseSource::from_system()?, &mut |_| {})?;
     println!(

@@ -99,11 +99,13 @@ pub fn train(root: &Path, inputs: &Path, setup: Setup) -> Result<(), String> {
         schema: None,
         transform: RowTransform { scale: Scale::None, intercept: false },
         config: TrainingConfig { noise_std: Some(NOISE_STD), ..config },
-        out: place.model,
         memory_bytes: None,
-        policy: ReleasePolicy::default(),
-        key: setup.key.then(|| key_file(inputs)),
-        witness: place.witness,
+        place: efface_engine::Place {
+            out: place.model,
+            key: setup.key.then(|| key_file(inputs)),
+            witness: place.witness,
+            ..Default::default()
+        },
     };
     ModelDirectory::train(request, &mut randomness(), &mut |_| {}).map(drop).map_err(|error| error.to_string())
 }

@@ -4,7 +4,7 @@ use efface_core::accounting::{Guarantee, gaussian};
 use efface_core::model::{Mechanism, ReleaseAccount, ReleaseClaim};
 use efface_core::noise::NoiseLaw;
 use efface_core::rounding::UpperBound;
-use efface_ledger::certificate::tags::{self, Exposure, Limit, OutsideScope};
+use efface_ledger::certificate::tags::{self, Limit, OutsideScope};
 use efface_ledger::certificate::{
     Adversary, Arithmetic, CoveredRequest, CurvePoint, Issued, ReleaseClaims, SincePrevious, SpentBefore,
 };
@@ -41,8 +41,6 @@ pub(crate) struct Draft<'a> {
     /// Requests that this release is the first to cover.
     pub(crate) requests: Vec<CoveredRequest>,
     pub(crate) since_previous: SincePrevious,
-    /// What whoever has this release and the one before could learn.
-    pub(crate) exposure: Exposure,
     /// What earlier releases spent.
     pub(crate) before: ReleaseAccount,
 }

@@ -1,6 +1,7 @@
 //! What was decided at training and does not change afterwards.
 
 use efface_core::model::{Model, TrainingConfig, TrainingPlan};
+use efface_core::noise::NoiseSource;
 use efface_data::{Columns, IdKey, LabelCodec, Precision, RowSpec, RowTransform, Schema};
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,13 @@ pub enum RowNames {
     Index,
     /// Nothing: rows can be found by subject only.
     Nothing,
+}
+
+/// Random bytes of the operating system, for names, salts and keys.
+pub(crate) fn fresh<const N: usize>() -> Result<[u8; N], EngineError> {
+    let mut bytes = [0; N];
+    NoiseSource::from_system()?.fill(&mut bytes);
+    Ok(bytes)
 }
 
 impl Settings {

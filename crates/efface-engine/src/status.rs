@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use efface_core::accounting::Extractor;
+use efface_core::model::Outcome;
 use efface_core::noise::NoiseLaw;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_data::Scale;
@@ -10,7 +11,7 @@ use efface_ledger::certificate::ReleasePolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::directory::database::Repair;
-use crate::life::{History, Kept, OutcomeTag, ReleaseEntry};
+use crate::life::{History, Kept, ReleaseEntry};
 
 /// The current values of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,7 +56,7 @@ pub struct Status {
     /// What the bounds rest on.
     pub rung: String,
     /// Whether the model stands.
-    pub outcome: OutcomeTag,
+    pub outcome: Outcome,
     /// Largest residual that the perturbation covers (mechanism `objective`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
@@ -132,7 +133,7 @@ impl Status {
             gradient_residual: claim.gradient_residual,
             distance_bound: claim.distance_bound,
             rung: claim.rung.tag().into(),
-            outcome: model.outcome().into(),
+            outcome: model.outcome(),
             budget: budget.map(LowerBound::get),
             spent: budget.map(|_| claim.gradient_residual),
             n_releases: state.account.n_releases,

@@ -28,9 +28,7 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// The checkpoint as a signed note.
     pub fn sign(&self, key: &SigningKey) -> Result<String, CheckpointError> {
-        if self.origin.is_empty() || self.origin.contains(char::is_control) {
-            return Err(CheckpointError::InvalidOrigin { origin: self.origin.clone() });
-        }
+        check_origin(&self.origin)?;
         let text = format!("{}\n{}\n{}\n", self.origin, self.size, encoding::encode(&self.root));
         Ok(note::sign(&text, key)?)
     }
@@ -48,9 +46,7 @@ impl Checkpoint {
         let mut lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
         let mut line = || lines.next().ok_or(CheckpointError::Lines);
         let (origin, size, root) = (line()?, line()?, line()?);
-        if origin.is_empty() || origin.contains(char::is_control) {
-            return Err(CheckpointError::InvalidOrigin { origin: origin.to_owned() });
-        }
+        check_origin(origin)?;
         if let Some(extension) = lines.next() {
             return Err(CheckpointError::Extension { line: extension.to_owned() });
         }
@@ -63,6 +59,11 @@ impl Checkpoint {
             root: encoding::decode_array(root).ok_or_else(|| CheckpointError::Root { found: root.to_owned() })?,
         })
     }
+}
+
+fn check_origin(origin: &str) -> Result<(), CheckpointError> {
+    let is_name = !origin.is_empty() && !origin.contains(char::is_control);
+    if is_name { Ok(()) } else { Err(CheckpointError::InvalidOrigin { origin: origin.to_owned() }) }
 }
 
 /// Why a checkpoint was not signed or not accepted.

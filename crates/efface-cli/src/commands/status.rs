@@ -2,7 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use efface_engine::{OutcomeTag, Status};
+use efface_core::model::Outcome;
+use efface_engine::Status;
 
 use super::ledger::in_words;
 use super::{over_budget, repaired, rows};
@@ -85,7 +86,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         ));
         return Ok(Answer::Negative);
     }
-    if status.outcome == OutcomeTag::RetrainRequired {
+    if status.outcome == Outcome::RetrainRequired {
         output.say(&over_budget(&args.model));
         return Ok(Answer::Negative);
     }

@@ -12,7 +12,7 @@ use std::fs;
 
 use efface_data::{IdDigest, StoredRows};
 
-use super::database::{Head, Intent, Tables, index};
+use super::database::{Head, Tables, index, put};
 use super::files;
 use super::state_file::{self, Stamp};
 use super::{DirectoryKeeper, ModelDirectory};
@@ -102,9 +102,10 @@ impl DirectoryKeeper {
         let committed = self.database.commit(|tables| {
             removed.iter().try_for_each(|digest| index::suppress(tables, *digest))?;
             also(tables, &mut head)?;
-            Intent::clear(tables)?;
-            head.status(of).write(tables)?;
-            head.write(tables)
+            // A state that includes them is on the disk.
+            tables.execute("DELETE FROM intents", [])?;
+            put(tables, "status", &head.status(of))?;
+            put(tables, "head", &head)
         });
         if let Err(error) = committed {
             // Best effort: a state that no database knows of is removed at the next opening too.

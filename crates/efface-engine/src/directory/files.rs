@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 pub(crate) use efface_data::files::private_options;
 
@@ -125,7 +126,7 @@ pub(crate) fn remove_abandoned(out: &Path) {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let ours = number.is_some_and(is_number) && is_folder && is_left_by_training(&path);
         // Locked as well where there was no lock yet: a training that has just begun makes its directory again.
-        if ours && let Ok(_lock) = WriterLock::acquire(&path) {
+        if ours && let Ok(_lock) = WriterLock::acquire(&path, Duration::ZERO) {
             // Best effort: it is not a model, and nothing depends on it.
             let _ = fs::remove_dir_all(&path);
         }

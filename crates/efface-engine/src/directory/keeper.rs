@@ -6,7 +6,7 @@ use efface_data::{IdDigest, IdKind, RowId};
 use efface_ledger::key::SigningKey;
 
 use super::certify::signing::Passphrase;
-use super::database::{Database, Head, Intent, Tables, index, ledger};
+use super::database::{Database, Head, Intent, Tables, index, ledger, put};
 use super::witness::Witness;
 use crate::certify::HeldBack;
 use crate::error::{EngineError, StorageError};
@@ -68,8 +68,8 @@ impl DirectoryKeeper {
             let mut head = this.head.clone();
             let done = this.database.commit(|tables| {
                 let done = change(tables, &mut head)?;
-                head.status(of).write(tables)?;
-                head.write(tables)?;
+                put(tables, "status", &head.status(of))?;
+                put(tables, "head", &head)?;
                 Ok(done)
             })?;
             this.head = head;
@@ -179,8 +179,8 @@ impl Keeper for DirectoryKeeper {
                 intent.insert(tables)?;
                 ledger::append(tables, &mut head.ledger, &entry)?;
                 ledger::touch(tables, &mut head.history, removed_keys.iter().map(RowKeys::person))?;
-                head.status(of).write(tables)?;
-                head.write(tables)?;
+                put(tables, "status", &head.status(of))?;
+                put(tables, "head", &head)?;
                 Ok(suppressed)
             })?;
             this.head = head;

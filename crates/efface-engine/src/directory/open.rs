@@ -12,7 +12,7 @@ use efface_data::StoredRows;
 
 use super::certify::signing::{self, Passphrase};
 use super::certify::{publication, revocation};
-use super::database::{Database, Head, Intent};
+use super::database::{Database, Head, Intent, put};
 use super::files::{self, DATABASE, RELEASES, ROWS, STATES};
 use super::lock::WriterLock;
 use super::recovery::{self, Known};
@@ -49,7 +49,7 @@ impl ModelDirectory {
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, EngineError> {
         let path = path.as_ref();
         check_is_model(path)?;
-        let lock = WriterLock::acquire_within(path, options.wait)?;
+        let lock = WriterLock::acquire(path, options.wait)?;
         Self::open_locked(path, lock, options).map_err(|error| match error {
             EngineError::Storage(
                 StorageError::PurgePending { source } | StorageError::WitnessBehind { source, .. },
@@ -149,7 +149,11 @@ impl DirectoryKeeper {
         // The other half of what a status is made of: a database that cannot tell it is damaged.
         self.database.latest_release()?;
         let status = self.head.status(of);
-        if self.database.has_status(&status)? { Ok(()) } else { self.database.commit(|tables| status.write(tables)) }
+        if self.database.has_status(&status)? {
+            Ok(())
+        } else {
+            self.database.commit(|tables| put(tables, "status", &status))
+        }
     }
 }
 

@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use efface_core::model::Model;
+use efface_core::rows::RowBlocks;
+
 use super::database::{Database, Repair};
 use super::{ModelDirectory, check_is_model, recovery};
 use crate::error::{CertifyError, EngineError};
@@ -11,7 +14,21 @@ use crate::published::{PublishedModel, latest_certificate};
 use crate::settings::Settings;
 use crate::status::Status;
 
+/// The secret model and its rows, to be looked at and copied in memory, never to be changed or shown.
+#[derive(Clone, Copy)]
+pub struct AuditMaterial<'a> {
+    /// The model as it is now.
+    pub model: &'a Model,
+    /// The rows present.
+    pub rows: &'a dyn RowBlocks,
+}
+
 impl ModelDirectory {
+    /// Hands out what an audit attacks. Whoever gets it is inside the trust boundary.
+    pub fn audit_material(&self) -> AuditMaterial<'_> {
+        AuditMaterial { model: &self.model, rows: &self.rows }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.keeper.path

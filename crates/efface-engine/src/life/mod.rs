@@ -22,7 +22,7 @@ mod view;
 
 pub use new_rows::RowSource;
 pub use release::{LatestRelease, ReleaseAnswer, ReleaseReport};
-pub use report::{ChangeReport, OutcomeTag};
+pub use report::ChangeReport;
 pub use selection::{Missing, Selection};
 pub use settle::{RetrainReport, SettleReport};
 pub use view::View;

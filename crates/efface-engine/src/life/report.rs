@@ -19,8 +19,8 @@ pub struct ChangeReport {
     pub distance_bound: UpperBound,
     /// What the bounds rest on.
     pub rung: String,
-    /// Whether the model still stands.
-    pub outcome: OutcomeTag,
+    /// Whether the model can still be used.
+    pub outcome: Outcome,
     /// Largest residual that the perturbation covers (mechanism `objective`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
@@ -50,25 +50,6 @@ pub(super) struct Counts {
     pub(super) suppressed: usize,
 }
 
-/// Whether a model still stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OutcomeTag {
-    /// It does.
-    Done,
-    /// Train again.
-    RetrainRequired,
-}
-
-impl From<Outcome> for OutcomeTag {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Done => Self::Done,
-            Outcome::RetrainRequired => Self::RetrainRequired,
-        }
-    }
-}
-
 impl ChangeReport {
     /// What a model claims after a change of so many rows.
     pub(super) fn of(model: &Model, counts: Counts, step_seconds: f64) -> Self {
@@ -81,7 +62,7 @@ impl ChangeReport {
             gradient_residual: claim.gradient_residual,
             distance_bound: claim.distance_bound,
             rung: claim.rung.tag().into(),
-            outcome: model.outcome().into(),
+            outcome: model.outcome(),
             budget: budget.map(LowerBound::get),
             spent: budget.map(|_| claim.gradient_residual),
             step_seconds,

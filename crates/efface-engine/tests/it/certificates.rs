@@ -1,9 +1,10 @@
 //! What the engine certifies of its releases, and that a stranger can check all of it.
 
 use efface_core::loss;
+use efface_core::model::Outcome;
 use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::noise::{NoiseLaw, NoiseSource};
-use efface_engine::{OutcomeTag, ReleaseAnswer, RowSource, Status};
+use efface_engine::{ReleaseAnswer, RowSource, Status};
 use efface_ledger::verify::CheckOutcome;
 use serde_json::{Value, json};
 
@@ -128,7 +129,7 @@ fn a_budget_that_is_all_but_spent_can_be_certified() {
         folder.open().remove(&ids(&["row-17"]), None).expect("removable");
         let status = Status::read(folder.model()).expect("readable");
         let (spent, budget) = (status.spent.expect("spent").get(), status.budget.expect("a budget"));
-        if status.outcome == OutcomeTag::Done && spent > 0.5 * budget {
+        if status.outcome == Outcome::Done && spent > 0.5 * budget {
             nearly_spent += 1;
             release(&folder);
         }

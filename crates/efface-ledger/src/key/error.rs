@@ -48,12 +48,8 @@ impl KeyError {
         move |source| Self::Io { path: path.to_owned(), source }
     }
 
-    pub(crate) fn not_a_key(reason: impl Into<String>) -> Self {
-        Self::NotAKey { reason: reason.into() }
-    }
-
-    pub(crate) fn unreadable(error: impl fmt::Display) -> Self {
-        Self::NotAKey { reason: error.to_string() }
+    pub(crate) fn not_a_key(reason: impl fmt::Display) -> Self {
+        Self::NotAKey { reason: reason.to_string() }
     }
 }
 

@@ -4,12 +4,12 @@ use efface_core::accounting::{Extractor, Guarantee, gaussian};
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_core::rows::MOST_ROW_WEIGHT;
 
-use super::check::Check;
+use super::check::{Check, CheckOutcome};
 use crate::certificate::ReleaseCertificate;
 
 pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
     let numbers = Check::of("numbers", numbers(certificate));
-    if !is_passed(&numbers) {
+    if numbers.outcome != CheckOutcome::Passed {
         return vec![numbers];
     }
     let checks: [(&'static str, Computation); 7] = [
@@ -264,10 +264,6 @@ fn proves(epsilon: f64, mu: f64, delta: f64) -> bool {
 /// A quotient, rounded down.
 fn ratio(numerator: f64, denominator: f64) -> f64 {
     LowerBound::new(numerator).over(UpperBound::new(denominator)).get()
-}
-
-fn is_passed(check: &Check) -> bool {
-    check.outcome == super::CheckOutcome::Passed
 }
 
 /// The share of an extractor that is not there.

@@ -94,7 +94,9 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             // Under a word that is not known, other rules may hold: nothing is called wrong by these.
             if readable {
                 checks.extend(arithmetic::checks(certificate));
-                checks.extend([labels::labels(certificate), labels::requests(certificate)]);
+                let stated = Ok("limits and scope are stated".into());
+                checks.push(Check::of("labels", labels::missing_label(certificate).map_or(stated, Err)));
+                checks.push(Check::of("requests", labels::requests(certificate)));
             }
             checks.extend(revocation(&envelope, certificate, evidence));
             checks.push(previous::account(certificate, evidence));

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Database, Intent, LedgerHead, Tables};
+use super::{Database, Intent, LedgerHead};
 use crate::clock;
 use crate::error::{EngineError, OpenError};
 use crate::life::{History, Kept, RowKeys};
@@ -78,22 +78,6 @@ impl Head {
         let (key_id, revoked) = (self.ledger.key_id.clone(), self.ledger.revoked.clone());
         Status { policy, revoked, key_id, log_size, ..Status::of(of, &self.history) }
     }
-
-    pub(crate) fn write(&self, tables: &Tables<'_>) -> rusqlite::Result<()> {
-        put(tables, "head", self)
-    }
-}
-
-impl Settings {
-    pub(crate) fn write(&self, tables: &Connection) -> rusqlite::Result<()> {
-        put(tables, "settings", self)
-    }
-}
-
-impl Status {
-    pub(crate) fn write(&self, tables: &Tables<'_>) -> rusqlite::Result<()> {
-        put(tables, "status", self)
-    }
 }
 
 impl Repair {
@@ -111,10 +95,6 @@ impl Repair {
             Self { time, found, n_removed_again, n_lost }
         }));
         Ok(repairs)
-    }
-
-    pub(crate) fn write_all(all: &[Self], tables: &Tables<'_>) -> rusqlite::Result<()> {
-        put(tables, "repairs", &all)
     }
 }
 

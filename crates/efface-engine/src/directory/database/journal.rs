@@ -26,11 +26,6 @@ impl Intent {
         tables.prepare_cached(insert)?.execute(params![self.change, removed, self.added.start, self.added.end])?;
         Ok(())
     }
-
-    /// Forgets all intents: a state that includes them is on disk.
-    pub(crate) fn clear(tables: &Connection) -> rusqlite::Result<()> {
-        tables.execute("DELETE FROM intents", []).map(drop)
-    }
 }
 
 impl PastRequest {

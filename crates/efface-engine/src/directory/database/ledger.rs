@@ -6,7 +6,7 @@
 use efface_ledger::certificate::ReleasePolicy;
 use efface_ledger::entry::Entry;
 use efface_ledger::merkle::{self, Hash, HashStore, TreeError};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
 use super::Database;
@@ -98,15 +98,6 @@ impl HashStore for StoredHashes<'_> {
 }
 
 impl Database {
-    /// Asks a question of the hashes of a log.
-    pub(crate) fn ask_hashes<T>(
-        &self,
-        log: &str,
-        question: impl FnOnce(&StoredHashes<'_>) -> Result<T, TreeError<rusqlite::Error>>,
-    ) -> Result<T, EngineError> {
-        self.ask(|tables| question(&StoredHashes { tables, log }).map_err(read_error))
-    }
-
     /// The changes in a log beyond the first `changes` of the model.
     pub(crate) fn changes_after(&self, log: &str, changes: u64) -> Result<Vec<LoggedEntry>, EngineError> {
         let select = "SELECT position, leaf FROM ledger WHERE change > ?2 AND log = ?1 ORDER BY position";
@@ -119,24 +110,26 @@ impl Database {
     /// Calls `visit` with every leaf of a log, in order.
     pub(crate) fn visit_leaves(&self, log: &str, mut visit: impl FnMut(u64, &str)) -> Result<(), EngineError> {
         let select = "SELECT position, leaf FROM ledger WHERE log = ?1 ORDER BY position";
-        self.ask(|c| {
-            let mut select = c.prepare(select)?;
-            let mut rows = select.query([log])?;
-            while let Some(row) = rows.next()? {
-                visit(row.get(0)?, row.get_ref(1)?.as_str()?);
-            }
-            Ok(())
-        })
+        self.visit(select, log, |row| Ok(visit(row.get(0)?, row.get_ref(1)?.as_str()?)))
     }
 
     /// Calls `visit` with every stored hash of a log, in order.
     pub(crate) fn visit_hashes(&self, log: &str, mut visit: impl FnMut(u64, Hash)) -> Result<(), EngineError> {
         let select = "SELECT position, hash FROM ledger_hashes WHERE log = ?1 ORDER BY position";
+        self.visit(select, log, |row| Ok(visit(row.get(0)?, row.get(1)?)))
+    }
+
+    fn visit(
+        &self,
+        select: &str,
+        log: &str,
+        mut visit: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), EngineError> {
         self.ask(|c| {
             let mut select = c.prepare(select)?;
             let mut rows = select.query([log])?;
             while let Some(row) = rows.next()? {
-                visit(row.get(0)?, row.get(1)?);
+                visit(row)?;
             }
             Ok(())
         })
@@ -158,7 +151,7 @@ impl Database {
     }
 }
 
-fn read_error(error: TreeError<rusqlite::Error>) -> rusqlite::Error {
+pub(crate) fn read_error(error: TreeError<rusqlite::Error>) -> rusqlite::Error {
     match error {
         TreeError::Store(error) => error,
         other => rusqlite::Error::ToSqlConversionFailure(other.to_string().into()),

@@ -17,14 +17,40 @@ use crate::life::ReleaseEntry;
 impl Known {
     /// Counts releases that are there under their names and not in the account: it was restored, they were not.
     pub(super) fn ask_releases(&mut self, path: &Path) -> Result<(), EngineError> {
-        for (entry, total) in uncounted(path, self.account.n_releases)? {
-            let (account, distance) = (&mut self.account, UpperBound::new(entry.distance_bound));
-            account.n_releases = entry.release;
-            // Some in between may be gone: the total of the certificate counts them too.
+        let numbers = files::numbers_in(&path.join(RELEASES))?;
+        for release in numbers.into_iter().filter(|release| *release > self.account.n_releases).collect::<Vec<_>>() {
+            let (_, folder) = release_folders(path, release);
+            let certificate = folder.join(CERTIFICATE_FILE);
+            if !certificate.exists() && !folder.join(MODEL_FILE).exists() {
+                continue;
+            }
+            let bad = |reason| EngineError::Certify(CertifyError::BadPublished { path: certificate.clone(), reason });
+            let text = fs::read(&certificate).map_err(EngineError::io(&certificate))?;
+            let spent =
+                spent_of(&text).map_err(|error| bad(format!("what this release spent is not known: {error}")))?;
+            let Spent { n_removed, distance_bound, noise_std, mu_total, certified } = spent;
+            let mut numbers = [distance_bound, noise_std, mu_total].into_iter();
+            if let Some(number) = numbers.find(|number| !(*number >= 0.0 && number.is_finite())) {
+                return Err(bad(format!("what this release spent must be positive and finite, got `{number}`")));
+            }
+            // What all releases up to this one have spent together, in units of the distance: some in between may be gone.
+            let (distance, total) =
+                (UpperBound::new(distance_bound), UpperBound::new(mu_total) * UpperBound::new(noise_std));
+            let account = &mut self.account;
+            account.n_releases = release;
             account.distance_squares = (account.distance_squares + distance.squared()).max(total.squared());
             account.distances = (account.distances + distance).max(total);
-            account.certified &= entry.certified;
-            self.releases.push(entry);
+            account.certified &= certified;
+            let (time, n_changes, certificate) = (None, None, None);
+            self.releases.push(ReleaseEntry {
+                release,
+                time,
+                n_removed,
+                distance_bound,
+                certified,
+                certificate,
+                n_changes,
+            });
         }
         if !self.releases.is_empty() {
             self.found.push("releases are newer than the database");
@@ -52,34 +78,4 @@ fn spent_of(text: &[u8]) -> Result<Spent, String> {
     let envelope = Envelope::parse(text).map_err(|error| error.to_string())?;
     let signed = serde_json::from_slice::<Signed>(envelope.unverified_payload());
     signed.map(|signed| signed.predicate).map_err(|error| error.to_string())
-}
-
-/// All releases beyond the first `n_releases`, each with an upper bound of what all releases up to it have spent together, in
-/// units of the distance: μ_total · s.
-fn uncounted(path: &Path, n_releases: usize) -> Result<Vec<(ReleaseEntry, UpperBound)>, EngineError> {
-    let mut found = Vec::new();
-    for release in files::numbers_in(&path.join(RELEASES))?.into_iter().filter(|release| *release > n_releases) {
-        let (_, folder) = release_folders(path, release);
-        let certificate = folder.join(CERTIFICATE_FILE);
-        if !certificate.exists() && !folder.join(MODEL_FILE).exists() {
-            continue;
-        }
-        let text = fs::read(&certificate).map_err(EngineError::io(&certificate))?;
-        let spent = spent_of(&text).map_err(|error| {
-            EngineError::Certify(CertifyError::BadPublished {
-                path: certificate.clone(),
-                reason: format!("what this release spent is not known: {error}"),
-            })
-        })?;
-        let Spent { n_removed, distance_bound, noise_std, mu_total, certified } = spent;
-        let numbers = [distance_bound, noise_std, mu_total];
-        if let Some(number) = numbers.into_iter().find(|number| !(*number >= 0.0 && number.is_finite())) {
-            let reason = format!("what this release spent must be positive and finite, got `{number}`");
-            return Err(CertifyError::BadPublished { path: certificate, reason }.into());
-        }
-        let (time, n_changes) = (None, None);
-        let entry = ReleaseEntry { release, time, n_removed, distance_bound, certified, certificate: None, n_changes };
-        found.push((entry, UpperBound::new(mu_total) * UpperBound::new(noise_std)));
-    }
-    Ok(found)
 }

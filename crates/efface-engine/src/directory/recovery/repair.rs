@@ -11,8 +11,8 @@ use efface_ledger::entry::{Entry, Event};
 use super::{Known, most_spent};
 use crate::clock;
 use crate::directory::DirectoryKeeper;
-use crate::directory::certify::log::{NewLog, restart};
-use crate::directory::database::{Database, Intent, Repair, index, ledger};
+use crate::directory::certify::log::{random_name, restart};
+use crate::directory::database::{Database, Intent, Repair, index, ledger, put};
 use crate::directory::files;
 use crate::error::EngineError;
 use crate::life::{Kept, RowKeys, absent_classes, check_is_bounded};
@@ -60,7 +60,7 @@ pub(in crate::directory) fn repair(
     let n_changes = head.history.n_changes;
     let change = settings.logged_change(n_changes, again.len(), &asked_for, None);
     let earlier = head.ledger.log.clone();
-    let log = NewLog::new(&head.history.model, n_changes - u64::from(!again.is_empty()))?;
+    let (log, changes) = (random_name()?, n_changes - u64::from(!again.is_empty()));
     let removed: Vec<IdDigest> = known.removed.iter().copied().collect();
     keeper.guarded(|keeper| {
         keeper.write_state(Kept { settings, model: &model }, &removed, |tables, head| {
@@ -68,7 +68,7 @@ pub(in crate::directory) fn repair(
             head.ledger.revoked.extend(&known.revoked);
             head.ledger.revoked.sort_unstable();
             // Entries may have been lost with what was restored: no checkpoint that anybody has is contradicted.
-            restart(tables, head, &log)?;
+            restart(tables, head, log, changes)?;
             ledger::carry_over(tables, &mut head.ledger, &earlier)?;
             if !again.is_empty() {
                 let entry = Entry::new(clock::timestamp(clock::now()), Event::Removal(change));
@@ -79,7 +79,7 @@ pub(in crate::directory) fn repair(
             if releases_lost {
                 ledger::count_one(tables, &mut head.history)?;
             }
-            Repair::write_all(&repairs, tables)
+            put(tables, "repairs", &repairs)
         })
     })?;
     Ok(model)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::directory::ModelDirectory;
-use crate::directory::database::{Repair, index};
+use crate::directory::database::{Repair, index, put};
 use crate::error::EngineError;
 
 impl ModelDirectory {
@@ -24,7 +24,7 @@ impl ModelDirectory {
             let n_again = self.rows.count_written(&purged)?;
             let found = ["row segments are older than the database"];
             let repairs = Repair::note(&self.keeper.database, &found, n_again, 0)?;
-            self.keeper.database.commit(|tables| Repair::write_all(&repairs, tables))?;
+            self.keeper.database.commit(|tables| put(tables, "repairs", &repairs))?;
         }
         self.rows.purge(&purged)?;
         for segment in &differing {
