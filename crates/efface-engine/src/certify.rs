@@ -41,7 +41,6 @@ pub(crate) struct Draft<'a> {
     /// Requests that this release is the first to cover.
     pub(crate) requests: Vec<CoveredRequest>,
     pub(crate) since_previous: SincePrevious,
-    /// What earlier releases spent.
     pub(crate) before: ReleaseAccount,
 }
 

@@ -297,18 +297,14 @@ fn noisy_score(
     plan: &TrainingPlan,
     std: f64,
 ) -> Result<f64, EngineError> {
-    let dim = test.dim();
-    let mut total = 0.0;
+    let (dim, mut total) = (test.dim(), 0.0);
     for draw in 0..DRAWS {
         // Nothing leaves the process: the same draws for every plan make plans comparable.
         let mut source = NoiseSource::danger_fixed_seed(draw);
         let noise = plan.config().law.sample(dim * weights.len(), std, &mut source);
-        let noisy: Vec<Vec<f64>> = weights
-            .iter()
-            .zip(noise.chunks_exact(dim))
-            .map(|(weights, noise)| weights.iter().zip(noise).map(|(w, noise)| w + noise).collect())
-            .collect();
-        total += score(test, &noisy, codec)?;
+        let noisy = weights.iter().zip(noise.chunks_exact(dim));
+        let noisy = noisy.map(|(weights, noise)| weights.iter().zip(noise).map(|(w, noise)| w + noise).collect());
+        total += score(test, &noisy.collect::<Vec<_>>(), codec)?;
     }
     Ok(total / DRAWS as f64)
 }

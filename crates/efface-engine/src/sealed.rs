@@ -11,14 +11,11 @@ use zeroize::Zeroizing;
 
 use crate::error::{EngineError, OpenError};
 
-/// The last bytes are the digest.
 pub(crate) const DIGEST_BYTES: usize = 32;
 
-/// A form of such bytes.
 pub(crate) struct Seal {
     pub(crate) magic: &'static [u8; 8],
     pub(crate) version: u32,
-    /// What messages call it.
     pub(crate) name: &'static str,
 }
 
@@ -64,7 +61,6 @@ impl Seal {
         }
     }
 
-    /// The error for content that cannot be used.
     pub(crate) fn damaged(&self, path: &Path, what: &str) -> EngineError {
         let reason = format!("the {} is damaged: {what}", self.name);
         EngineError::Open(OpenError::BadState { path: path.into(), reason })

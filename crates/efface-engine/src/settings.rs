@@ -70,7 +70,6 @@ impl Settings {
         RowSpec { transform, n_features, n_classes: self.n_classes(), max_row_weight: self.max_row_weight }
     }
 
-    /// Names of the classes that have rows.
     pub(crate) fn class_names(&self, plan: &TrainingPlan) -> Vec<String> {
         plan.classes().into_iter().map(|class| self.codec.classes()[class as usize].clone()).collect()
     }

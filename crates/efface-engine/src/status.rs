@@ -101,7 +101,6 @@ pub struct Status {
 }
 
 impl Status {
-    /// With what is known of the latest release.
     pub(crate) fn since(self, latest: Option<&ReleaseEntry>) -> Self {
         let n_removed_since_release = latest.map_or(0, |latest| self.n_removed.saturating_sub(latest.n_removed));
         Self { n_removed_since_release, released: latest.and_then(|latest| latest.time), ..self }

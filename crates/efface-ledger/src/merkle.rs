@@ -65,7 +65,6 @@ pub fn leaf_hash(data: &[u8]) -> Hash {
     Sha256::new().chain_update([0]).chain_update(data).finalize().into()
 }
 
-/// The hash of a subtree from those of its halves.
 fn node_hash(left: &Hash, right: &Hash) -> Hash {
     Sha256::new().chain_update([1]).chain_update(left).chain_update(right).finalize().into()
 }

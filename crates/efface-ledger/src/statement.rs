@@ -60,7 +60,7 @@ impl<P: Serialize + DeserializeOwned> Statement<P> {
     /// The payload of an envelope. Read back before it is handed out, so that nothing is signed that nobody can read:
     /// JSON has no infinities, for one.
     pub fn to_payload(&self) -> Result<Vec<u8>, StatementError> {
-        let payload = canonical::to_compact(self).map_err(CanonicalError::from)?;
+        let payload = serde_json::to_vec(self).map_err(CanonicalError::from)?;
         Self::from_payload(&payload)?;
         Ok(payload)
     }

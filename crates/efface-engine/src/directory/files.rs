@@ -17,7 +17,6 @@ pub(crate) const ROWS: &str = "rows";
 pub(crate) const STATES: &str = "state";
 pub(crate) const RELEASES: &str = "releases";
 
-/// Suffix of a file or folder that is still being written.
 const PARTIAL: &str = ".partial";
 
 pub(crate) fn state_path(directory: &Path, generation: u64) -> PathBuf {

@@ -59,46 +59,35 @@ impl DirectoryKeeper {
     }
 
     /// One commit of what concerns the history alone: neither rows nor weights.
-    pub(super) fn commit_head<T>(
+    pub(super) fn commit_head(
         &mut self,
         of: Kept<'_>,
-        change: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<T>,
-    ) -> Result<T, EngineError> {
+        change: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<()>,
+    ) -> Result<(), EngineError> {
         self.guarded(|this| {
             let mut head = this.head.clone();
-            let done = this.database.commit(|tables| {
-                let done = change(tables, &mut head)?;
+            this.database.commit(|tables| {
+                change(tables, &mut head)?;
                 put(tables, "status", &head.status(of))?;
-                put(tables, "head", &head)?;
-                Ok(done)
+                put(tables, "head", &head)
             })?;
             this.head = head;
-            this.tell_witness([])?;
-            Ok(done)
+            this.tell_witness([])
         })
     }
 
     pub(super) fn tell_witness(&mut self, removed: impl IntoIterator<Item = IdDigest>) -> Result<(), EngineError> {
-        match &mut self.witness {
-            None => Ok(()),
-            Some(witness) => witness.follow(&self.head, removed).map_err(|error| {
-                EngineError::Storage(StorageError::WitnessBehind {
-                    path: witness.path().into(),
-                    source: Box::new(error),
-                })
-            }),
-        }
+        let Some(witness) = &mut self.witness else { return Ok(()) };
+        witness.follow(&self.head, removed).map_err(|error| {
+            let (path, source) = (witness.path.clone(), Box::new(error));
+            EngineError::Storage(StorageError::WitnessBehind { path, source })
+        })
     }
-}
 
-impl DirectoryKeeper {
     /// Lets the witness know what a crash, or its absence, kept from it.
     pub(super) fn catch_up_witness(&mut self) -> Result<(), EngineError> {
-        let n_known = self.witness.as_ref().map(|witness| witness.memory.suppressed.len());
-        let is_behind = match n_known {
-            None => false,
-            Some(n_known) => n_known != self.database.n_suppressed()?,
-        };
+        let Some(witness) = &self.witness else { return Ok(()) };
+        let is_behind = witness.memory.suppressed.len() != self.database.n_suppressed()?;
         let removed = if is_behind { self.database.suppressed()? } else { Vec::new() };
         self.tell_witness(removed)
     }
@@ -174,7 +163,7 @@ impl Keeper for DirectoryKeeper {
                 }
                 suppressed.iter().try_for_each(|digest| index::suppress(tables, *digest))?;
                 if let Some((id, past)) = &request {
-                    past.insert(tables, id, intent.change)?;
+                    past.insert(tables, id)?;
                 }
                 intent.insert(tables)?;
                 ledger::append(tables, &mut head.ledger, &entry)?;

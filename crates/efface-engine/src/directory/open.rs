@@ -168,7 +168,6 @@ pub(crate) fn check_is_model(path: &Path) -> Result<(), EngineError> {
     }
 }
 
-/// Whether intents speak of positions that count.
 fn check_intents(path: &Path, head: &Head, intents: &[Intent]) -> Result<(), EngineError> {
     let last = |intent: &Intent| intent.removed.iter().map(|position| position + 1).max().unwrap_or(0);
     match intents.iter().find(|intent| last(intent).max(intent.added.end) > head.n_positions) {

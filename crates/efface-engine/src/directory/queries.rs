@@ -44,11 +44,6 @@ impl ModelDirectory {
         View { of: self.kept(), keeper: &self.keeper }
     }
 
-    /// The current values of the model.
-    pub fn status(&self) -> Result<Status, EngineError> {
-        self.view().status()
-    }
-
     /// Number of rows present.
     pub fn n_rows(&self) -> usize {
         self.view().n_rows()

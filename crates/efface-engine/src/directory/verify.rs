@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::ModelDirectory;
 use super::certify::publication::{CERTIFICATE_FILE, MODEL_FILE};
 use super::certify::revocation::REVOCATION_FILE;
-use super::certify::sha256_hex;
+use super::certify::sha256;
 use super::files::{self, RELEASES};
 use crate::error::EngineError;
 
@@ -153,13 +153,10 @@ impl ModelDirectory {
                 return Ok(Check::not_checked("release", message));
             }
         };
-        let envelope = match Envelope::parse(&certificate) {
+        let envelope = match issued_as(&certificate, issued, "certificate") {
             Ok(envelope) => envelope,
-            Err(error) => return failed(error.to_string()),
+            Err(error) => return failed(error),
         };
-        if issued.is_some_and(|issued| sha256_hex(envelope.unverified_payload()) != *issued) {
-            return failed("its certificate is not the one that was issued".into());
-        }
         // What an earlier key signed cannot be verified; what it says of its file and its issuer can.
         let is_current = envelope.key_id() == key.id();
         let evidence = Evidence { key: is_current.then_some(key), model: Some(&model), ..Evidence::default() };
@@ -198,13 +195,10 @@ impl ModelDirectory {
                 Some(_) => failed(" was withdrawn, and its withdrawal is gone: predict would use it".into()),
             };
         };
-        let envelope = match Envelope::parse(&text) {
+        let envelope = match issued_as(&text, logged, "withdrawal") {
             Ok(envelope) => envelope,
-            Err(error) => return failed(format!(": its withdrawal cannot be read: {error}")),
+            Err(error) => return failed(format!(": {error}")),
         };
-        if logged.is_some_and(|logged| sha256_hex(envelope.unverified_payload()) != *logged) {
-            return failed(": its withdrawal is not the one that was issued".into());
-        }
         let is_current = envelope.key_id() == key.id();
         let evidence = Evidence { key: is_current.then_some(key), ..Evidence::default() };
         match verify(&text, &evidence).checks.into_iter().find(|check| check.outcome == CheckOutcome::Failed) {
@@ -235,6 +229,13 @@ impl ModelDirectory {
         }
         Ok(Check::passed("release", format!("release {release}: certificate, model and log belong together")))
     }
+}
+
+/// A document of a release, if it is the one that was issued.
+fn issued_as(text: &[u8], issued: Option<&String>, what: &str) -> Result<Envelope, String> {
+    let envelope = Envelope::parse(text).map_err(|error| format!("its {what} cannot be read: {error}"))?;
+    let is_other = issued.is_some_and(|issued| hex::encode(sha256(envelope.unverified_payload())) != *issued);
+    if is_other { Err(format!("its {what} is not the one that was issued")) } else { Ok(envelope) }
 }
 
 /// A claim is wrong when it is below what was measured, rounding errors of the measurement taken off.

@@ -46,12 +46,11 @@ pub(crate) fn place(path: &Path, directory: &Path) -> Result<PathBuf, EngineErro
 
 pub(crate) struct Witness {
     file: File,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     pub(crate) memory: Memory,
     _lock: WriterLock,
 }
 
-/// What a witness knows of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
     pub(crate) model: String,
@@ -61,11 +60,10 @@ pub(crate) struct Memory {
     pub(crate) latest: Option<Told>,
 }
 
-/// What a witness is told at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Told {
     pub(crate) n_changes: u64,
-    chain: Chain,
+    pub(crate) chain: Chain,
     pub(crate) account: ReleaseAccount,
     /// The log and the number of its entries.
     ledger: (String, u64),
@@ -104,7 +102,6 @@ impl Witness {
         Self::open(path, lock)
     }
 
-    /// Notes what the witness does not know yet.
     pub(crate) fn follow(
         &mut self,
         head: &Head,
@@ -126,10 +123,6 @@ impl Witness {
         written.map_err(EngineError::io(&self.path))?;
         self.memory.learn(told);
         Ok(())
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 }
 
@@ -153,7 +146,6 @@ impl Memory {
         Ok(Some((memory, whole as u64)))
     }
 
-    /// Reads whole lines; an error names the line.
     fn parse(text: &str) -> Result<Self, (usize, String)> {
         let mut lines = text.lines().zip(1..);
         let (first, _) = lines.next().ok_or_else(|| (1, "it is empty".to_owned()))?;
@@ -203,7 +195,6 @@ fn line(content: &str) -> String {
     format!("{content} {:08x}\n", crc32fast::hash(content.as_bytes()))
 }
 
-/// A line without its checksum, if that is right.
 fn checked(line: &str) -> Option<&str> {
     let (content, checksum) = line.rsplit_once(' ')?;
     (u32::from_str_radix(checksum, 16).ok()? == crc32fast::hash(content.as_bytes())).then_some(content)

@@ -10,7 +10,7 @@ use efface_ledger::certificate::tags::Exposure;
 use efface_ledger::certificate::{CoveredRequest, SincePrevious};
 use efface_ledger::entry::{Change, Event};
 use efface_ledger::verify::exposure;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Life;
 use super::keeper::{Keeper, Kept, LoggedEntry, NewRelease, ReleaseEntry};
@@ -100,7 +100,7 @@ pub struct ReleaseReport {
 }
 
 /// A release as it was published.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LatestRelease {
     /// The model.
     pub model: PublishedModel,
@@ -203,7 +203,6 @@ fn since_previous(
     Ok((requests, since, exposure))
 }
 
-/// A request as certificates name it.
 pub(crate) fn covered_request(
     keeper: &dyn Keeper,
     settings: &Settings,

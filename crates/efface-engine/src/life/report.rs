@@ -44,14 +44,12 @@ pub struct ChangeReport {
 pub(super) struct Counts {
     /// Rows that left or came; a corrected row counts once.
     pub(super) changed: usize,
-    /// Rows or subjects that were not there.
     pub(super) missing: usize,
     /// Rows left out, because they had been removed before.
     pub(super) suppressed: usize,
 }
 
 impl ChangeReport {
-    /// What a model claims after a change of so many rows.
     pub(super) fn of(model: &Model, counts: Counts, step_seconds: f64) -> Self {
         let claim = model.claim();
         let budget = model.removal_budget();

@@ -19,7 +19,6 @@ use crate::directory::database::Chain;
 use crate::directory::state_file::{self, Stamp, StateFile};
 use crate::error::EngineError;
 use crate::life::{Keeper, LatestRelease, Past};
-use crate::published::PublishedModel;
 use crate::sealed::Seal;
 use crate::settings::Settings;
 
@@ -30,8 +29,7 @@ struct Header {
     settings: Settings,
     iterations: usize,
     past: Past,
-    /// The latest release and its certificate.
-    latest: Option<(PublishedModel, String)>,
+    latest: Option<LatestRelease>,
 }
 
 impl MemoryModel {
@@ -39,8 +37,7 @@ impl MemoryModel {
     #[expect(clippy::missing_panics_doc, reason = "the header is made of plain structures")]
     pub fn to_bytes(&self, rows: &LentVault<'_>) -> Result<Zeroizing<Vec<u8>>, EngineError> {
         self.keeper.check_usable()?;
-        let latest = self.keeper.latest.clone().map(|latest| (latest.model, latest.certificate));
-        let past = self.keeper.past.clone();
+        let (past, latest) = (self.keeper.past.clone(), self.keeper.latest.clone());
         let header = Header { settings: self.settings.clone(), iterations: self.iterations, past, latest };
         let header = Zeroizing::new(serde_json::to_vec(&header).expect("plain structures with string keys"));
         let history = &self.keeper.past.history;
@@ -79,13 +76,11 @@ impl MemoryModel {
         }
         let present = (0..table.len()).map(|position| table.is_present(position)).collect();
         let index = RowIndex::restore(settings.id_key.clone(), ids, subjects, present, removed);
-        let latest = latest.map(|(model, certificate)| LatestRelease { model, certificate });
         let keeper = MemoryKeeper { index, past, latest, unpurged: Vec::new(), has_given_up: false };
         Ok((Self { settings, model, keeper, iterations }, table, lent))
     }
 }
 
-/// How errors name what they are about.
 const SOURCE: &str = "the bytes of a model";
 
 fn damaged(what: &str) -> EngineError {

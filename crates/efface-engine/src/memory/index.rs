@@ -12,9 +12,8 @@ use crate::life::{CommittedChange, Found, RowKeys, StepKind};
 pub(super) struct RowIndex {
     key: IdKey,
     ids: Ids,
-    subjects: Option<Subjects>,
-    /// Ids and subjects that were removed on request.
-    removed: HashSet<IdDigest>,
+    pub(super) subjects: Option<Subjects>,
+    pub(super) removed: HashSet<IdDigest>,
 }
 
 enum Ids {
@@ -24,15 +23,13 @@ enum Ids {
     Keyed {
         /// Where a row is, as long as it is there.
         positions: HashMap<IdDigest, usize>,
-        /// The id of every position.
         digests: Vec<IdDigest>,
     },
 }
 
-struct Subjects {
+pub(super) struct Subjects {
     /// The rows of each, as long as there are any.
     positions: HashMap<IdDigest, Vec<usize>>,
-    /// Whose row is at each position.
     digests: Vec<IdDigest>,
 }
 
@@ -90,10 +87,6 @@ impl RowIndex {
         (ids, self.subjects.as_ref().map_or(&[], |subjects| &subjects.digests))
     }
 
-    pub(super) fn has_subjects(&self) -> bool {
-        self.subjects.is_some()
-    }
-
     pub(super) fn find(&self, kind: IdKind, id: &RowId, digest: IdDigest) -> Found {
         let found = match (kind, &self.ids, id) {
             (IdKind::Row, Ids::Numbered(present), RowId::Integer(number)) => {
@@ -123,10 +116,6 @@ impl RowIndex {
             Ids::Keyed { digests, .. } => digests[position],
         };
         RowKeys { id, subject: self.subjects.as_ref().map(|subjects| subjects.digests[position]) }
-    }
-
-    pub(super) fn is_removed(&self, digest: IdDigest) -> bool {
-        self.removed.contains(&digest)
     }
 
     /// What was removed on request, in the order of the digests.

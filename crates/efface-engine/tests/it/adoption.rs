@@ -164,7 +164,7 @@ fn a_model_in_a_directory_is_the_one_that_was_in_memory() {
         let folder = lent.moved();
         let directory = folder.open();
         assert!(directory.repairs_at_opening().is_empty());
-        let (ours, theirs) = (lent.model.view().status().expect("known"), directory.status().expect("readable"));
+        let (ours, theirs) = (lent.model.view().status().expect("known"), directory.view().status().expect("readable"));
         assert_eq!((ours.n_rows, ours.n_left, ours.n_releases), (theirs.n_rows, theirs.n_left, theirs.n_releases));
         assert_eq!(
             (ours.distance_bound, ours.rung, ours.mu_total),

@@ -79,7 +79,6 @@ struct Path {
     last: u64,
 }
 
-/// On which side of a node its sibling is.
 enum Side {
     Left,
     Right,

@@ -24,7 +24,6 @@ pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
     [numbers].into_iter().chain(checks.map(|(name, check)| Check::of(name, check(certificate)))).collect()
 }
 
-/// A number computed again: what was found, or what is wrong.
 type Computation = fn(&ReleaseCertificate) -> Result<String, String>;
 
 /// Every number is one, and the sizes fit each other.
@@ -266,7 +265,6 @@ fn ratio(numerator: f64, denominator: f64) -> f64 {
     LowerBound::new(numerator).over(UpperBound::new(denominator)).get()
 }
 
-/// The share of an extractor that is not there.
 const NOTHING: Guarantee = Guarantee { epsilon: 0.0, delta: 0.0 };
 
 /// A few roundings, in opposite directions.

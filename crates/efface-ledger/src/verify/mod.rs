@@ -90,7 +90,7 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             checks.extend([tags, labels::certified(certificate)]);
             checks.push(issuer(&envelope, &**certificate));
             checks.push(subject::model_file(&subject, evidence.model, "certified"));
-            checks.extend(in_log(&envelope, &**certificate, digest, Vec::new(), evidence));
+            checks.extend(in_log(&envelope, &**certificate, digest.clone(), Vec::new(), evidence));
             // Under a word that is not known, other rules may hold: nothing is called wrong by these.
             if readable {
                 checks.extend(arithmetic::checks(certificate));
@@ -98,7 +98,8 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
                 checks.push(Check::of("labels", labels::missing_label(certificate).map_or(stated, Err)));
                 checks.push(Check::of("requests", labels::requests(certificate)));
             }
-            checks.extend(revocation(&envelope, certificate, evidence));
+            let is_revoked = |withdrawn: &_| is_revoked(certificate, &digest, withdrawn);
+            checks.extend(evidence.revocation.map(|text| revocation(text, evidence, is_revoked)));
             checks.push(previous::account(certificate, evidence));
         }
         Document::Request(certificate) => {
@@ -106,7 +107,8 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             let (check, shown) = request(&subject, certificate);
             checks.push(check);
             checks.extend(evidence.model.map(|_| subject::not_of_a_model(certificate)));
-            checks.extend(evidence.revocation.map(|text| revocation_of_cover(certificate, text, evidence)));
+            let is_revoked = |withdrawn: &_| is_cover_revoked(certificate, withdrawn);
+            checks.extend(evidence.revocation.map(|text| revocation(text, evidence, is_revoked)));
             if shown.is_empty() {
                 let message = format!("its own entry is in the log {}, which was lost", certificate.request_origin);
                 checks.push(Check::not_checked("request-entry", message));
@@ -146,7 +148,6 @@ fn open(certificate: &[u8]) -> Result<Opened, Check> {
     Ok(Opened { envelope, payload_digest, subject, document })
 }
 
-/// What the payload says, by the type of its predicate.
 fn document(payload: &[u8]) -> Result<(Vec<Subject>, Document), Check> {
     #[derive(Deserialize)]
     struct Kind {
@@ -262,45 +263,32 @@ fn request(subject: &[Subject], c: &RequestCertificate) -> (Check, Vec<Expected>
     (check, shown)
 }
 
-/// A withdrawal that the verifier has, if the key signed it.
-fn withdrawal(text: &[u8], evidence: &Evidence<'_>) -> Result<Box<RevocationCertificate>, Check> {
+/// A withdrawal that the verifier has is one that the key signed, and of another release; `concerns` says what is wrong
+/// otherwise.
+fn revocation(
+    text: &[u8],
+    evidence: &Evidence<'_>,
+    concerns: impl FnOnce(&RevocationCertificate) -> Option<String>,
+) -> Check {
     let own = Evidence { key: evidence.key, ..Evidence::default() };
-    match read(text) {
-        Ok(Document::Revocation(revocation)) if verify(text, &own).is_genuine() => Ok(revocation),
-        _ => Err(Check::failed("revocation", "the revocation is not one that this key signed")),
-    }
-}
-
-/// The release that covers a request was not withdrawn.
-fn revocation_of_cover(c: &RequestCertificate, text: &[u8], evidence: &Evidence<'_>) -> Check {
-    match withdrawal(text, evidence) {
-        Err(check) => check,
-        Ok(withdrawn) if withdrawn.model == c.model && Some(withdrawn.release) == c.release => Check::failed(
-            "revocation",
-            format!("release {}, which covers the request, was revoked on {}", withdrawn.release, withdrawn.issued),
-        ),
-        Ok(withdrawn) => Check::passed(
-            "revocation",
-            format!("the revocation is of release {} of model {}", withdrawn.release, withdrawn.model),
-        ),
-    }
-}
-
-/// A revocation that the verifier has is of another release, or this one must not be used.
-fn revocation(envelope: &Envelope, c: &ReleaseCertificate, evidence: &Evidence<'_>) -> Option<Check> {
-    let withdrawn = match withdrawal(evidence.revocation?, evidence) {
-        Ok(withdrawn) => withdrawn,
-        Err(check) => return Some(check),
+    let withdrawn = match read(text) {
+        Ok(Document::Revocation(withdrawn)) if verify(text, &own).is_genuine() => withdrawn,
+        _ => return Check::failed("revocation", "the revocation is not one that this key signed"),
     };
-    let digest = hex::encode(Sha256::digest(envelope.unverified_payload()));
+    let other = format!("the revocation is of release {} of model {}", withdrawn.release, withdrawn.model);
+    Check::of("revocation", concerns(&withdrawn).map_or(Ok(other), Err))
+}
+
+/// This release must not be used. `digest` is that of its certificate.
+fn is_revoked(c: &ReleaseCertificate, digest: &str, withdrawn: &RevocationCertificate) -> Option<String> {
     let same_release = withdrawn.model == c.model && withdrawn.release == c.release;
-    let same = same_release && withdrawn.release_certificate.as_ref().is_none_or(|certificate| *certificate == digest);
-    Some(Check::of(
-        "revocation",
-        if same {
-            Err(format!("release {} was revoked on {}", c.release, withdrawn.issued))
-        } else {
-            Ok(format!("the revocation is of release {} of model {}", withdrawn.release, withdrawn.model))
-        },
-    ))
+    let same = same_release && withdrawn.release_certificate.as_ref().is_none_or(|certificate| certificate == digest);
+    same.then(|| format!("release {} was revoked on {}", c.release, withdrawn.issued))
+}
+
+/// The release that covers a request must not be used.
+fn is_cover_revoked(c: &RequestCertificate, withdrawn: &RevocationCertificate) -> Option<String> {
+    let (release, issued) = (withdrawn.release, &withdrawn.issued);
+    let same = withdrawn.model == c.model && Some(release) == c.release;
+    same.then(|| format!("release {release}, which covers the request, was revoked on {issued}"))
 }

@@ -20,7 +20,7 @@ use crate::directory::database::ledger::{StoredHashes, read_error};
 use crate::directory::database::{Head, Tables, ledger, put};
 use crate::directory::{DirectoryKeeper, ModelDirectory};
 use crate::error::{CertifyError, EngineError};
-use crate::life::{AnsweredRequest, Past, RowKeys};
+use crate::life::{Past, RowKeys};
 use crate::settings::{Settings, fresh};
 
 /// A certificate that is signed and has its place in the log, which it takes with its entry.
@@ -52,9 +52,7 @@ pub(in crate::directory) fn begin(
         named.as_ref().map_or(Ok(()), |key: &PathBuf| put(tables, "key", key))?;
         ledger::append(tables, &mut head.ledger, &entry)?;
         past.latest_release.as_ref().map_or(Ok(()), |release| release.insert(tables))?;
-        for (id, AnsweredRequest { change, answer }) in &past.requests {
-            answer.insert(tables, id, *change)?;
-        }
+        past.requests.iter().try_for_each(|(id, request)| request.insert(tables, id))?;
         past.changes.iter().try_for_each(|entry| ledger::append(tables, &mut head.ledger, entry))?;
         ledger::touch(tables, &mut head.history, past.people.iter().copied())?;
         put(tables, "head", &head)
@@ -136,7 +134,6 @@ impl ModelDirectory {
         Ok(ConsistencyFile::new(earlier.into(), to, proof).to_text())
     }
 
-    /// A checkpoint that this log has been at.
     fn known_checkpoint(&self, note: &str, key: &SigningKey) -> Result<Checkpoint, EngineError> {
         let checkpoint = Checkpoint::open(note, &key.public(), &self.keeper.origin())
             .map_err(|error| EngineError::Certify(CertifyError::NotACheckpoint { reason: error.to_string() }))?;
@@ -155,14 +152,11 @@ impl ModelDirectory {
     fn checkpoint_at(&self, size: u64, key: &SigningKey) -> Result<String, EngineError> {
         let root = self.keeper.ask_hashes(|stored| merkle::root(stored, size))?;
         let checkpoint = Checkpoint { origin: self.keeper.origin(), size, root };
-        checkpoint
-            .sign(key)
-            .map_err(|error| EngineError::Certify(CertifyError::NotSigned { reason: error.to_string() }))
+        checkpoint.sign(key).map_err(unsigned)
     }
 }
 
 impl DirectoryKeeper {
-    /// Asks a question of the hashes of the log.
     pub(in crate::directory) fn ask_hashes<T>(
         &self,
         question: impl FnOnce(&StoredHashes<'_>) -> Result<T, TreeError<rusqlite::Error>>,
@@ -185,13 +179,11 @@ impl DirectoryKeeper {
         key: &SigningKey,
         shown: &[u64],
     ) -> Result<Certified, EngineError> {
-        let unsigned =
-            |error: &dyn std::error::Error| EngineError::Certify(CertifyError::NotSigned { reason: error.to_string() });
         let log = LogPosition { origin: self.origin(), position: self.head.ledger.size };
         let issue = Signed { key_id: self.head.ledger.key_id.clone(), log };
         let certificate = issued(P::SCHEMA, &self.head.history, time, issue, body);
         let statement = Statement::new(vec![subject], P::TYPE, certificate);
-        let payload = statement.to_payload().map_err(|error| unsigned(&error))?;
+        let payload = statement.to_payload().map_err(unsigned)?;
         let digest = hex::encode(Sha256::digest(&payload));
         let entry = statement.predicate.entry(digest.clone());
         let leaf = merkle::leaf_hash(entry.to_leaf().as_bytes());
@@ -206,7 +198,7 @@ impl DirectoryKeeper {
             Ok((merkle::root(&grown, size)?, proofs.collect::<Result<Vec<_>, _>>()?))
         })?;
         let checkpoint = Checkpoint { origin: self.origin(), size: position + 1, root };
-        let checkpoint = checkpoint.sign(key).map_err(|error| unsigned(&error))?;
+        let checkpoint = checkpoint.sign(key).map_err(unsigned)?;
         let envelope = Envelope::sign(PAYLOAD_TYPE, payload, key).with_log(LogProof { checkpoint, proofs });
         Ok(Certified { text: envelope.to_text(), digest, entry })
     }
@@ -231,6 +223,10 @@ impl Settings {
     pub(crate) fn request_salt(&self, change: u64) -> String {
         hex::encode(self.id_key.request_salt(change))
     }
+}
+
+fn unsigned(error: impl std::error::Error) -> EngineError {
+    EngineError::Certify(CertifyError::NotSigned { reason: error.to_string() })
 }
 
 /// The root of a tree over the commitments to single rows.

@@ -33,7 +33,7 @@ impl DirectoryKeeper {
         };
         let model = new.model.to_json().into_bytes();
         let (aside, folder) = release_folders(&self.path, new.release.claim.release);
-        let mut entry = new.entry(&self.head.history, None);
+        let mut entry = new.entry(&self.head.history);
         let ledger = &self.head.ledger;
         let decided = Decided { policy: ledger.policy, revoked: ledger.revoked.clone() };
         let claims = new.certificate.claims::<_, CoveredRequest>(&self.head.history, decided);
@@ -153,7 +153,6 @@ pub(in crate::directory) fn finish(path: &Path, n_releases: usize) -> Result<(),
     files::sync_parent(&folder)
 }
 
-/// Where a release is written aside, and where it goes.
 pub(crate) fn release_folders(path: &Path, release: usize) -> (PathBuf, PathBuf) {
     let releases = path.join(RELEASES);
     (releases.join(format!("{release}.partial")), releases.join(release.to_string()))

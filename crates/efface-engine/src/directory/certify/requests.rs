@@ -39,7 +39,8 @@ impl ModelDirectory {
         }
         let unknown = || EngineError::Certify(CertifyError::NoSuchRequest { request_id: request_id.into() });
         let numbered = || numbered_change(request_id);
-        let change = self.keeper.database.change_of_request(request_id)?.or_else(numbered).ok_or_else(unknown)?;
+        let past = self.keeper.database.past_request(request_id)?.map(|past| past.change);
+        let change = past.or_else(numbered).ok_or_else(unknown)?;
         let (log, logged) =
             self.keeper.database.entry_of_change(&self.keeper.head.ledger.log, change)?.ok_or_else(unknown)?;
         let Event::Removal(removal) = logged.entry.event.clone() else { return Err(unknown()) };

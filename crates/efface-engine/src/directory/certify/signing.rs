@@ -99,7 +99,6 @@ pub(crate) fn named_key(path: &Path, passphrase: Option<&Passphrase>) -> Result<
     }
 }
 
-/// A private key, opened with the passphrase if it takes one.
 fn read_private(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyError> {
     match (SigningKey::read(path, None), passphrase) {
         (Err(KeyError::NeedsPassphrase), Some(passphrase)) => SigningKey::read(path, Some(passphrase.as_bytes())),
@@ -107,7 +106,6 @@ fn read_private(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningK
     }
 }
 
-/// Makes a directory its own key. The public half.
 pub(crate) fn make_own_key(directory: &Path, model: &str) -> Result<PublicKey, EngineError> {
     let path = directory.join(OWN_KEY);
     let failed = key_error(&path);

@@ -1,7 +1,7 @@
 //! What the database says of the model as a whole.
 
 use efface_core::model::ReleaseAccount;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -140,8 +140,7 @@ impl Database {
     }
 
     fn value<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, EngineError> {
-        let select = "SELECT value FROM settings WHERE key = ?1";
-        let text: Option<String> = self.ask(|c| c.query_row(select, [key], |row| row.get(0)).optional())?;
+        let text: Option<String> = self.first("SELECT value FROM settings WHERE key = ?1", [key])?;
         text.map(|text| serde_json::from_str(&text).map_err(|error| self.bad(format!("`{key}`: {error}")))).transpose()
     }
 

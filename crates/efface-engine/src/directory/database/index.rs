@@ -3,7 +3,7 @@
 
 use efface_data::IdDigest;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::Database;
 use crate::error::EngineError;
@@ -22,7 +22,6 @@ pub(crate) fn forget(tables: &Connection, position: usize) -> rusqlite::Result<(
     Ok(())
 }
 
-/// Notes that the row at a position left long ago.
 pub(crate) fn was_purged(tables: &Connection, position: usize) -> rusqlite::Result<()> {
     tables.prepare_cached("INSERT INTO gone (position, purged) VALUES (?1, 1)")?.execute([position])?;
     Ok(())
@@ -58,14 +57,11 @@ pub(crate) fn stamped(tables: &Connection, epochs: &[u64]) -> rusqlite::Result<(
 
 impl Database {
     pub(crate) fn position_of(&self, id: IdDigest) -> Result<Option<usize>, EngineError> {
-        let select = "SELECT position FROM rows WHERE id = ?1";
-        self.ask(|c| c.prepare_cached(select)?.query_row([Key(id)], |row| row.get(0)).optional())
+        self.first("SELECT position FROM rows WHERE id = ?1", [Key(id)])
     }
 
-    /// The positions of all rows of a subject, ascending.
     pub(crate) fn positions_of_subject(&self, subject: IdDigest) -> Result<Vec<usize>, EngineError> {
-        let select = "SELECT position FROM rows WHERE subject = ?1 ORDER BY position";
-        self.ask(|c| c.prepare_cached(select)?.query_map([Key(subject)], |row| row.get(0))?.collect())
+        self.list("SELECT position FROM rows WHERE subject = ?1 ORDER BY position", [Key(subject)])
     }
 
     pub(crate) fn has_subjects(&self) -> Result<bool, EngineError> {
@@ -89,28 +85,21 @@ impl Database {
 
     /// Every id and subject that was removed, in the order of their digests.
     pub(crate) fn suppressed(&self) -> Result<Vec<IdDigest>, EngineError> {
-        self.ask(|c| {
-            let mut digests = c.prepare("SELECT digest FROM suppressed ORDER BY digest")?;
-            digests.query_map([], |row| row.get(0).map(|Key(digest)| digest))?.collect()
-        })
+        let digests = self.list("SELECT digest FROM suppressed ORDER BY digest", [])?;
+        Ok(digests.into_iter().map(|Key(digest)| digest).collect())
     }
 
     pub(crate) fn gone(&self) -> Result<Vec<usize>, EngineError> {
-        self.ask(|c| {
-            c.prepare("SELECT position FROM gone ORDER BY position")?.query_map([], |row| row.get(0))?.collect()
-        })
+        self.list("SELECT position FROM gone ORDER BY position", [])
     }
 
     pub(crate) fn unpurged(&self) -> Result<Vec<usize>, EngineError> {
-        let select = "SELECT position FROM gone WHERE purged = 0 ORDER BY position";
-        self.ask(|c| c.prepare_cached(select)?.query_map([], |row| row.get(0))?.collect())
+        self.list("SELECT position FROM gone WHERE purged = 0 ORDER BY position", [])
     }
 
     /// What the header of each row segment must show.
     pub(crate) fn epochs(&self) -> Result<Vec<u64>, EngineError> {
-        self.ask(|c| {
-            c.prepare("SELECT epoch FROM segments ORDER BY segment")?.query_map([], |row| row.get(0))?.collect()
-        })
+        self.list("SELECT epoch FROM segments ORDER BY segment", [])
     }
 }
 

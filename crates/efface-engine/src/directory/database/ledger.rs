@@ -82,7 +82,6 @@ pub(crate) fn untouch(tables: &Connection, history: &mut History) -> rusqlite::R
     tables.execute("DELETE FROM touched", []).map(drop)
 }
 
-/// Hashes of a log in the database.
 pub(crate) struct StoredHashes<'a> {
     pub(crate) tables: &'a Connection,
     pub(crate) log: &'a str,
@@ -107,13 +106,11 @@ impl Database {
         leaves.into_iter().map(|(position, leaf)| self.logged(position, &leaf)).collect()
     }
 
-    /// Calls `visit` with every leaf of a log, in order.
     pub(crate) fn visit_leaves(&self, log: &str, mut visit: impl FnMut(u64, &str)) -> Result<(), EngineError> {
         let select = "SELECT position, leaf FROM ledger WHERE log = ?1 ORDER BY position";
         self.visit(select, log, |row| Ok(visit(row.get(0)?, row.get_ref(1)?.as_str()?)))
     }
 
-    /// Calls `visit` with every stored hash of a log, in order.
     pub(crate) fn visit_hashes(&self, log: &str, mut visit: impl FnMut(u64, Hash)) -> Result<(), EngineError> {
         let select = "SELECT position, hash FROM ledger_hashes WHERE log = ?1 ORDER BY position";
         self.visit(select, log, |row| Ok(visit(row.get(0)?, row.get(1)?)))

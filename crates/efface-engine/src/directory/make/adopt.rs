@@ -20,7 +20,6 @@ pub(crate) struct Adopted<'a> {
     pub(crate) of: Kept<'a>,
     pub(crate) rows: &'a dyn Vault,
     pub(crate) keeper: &'a dyn Keeper,
-    /// Ids and subjects that were removed and must not come back.
     pub(crate) removed: Vec<IdDigest>,
     pub(crate) past: &'a Past,
 }

@@ -55,7 +55,6 @@ struct FilledRows {
 }
 
 impl NewDirectory {
-    /// Takes a place, if nothing is there.
     fn prepare(place: Place) -> Result<Self, EngineError> {
         if place.out.exists() {
             return Err(StorageError::Exists { path: place.out }.into());
@@ -77,7 +76,6 @@ impl NewDirectory {
         Ok(this)
     }
 
-    /// What a witness knows that is there already.
     fn known(&self) -> Result<Option<Memory>, EngineError> {
         Ok(self.witness.as_ref().map(|(_, path)| Memory::recall(path)).transpose()?.flatten())
     }

@@ -60,7 +60,6 @@ impl<'a> RowSink<'a> {
         self.database.ask(|tables| positions.try_for_each(|position| index::was_purged(tables, position)))
     }
 
-    /// Number of positions so far.
     pub(super) fn n_positions(&self) -> usize {
         self.rows.as_ref().map_or(0, StoredRows::len)
     }

@@ -14,7 +14,6 @@ use crate::error::EngineError;
 /// A writer that is at work may move on between two looks; after so many it is left in peace.
 const ATTEMPTS: usize = 5;
 
-/// What is not as the database says.
 pub(in crate::directory) fn out_of_step(path: &Path, database: &Database) -> Result<Vec<String>, EngineError> {
     for _ in 0..ATTEMPTS {
         let head = database.head()?;

@@ -17,7 +17,6 @@
 mod inspection;
 mod releases;
 mod repair;
-mod segments;
 
 pub(super) use inspection::out_of_step;
 pub(super) use repair::repair;
@@ -112,14 +111,16 @@ impl Known {
     }
 
     fn ask_witness(&mut self, witness: &Memory, database: &Database, head: &Head) -> Result<(), EngineError> {
-        let Some(Told { n_changes, account, .. }) = &witness.latest else { return Ok(()) };
+        let Some(Told { n_changes, chain, account, .. }) = &witness.latest else { return Ok(()) };
         let account = most_spent(self.account, *account);
         // A log that is left for another one anyway need not have all entries.
         let mut knows_more = account != self.account
             || *n_changes > self.n_changes.max(head.history.n_changes)
             || self.found.is_empty() && witness.knows_more_of(&head.ledger);
-        for digest in &witness.suppressed {
-            knows_more = knows_more || !self.removed.contains(digest) && !database.is_suppressed(*digest)?;
+        if *chain != head.chain || witness.suppressed.len() != database.n_suppressed()? {
+            for digest in &witness.suppressed {
+                knows_more = knows_more || !self.removed.contains(digest) && !database.is_suppressed(*digest)?;
+            }
         }
         if knows_more {
             self.found.push("the directory is older than its witness");

@@ -59,7 +59,6 @@ impl Known {
     }
 }
 
-/// The part of a certificate that the account is made of.
 #[derive(Deserialize)]
 struct Spent {
     n_removed: usize,

@@ -1,4 +1,4 @@
-//! The one way in which a directory is repaired.
+//! How a directory is repaired: rows that are too old are overwritten again; for all else the model is trained again.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,9 @@ use efface_ledger::entry::{Entry, Event};
 
 use super::{Known, most_spent};
 use crate::clock;
-use crate::directory::DirectoryKeeper;
 use crate::directory::certify::log::{random_name, restart};
 use crate::directory::database::{Database, Intent, Repair, index, ledger, put};
-use crate::directory::files;
+use crate::directory::{DirectoryKeeper, ModelDirectory, files};
 use crate::error::EngineError;
 use crate::life::{Kept, RowKeys, absent_classes, check_is_bounded};
 use crate::settings::Settings;
@@ -85,7 +84,36 @@ pub(in crate::directory) fn repair(
     Ok(model)
 }
 
-/// Where rows are that ought to have gone.
+impl ModelDirectory {
+    /// Overwrites the rows that left once more in every segment that is older than the database says.
+    pub(in crate::directory) fn overwrite_restored_segments(&mut self) -> Result<(), EngineError> {
+        let expected = self.keeper.database.epochs()?;
+        let found = self.rows.epochs();
+        let differing: Vec<usize> = (0..found.len()).filter(|i| expected.get(*i) != Some(&found[*i])).collect();
+        if differing.is_empty() {
+            return Ok(());
+        }
+        let restored = differing.iter().any(|i| expected.get(*i).is_some_and(|epoch| found[*i] < *epoch));
+        let unpurged: BTreeSet<usize> = self.keeper.database.unpurged()?.into_iter().collect();
+        let mut purged = self.keeper.database.gone()?;
+        purged.retain(|position| !unpurged.contains(position) && differing.contains(&self.rows.segment_of(*position)));
+        if restored {
+            // Told first: once the segments are stamped, nobody sees any more that they were old.
+            let n_again = self.rows.count_written(&purged)?;
+            let found = ["row segments are older than the database"];
+            let repairs = Repair::note(&self.keeper.database, &found, n_again, 0)?;
+            self.keeper.database.commit(|tables| put(tables, "repairs", &repairs))?;
+        }
+        self.rows.purge(&purged)?;
+        for segment in &differing {
+            self.rows.verify(*segment)?;
+        }
+        self.rows.restamp(&differing, self.keeper.head.generation)?;
+        let epochs = self.rows.epochs();
+        self.keeper.database.commit(|tables| index::stamped(tables, &epochs))
+    }
+}
+
 fn positions_of(database: &Database, removed: &BTreeSet<IdDigest>) -> Result<Vec<usize>, EngineError> {
     let mut positions = BTreeSet::new();
     for digest in removed {

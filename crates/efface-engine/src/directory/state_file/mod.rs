@@ -7,7 +7,6 @@ use std::path::Path;
 
 use efface_core::curvature::Dense;
 use efface_core::exact::{ColumnRanges, ExactSums};
-use efface_core::linalg::TrackedMatrix;
 use efface_core::model::{Fit, Model, ModelState, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::residual::Rung;
 use efface_core::rounding::UpperBound;
@@ -190,15 +189,9 @@ impl ModelHeader {
 
     fn state(self, l2_per_row: f64, numbers: &mut Numbers<'_>) -> Option<ModelState> {
         let dim = self.dim;
-        let sums = match self.sums {
-            None => None,
-            Some(sums) => Some(sums.restore(dim, numbers)?),
-        };
+        let sums = self.sums.map_or(Some(None), |sums| sums.restore(dim, numbers).map(Some))?;
         let fits = self.fits.into_iter().map(|fit| fit.restore(dim, l2_per_row, numbers)).collect::<Option<_>>()?;
-        let gram = match self.gram {
-            None => None,
-            Some((error, trace)) => Some(TrackedMatrix::from_parts(dim, numbers.take_lower(dim)?, error, trace)?),
-        };
+        let gram = self.gram.map_or(Some(None), |bounds| numbers.take_matrix(dim, bounds).map(Some))?;
         let state = ModelState {
             count: Units::count(self.weight_sum, self.n_rows),
             fits,
@@ -246,9 +239,9 @@ impl FitHeader {
         let perturbation = if self.perturbed { Some(numbers.take(dim)?.into()) } else { None };
         let curvature = match self.hessian {
             None => None,
-            Some((error, trace)) => {
+            Some(bounds) => {
                 let anchor = numbers.take(dim)?;
-                let hessian = TrackedMatrix::from_parts(dim, numbers.take_lower(dim)?, error, trace)?;
+                let hessian = numbers.take_matrix(dim, bounds)?;
                 Some(Dense::new(anchor.into(), hessian, l2_per_row * count.weight_sum.get())?)
             }
         };

@@ -1,6 +1,7 @@
 //! Arrays of doubles and of integers as bytes, little-endian.
 
 use efface_core::linalg::TrackedMatrix;
+use efface_core::rounding::UpperBound;
 use zeroize::Zeroizing;
 
 pub(super) fn put(bytes: &mut Vec<u8>, numbers: &[f64]) {
@@ -44,7 +45,8 @@ impl Numbers<'_> {
         Some(taken.as_chunks().0.iter().map(|bytes| i128::from_le_bytes(*bytes)).collect())
     }
 
-    pub(super) fn take_lower(&mut self, dim: usize) -> Option<Vec<f64>> {
+    /// A matrix from its lower triangle, with its error and its trace bound.
+    pub(super) fn take_matrix(&mut self, dim: usize, bounds: (UpperBound, UpperBound)) -> Option<TrackedMatrix> {
         let packed_len = dim.checked_mul(dim.checked_add(1)?)? / 2;
         let packed = Zeroizing::new(self.take(packed_len)?);
         let mut entries = vec![0.0; dim * dim];
@@ -53,6 +55,6 @@ impl Numbers<'_> {
             entries[j * dim + j..(j + 1) * dim].copy_from_slice(&packed[start..start + dim - j]);
             start += dim - j;
         }
-        Some(entries)
+        TrackedMatrix::from_parts(dim, entries, bounds.0, bounds.1)
     }
 }

@@ -34,7 +34,7 @@ fn a_model_moves_into_a_directory_and_goes_on_there() {
         let state = |model: &Model| (model.state().count, model.state().account, model.state().fits[0].count);
         assert_eq!(state(ours), state(theirs.model));
         assert_eq!(theirs.rows.weight_sum(), ours.state().count.weight_sum);
-        let status = directory.status().expect("readable");
+        let status = directory.view().status().expect("readable");
         assert_eq!((status.n_rows, status.n_removed, status.n_releases), (N_ROWS - 2, 2, 1));
 
         assert!(is_removed(&directory.remove(&Selection::Ids(vec![id(300)]), None).expect_err("gone")));
@@ -65,7 +65,7 @@ fn what_happened_since_the_latest_release_is_certified_after_the_move() {
     let mut directory = held.keep(folder.path()).expect("writable");
     let error = ModelDirectory::open(directory.path()).err().expect("the one that was returned has the lock");
     assert!(matches!(error, EngineError::Open(OpenError::Locked { .. })), "{error}");
-    let status = directory.status().expect("readable");
+    let status = directory.view().status().expect("readable");
     assert_eq!((status.n_people_since_release, status.n_removed, status.n_suppressed), (2, 2, 1));
     assert!(status.released.is_some());
 
