@@ -171,7 +171,8 @@ impl Known {
             }
         }
         if !purged.is_empty() {
-            self.found.push("the database and the state are older than the rows");
+            // First: these are the rows that a repair counts.
+            self.found.insert(0, "the database and the state are older than the rows");
         }
         Ok(!purged.is_empty())
     }
