@@ -13,12 +13,11 @@ use serde::Serialize;
 use crate::clock;
 use crate::life::{History, Kept};
 
-const SOFTWARE: &str = concat!("efface ", env!("CARGO_PKG_VERSION"));
-
 /// A certificate as somebody issues it at a time in seconds since 1970.
 pub(crate) fn issued<T, I>(schema: &str, history: &History, time: u64, issue: I, body: T) -> Issued<T, I> {
     let (model, issued) = (history.model.clone(), clock::timestamp(time));
-    Issued { schema: schema.into(), software: SOFTWARE.into(), model, issued, issue, body }
+    let software = concat!("efface ", env!("CARGO_PKG_VERSION")).into();
+    Issued { schema: schema.into(), software, model, issued, issue, body }
 }
 
 /// Why a release is not made yet.
@@ -52,8 +51,7 @@ impl Draft<'_> {
         let (plan, state, config) = (model.plan(), model.state(), &settings.config);
         let (objective, n_problems) = (plan.is_objective(), plan.problems().len());
         let not_public = settings.not_public();
-        let mut outside_scope = OutsideScope::ALL.to_vec();
-        outside_scope.retain(|scope| match scope {
+        let outside_scope = OutsideScope::ALL.into_iter().filter(|scope| match scope {
             OutsideScope::RowWeights => weighted,
             OutsideScope::RowNormBound => settings.row_norm_from_rows,
             OutsideScope::ColumnsNotPublic => !not_public.is_empty(),
@@ -109,15 +107,15 @@ impl Draft<'_> {
                 adaptive_requests: !objective,
                 secret_state: true,
             },
-            limits: if objective && !plan.is_exact() { texts(&Limit::ALL, Limit::tag) } else { Vec::new() },
-            outside_scope: texts(&outside_scope, OutsideScope::tag),
+            limits: if objective && !plan.is_exact() {
+                Limit::ALL.map(|limit| limit.tag().into()).into()
+            } else {
+                Vec::new()
+            },
+            outside_scope: outside_scope.map(|scope| scope.tag().into()).collect(),
             not_public,
         }
     }
-}
-
-fn texts<T: Copy>(all: &[T], tag: impl Fn(T) -> &'static str) -> Vec<String> {
-    all.iter().map(|one| tag(*one).into()).collect()
 }
 
 /// A few points of δ(ε) at μ, around the promised ε.

@@ -26,8 +26,10 @@ impl Seal {
         let mut bytes = Zeroizing::new(Vec::with_capacity(len));
         bytes.extend(self.magic);
         bytes.extend(self.version.to_le_bytes());
-        sections.iter().for_each(|section| bytes.extend((section.len() as u64).to_le_bytes()));
-        sections.iter().for_each(|section| bytes.extend(*section));
+        bytes.extend(sections.iter().flat_map(|section| (section.len() as u64).to_le_bytes()));
+        for section in sections {
+            bytes.extend(section);
+        }
         let digest = Sha256::digest(&*bytes);
         bytes.extend(digest);
         (bytes, hex::encode(digest))

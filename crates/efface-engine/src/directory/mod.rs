@@ -41,9 +41,7 @@ use self::certify::publication::Copies;
 use self::database::Repair;
 use self::lock::WriterLock;
 use crate::error::EngineError;
-use crate::life::{
-    ChangeReport, Kept, Life, Missing, ReleaseAnswer, RetrainReport, RowSource, Selection, SettleReport,
-};
+use crate::life::{ChangeReport, Life, Missing, ReleaseAnswer, RetrainReport, RowSource, Selection, SettleReport};
 use crate::settings::Settings;
 
 /// A model on disk, opened for changing. Exactly one process can have it open.
@@ -69,10 +67,6 @@ impl ModelDirectory {
         let done = operation(&mut self.life())?;
         self.checkpoint_if_due()?;
         Ok(done)
-    }
-
-    fn kept(&self) -> Kept<'_> {
-        Kept { settings: &self.settings, model: &self.model }
     }
 
     fn life(&mut self) -> Life<'_> {

@@ -86,8 +86,8 @@ impl ModelDirectory {
         let mut known = Known::gather(path, &database, &head, witness.as_ref().map(|witness| &witness.memory))?;
         let mut current = known.current_model(path, &database, &head, &settings)?;
         let open_rows = |current: Option<&Model>| {
-            let (intents, weight_sum) = current.map_or((&[][..], None), |model| (&*intents, Some(model.state().count)));
-            let weight_sum = weight_sum.map(|count| count.weight_sum);
+            let weight_sum = current.map(|model| model.state().count.weight_sum);
+            let intents = if current.is_some() { &intents[..] } else { &[] };
             open_rows(path, &settings, &database, head.n_positions, options.memory_bytes, intents, weight_sum)
         };
         let mut rows = open_rows(current.as_ref())?;

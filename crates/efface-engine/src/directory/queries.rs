@@ -9,7 +9,7 @@ use efface_core::rows::RowBlocks;
 use super::database::{Database, Repair};
 use super::{ModelDirectory, check_is_model, recovery};
 use crate::error::{CertifyError, EngineError};
-use crate::life::{ChangeReport, LatestRelease, View};
+use crate::life::{ChangeReport, Kept, LatestRelease, View};
 use crate::published::{PublishedModel, latest_certificate};
 use crate::settings::Settings;
 use crate::status::Status;
@@ -41,7 +41,7 @@ impl ModelDirectory {
 
     /// The model to be looked at.
     pub fn view(&self) -> View<'_> {
-        View { of: self.kept(), keeper: &self.keeper }
+        View { of: Kept { settings: &self.settings, model: &self.model }, keeper: &self.keeper }
     }
 
     /// Number of rows present.

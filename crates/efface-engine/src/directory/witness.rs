@@ -92,13 +92,12 @@ impl Witness {
         lock: WriterLock,
         settings: &Settings,
         head: &Head,
-        suppressed: impl IntoIterator<Item = IdDigest>,
+        removed: Vec<IdDigest>,
     ) -> Result<Self, EngineError> {
         let key = String::from(settings.id_key.clone());
         let first = line(&format!("{MAGIC} {VERSION} {} {key}", head.history.model));
-        let removed: BTreeSet<IdDigest> = suppressed.into_iter().collect();
-        let told = Told::of(head, head.account, removed.into_iter().collect());
-        files::replace(path, format!("{first}{}", told.line()).as_bytes())?;
+        let told = Told::of(head, head.account, removed).line();
+        files::replace(path, format!("{first}{told}").as_bytes())?;
         Self::open(path, lock)
     }
 

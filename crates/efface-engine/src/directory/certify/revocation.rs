@@ -66,14 +66,11 @@ impl ModelDirectory {
         files::make_private_directory(&folder)?;
         files::sync_parent(&folder)?;
         let model = folder.join(MODEL_FILE);
-        let subject = match files::if_there(std::fs::read(&model), &model)? {
-            Some(bytes) => Subject::new(MODEL_FILE, sha256(&bytes)),
-            // The file is gone already: the release is named instead.
-            None => {
-                let name = format!("efface/{}/release/{release}", self.keeper.head.history.model);
-                Subject::new(&name, sha256(name.as_bytes()))
-            }
-        };
+        // Where the file is gone already, the release is named instead.
+        let name = format!("efface/{}/release/{release}", self.keeper.head.history.model);
+        let found =
+            files::if_there(std::fs::read(&model), &model)?.map(|bytes| Subject::new(MODEL_FILE, sha256(&bytes)));
+        let subject = found.unwrap_or_else(|| Subject::new(&name, sha256(name.as_bytes())));
         let release_certificate = self.keeper.database.release(release)?.and_then(|entry| entry.certificate);
         let withdrawal = Withdrawal { release, release_certificate, reason };
         let certified = self.keeper.certify(subject, withdrawal, clock::now(), &self.keeper.signing_key()?, &[])?;

@@ -90,10 +90,8 @@ impl Repair {
     ) -> Result<Vec<Self>, EngineError> {
         let (mut repairs, time) = (database.repairs()?, clock::now());
         let counts = std::iter::once((n_removed_again, n_lost)).chain(std::iter::repeat((0, 0)));
-        repairs.extend(found.iter().zip(counts).map(|(found, (n_removed_again, n_lost))| {
-            let found = (*found).into();
-            Self { time, found, n_removed_again, n_lost }
-        }));
+        let found = found.iter().map(ToString::to_string).zip(counts);
+        repairs.extend(found.map(|(found, (n_removed_again, n_lost))| Self { time, found, n_removed_again, n_lost }));
         Ok(repairs)
     }
 }

@@ -108,12 +108,18 @@ impl Database {
 
     pub(crate) fn visit_leaves(&self, log: &str, mut visit: impl FnMut(u64, &str)) -> Result<(), EngineError> {
         let select = "SELECT position, leaf FROM ledger WHERE log = ?1 ORDER BY position";
-        self.visit(select, log, |row| Ok(visit(row.get(0)?, row.get_ref(1)?.as_str()?)))
+        self.visit(select, log, |row| {
+            visit(row.get(0)?, row.get_ref(1)?.as_str()?);
+            Ok(())
+        })
     }
 
     pub(crate) fn visit_hashes(&self, log: &str, mut visit: impl FnMut(u64, Hash)) -> Result<(), EngineError> {
         let select = "SELECT position, hash FROM ledger_hashes WHERE log = ?1 ORDER BY position";
-        self.visit(select, log, |row| Ok(visit(row.get(0)?, row.get(1)?)))
+        self.visit(select, log, |row| {
+            visit(row.get(0)?, row.get(1)?);
+            Ok(())
+        })
     }
 
     fn visit(

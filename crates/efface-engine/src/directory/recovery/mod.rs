@@ -45,7 +45,7 @@ pub(super) struct Known {
     pub(super) found: Vec<&'static str>,
     n_changes: u64,
     removed: BTreeSet<IdDigest>,
-    pub(super) account: ReleaseAccount,
+    account: ReleaseAccount,
     /// Releases and withdrawals that the database does not list.
     releases: Vec<ReleaseEntry>,
     revoked: Vec<usize>,
@@ -97,7 +97,9 @@ impl Known {
         } else {
             self.found.push("the state is not the one that the database names");
         }
-        others.into_iter().for_each(|state| self.learn(state));
+        for state in others {
+            self.learn(state);
+        }
         Ok(())
     }
 
