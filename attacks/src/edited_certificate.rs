@@ -1,6 +1,6 @@
 //! A genuine certificate that says more than it did: without the key, with another key, and with the victim's own.
 
-use efface_ledger::certificate::{Predicate, ReleaseCertificate, RequestCertificate};
+use efface_ledger::certificate::{ReleaseCertificate, RequestAnswer, RequestCertificate};
 use efface_ledger::statement::{Statement, Subject};
 use efface_ledger::verify::{Evidence, verify};
 use sha2::{Digest, Sha256};
@@ -134,7 +134,7 @@ fn request(outcome: &mut Outcome, victim: &Victim, insider: &Issuer) -> anyhow::
         ("says that it is covered, and by no release", |c| c.release = None),
     ];
     for (what, edit) in edits {
-        let Statement { subject, mut predicate, .. } = any_statement_of::<RequestCertificate>(&victim.request)?;
+        let Statement { subject, mut predicate, .. } = any_statement_of::<RequestAnswer>(&victim.request)?;
         let position = predicate.request.position;
         edit(&mut predicate);
         let lied = insider.issue_showing(subject, predicate, &[position])?;

@@ -1,6 +1,6 @@
 //! A certificate that the victim never issued, for a model that the victim never published.
 
-use efface_ledger::certificate::{Predicate, ReleaseCertificate};
+use efface_ledger::certificate::ReleaseCertificate;
 use efface_ledger::key::PublicKey;
 use efface_ledger::statement::{Statement, Subject};
 use efface_ledger::verify::{Evidence, verify};

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use efface_ledger::certificate::{Predicate, ReleaseCertificate};
+use efface_ledger::certificate::{Issued, Predicate, ReleaseCertificate};
 use efface_ledger::checkpoint::Checkpoint;
 use efface_ledger::envelope::{EntryProof, Envelope, LogProof, PAYLOAD_TYPE};
 use efface_ledger::key::SigningKey;
@@ -44,7 +44,7 @@ impl Parts {
     }
 
     /// Another payload under the same signature.
-    pub(crate) fn with_payload<P: Predicate>(mut self, statement: &Statement<P>) -> anyhow::Result<Self> {
+    pub(crate) fn with_payload<P: Predicate>(mut self, statement: &Statement<Issued<P>>) -> anyhow::Result<Self> {
         self.payload = STANDARD.encode(statement.to_payload()?);
         Ok(self)
     }
@@ -67,7 +67,7 @@ pub(crate) fn statement_of(file: &[u8]) -> anyhow::Result<Statement<ReleaseCerti
 }
 
 /// What a certificate of this kind says.
-pub(crate) fn any_statement_of<P: Predicate>(file: &[u8]) -> anyhow::Result<Statement<P>> {
+pub(crate) fn any_statement_of<P: Predicate>(file: &[u8]) -> anyhow::Result<Statement<Issued<P>>> {
     Ok(Statement::from_payload(Envelope::parse(file)?.unverified_payload())?)
 }
 
@@ -87,7 +87,7 @@ impl Issuer {
 
     /// Signs a statement and enters it in the log at the place that it names: everything that a signature and a log can
     /// show is in order.
-    pub(crate) fn issue<P: Predicate>(&self, subject: Vec<Subject>, predicate: P) -> anyhow::Result<Vec<u8>> {
+    pub(crate) fn issue<P: Predicate>(&self, subject: Vec<Subject>, predicate: Issued<P>) -> anyhow::Result<Vec<u8>> {
         self.issue_showing(subject, predicate, &[])
     }
 
@@ -95,10 +95,10 @@ impl Issuer {
     pub(crate) fn issue_showing<P: Predicate>(
         &self,
         subject: Vec<Subject>,
-        predicate: P,
+        predicate: Issued<P>,
         shown: &[u64],
     ) -> anyhow::Result<Vec<u8>> {
-        let log = predicate.log().clone();
+        let log = predicate.issue.log.clone();
         let statement = Statement::new(subject, P::TYPE, predicate);
         let payload = statement.to_payload()?;
         let own = statement.predicate.entry(hex::encode(Sha256::digest(&payload))).to_leaf();

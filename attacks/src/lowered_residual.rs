@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use efface_engine::ModelDirectory;
-use efface_ledger::certificate::{Predicate, ReleaseCertificate};
+use efface_ledger::certificate::ReleaseCertificate;
 use efface_ledger::statement::Statement;
 
 use crate::break_in::BreakIn;

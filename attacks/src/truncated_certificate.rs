@@ -1,7 +1,7 @@
 //! Something left out: the end of a file, a proof, a request, the end of the log.
 
 use efface_engine::ModelDirectory;
-use efface_ledger::certificate::{Predicate, ReleaseCertificate};
+use efface_ledger::certificate::ReleaseCertificate;
 use efface_ledger::statement::Statement;
 
 use crate::break_in::BreakIn;

@@ -9,7 +9,7 @@ use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
-use efface_engine::{ModelDirectory, ReleaseAnswer, ReleasePolicy, ReleaseReport, Selection, TrainRequest};
+use efface_engine::{ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainRequest};
 use efface_ledger::key::PublicKey;
 use efface_ledger::verify::{Evidence, verify};
 use tempfile::TempDir;
@@ -157,11 +157,8 @@ fn train(out: &Path, key: Option<&Path>) -> anyhow::Result<()> {
         schema: None,
         transform: RowTransform { scale: Scale::None, intercept: false },
         config: TrainingConfig::new(&loss::Logistic, 1e-2, None),
-        out: out.into(),
         memory_bytes: None,
-        policy: ReleasePolicy::default(),
-        key: key.map(Into::into),
-        witness: None,
+        place: Place { out: out.into(), key: key.map(Into::into), ..Place::default() },
     };
     ModelDirectory::train(request, &mut NoiseSource::from_system()?, &mut |_| {})?;
     Ok(())

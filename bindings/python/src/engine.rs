@@ -10,8 +10,8 @@ use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
 use efface_data::{LabelCodec, LentRows, TableParts};
 use efface_engine::{
-    ChangeReport, EngineError, KeepOptions, LatestRelease, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory,
-    OpenOptions, Passphrase, ReleaseAnswer, Selection, StorageError,
+    ChangeReport, EngineError, LatestRelease, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, OpenOptions,
+    Passphrase, Place, ReleaseAnswer, Selection, StorageError,
 };
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -120,8 +120,8 @@ impl Engine {
     /// Moves the model into a directory, where it lives from now on.
     #[pyo3(signature = (path, *, key = None, witness = None))]
     fn save(&self, py: Python<'_>, path: PathBuf, key: Option<PathBuf>, witness: Option<PathBuf>) -> PyResult<String> {
-        let options = KeepOptions { out: path, key, witness };
-        let report = self.report(py, |state, lent, _| state.keep(lent, options))?;
+        let place = Place { out: path, key, witness, ..Place::default() };
+        let report = self.report(py, |state, lent, _| state.keep(lent, place))?;
         *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(report)
     }

@@ -1,7 +1,7 @@
 //! What needs no engine: scores under published weights, plans, and the length of the longest row.
 
 use efface_data::{FeatureValues, Labels, Origin, RawLabels, RowTransform, Scale, Table, TableParts};
-use efface_engine::{EngineError, PlanRequest, plan_from_rows, plan_from_sizes};
+use efface_engine::{EngineError, plan_from_rows, plan_from_sizes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -68,15 +68,14 @@ pub(crate) fn plan(
     let config: Config = parse(py, config)?;
     let mut training = config.training(py)?;
     training.n_classes = classes.as_ref().map(|classes| classes.len() as u32);
-    let request = PlanRequest { config: training };
     let report = match (rows, labels, n_rows, dim) {
         (Some(rows), Some(labels), ..) => {
             let table = table(py, rows, labels)?;
             let transform = config.transform();
-            work::run(py, None, None, |worker| worker.install(|| plan_from_rows(&request, table?, &transform)))?
+            work::run(py, None, None, |worker| worker.install(|| plan_from_rows(&training, table?, &transform)))?
                 .unless_stopped()?
         }
-        (None, None, Some(n_rows), Some(dim)) => plan_from_sizes(&request, n_rows, dim),
+        (None, None, Some(n_rows), Some(dim)) => plan_from_sizes(&training, n_rows, dim),
         _ => return Err(bad_parameter(py, "give either rows and labels, or n_rows and dim")),
     };
     let report = report.map_err(|error| raised(py, &error))?;

@@ -6,8 +6,7 @@ use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
 use efface_data::{LabelCodec, Labels, LentRows, LentTable, LentVault, Origin, RawLabels, RowsError, TableParts};
 use efface_engine::{
-    EngineError, KeepOptions, LatestRelease, Life, MemoryModel, ModelDirectory, ReleaseAnswer, Settings, StorageError,
-    View,
+    EngineError, LatestRelease, Life, MemoryModel, ModelDirectory, Place, ReleaseAnswer, Settings, StorageError, View,
 };
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -134,9 +133,9 @@ impl State {
     }
 
     /// Moves a model in memory into a directory.
-    pub(crate) fn keep(&mut self, lent: &LentRows<'_>, options: KeepOptions) -> Result<Value, EngineError> {
+    pub(crate) fn keep(&mut self, lent: &LentRows<'_>, place: Place) -> Result<Value, EngineError> {
         let directory = match &mut self.home {
-            Home::Memory(held) => held.0.keep(&LentVault::new(&mut held.1, *lent)?, options)?,
+            Home::Memory(held) => held.0.keep(&LentVault::new(&mut held.1, *lent)?, place)?,
             Home::Directory(directory) => return Err(StorageError::Exists { path: directory.path().into() }.into()),
             Home::Closed => return Err(StorageError::Damaged.into()),
         };

@@ -8,7 +8,7 @@ use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
-use efface_engine::{ModelDirectory, ReleaseAnswer, ReleasePolicy, ReleaseReport, Selection, TrainRequest, fuzzing};
+use efface_engine::{ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainRequest, fuzzing};
 use efface_ledger::verify::{Evidence, verify};
 use efface_reproduce::measure::{median, quantile, timed, try_timed};
 
@@ -95,11 +95,8 @@ pub(crate) fn train_request(
         schema: None,
         transform: RowTransform { scale: Scale::Unit, intercept: false },
         config: TrainingConfig::new(&loss::Logistic, 1e-3, n_classes),
-        out,
         memory_bytes: None,
-        policy: ReleasePolicy::default(),
-        key: None,
-        witness: None,
+        place: Place { out, ..Place::default() },
     })
 }
 

@@ -29,7 +29,7 @@ pub struct Claims {
     pub distance_bound: f64,
     pub rung: String,
     /// What was found not to be as it was left: a crash is no old backup, and must not be taken for one.
-    pub mended: Vec<String>,
+    pub repaired: Vec<String>,
 }
 
 /// Where a model lies, and its witness.
@@ -57,7 +57,7 @@ impl Place {
             gradient_residual: status.gradient_residual.get(),
             distance_bound: status.distance_bound.get(),
             rung: status.rung,
-            mended: status.mended.into_iter().map(|mending| mending.found).collect(),
+            repaired: status.repairs.into_iter().map(|repair| repair.found).collect(),
         })
     }
 
@@ -99,11 +99,13 @@ pub fn train(root: &Path, inputs: &Path, setup: Setup) -> Result<(), String> {
         schema: None,
         transform: RowTransform { scale: Scale::None, intercept: false },
         config: TrainingConfig { noise_std: Some(NOISE_STD), ..config },
-        out: place.model,
         memory_bytes: None,
-        policy: ReleasePolicy::default(),
-        key: setup.key.then(|| key_file(inputs)),
-        witness: place.witness,
+        place: efface_engine::Place {
+            out: place.model,
+            key: setup.key.then(|| key_file(inputs)),
+            witness: place.witness,
+            ..Default::default()
+        },
     };
     ModelDirectory::train(request, &mut randomness(), &mut |_| {}).map(drop).map_err(|error| error.to_string())
 }

@@ -4,19 +4,21 @@ use efface_core::accounting::{Guarantee, gaussian};
 use efface_core::model::{Mechanism, ReleaseAccount, ReleaseClaim};
 use efface_core::noise::NoiseLaw;
 use efface_core::rounding::UpperBound;
-use efface_ledger::certificate::tags::{self, Exposure, Limit, OutsideScope};
+use efface_ledger::certificate::tags::{self, Limit, OutsideScope};
 use efface_ledger::certificate::{
-    Adversary, Arithmetic, CoveredRequest, CurvePoint, ReleaseCertificate, SincePrevious, SpentBefore,
+    Adversary, Arithmetic, CoveredRequest, CurvePoint, Issued, ReleaseClaims, SincePrevious, SpentBefore,
 };
 use serde::Serialize;
 
+use crate::clock;
 use crate::life::{History, Kept};
 
-/// Program and version, as certificates name it.
-pub(crate) const SOFTWARE: &str = concat!("efface ", env!("CARGO_PKG_VERSION"));
-
-/// Tag of the form of release certificates.
-const SCHEMA: &str = <ReleaseCertificate as efface_ledger::certificate::Predicate>::SCHEMA;
+/// A certificate as somebody issues it at a time in seconds since 1970.
+pub(crate) fn issued<T, I>(schema: &str, history: &History, time: u64, issue: I, body: T) -> Issued<T, I> {
+    let (model, issued) = (history.model.clone(), clock::timestamp(time));
+    let software = concat!("efface ", env!("CARGO_PKG_VERSION")).into();
+    Issued { schema: schema.into(), software, model, issued, issue, body }
+}
 
 /// Why a release is not made yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -35,38 +37,28 @@ pub struct HeldBack {
 pub(crate) struct Draft<'a> {
     pub(crate) of: Kept<'a>,
     pub(crate) claim: &'a ReleaseClaim,
-    /// When, in UTC.
-    pub(crate) issued: String,
     /// Requests that this release is the first to cover.
     pub(crate) requests: Vec<CoveredRequest>,
     pub(crate) since_previous: SincePrevious,
-    /// What whoever has this release and the one before could learn.
-    pub(crate) exposure: Exposure,
-    /// What earlier releases spent.
     pub(crate) before: ReleaseAccount,
 }
 
 impl Draft<'_> {
-    /// The certificate as somebody issues it.
-    pub(crate) fn issue<I, R: From<CoveredRequest>>(self, history: &History, issue: I) -> ReleaseCertificate<I, R> {
+    /// What the certificate says; `decided` is what its keeper decided.
+    pub(crate) fn claims<D, R: From<CoveredRequest>>(self, history: &History, decided: D) -> ReleaseClaims<D, R> {
         let (claim, Kept { settings, model }) = (self.claim, self.of);
         let weighted = settings.max_row_weight.is_some();
         let (plan, state, config) = (model.plan(), model.state(), &settings.config);
         let (objective, n_problems) = (plan.is_objective(), plan.problems().len());
         let not_public = settings.not_public();
-        let mut outside_scope = OutsideScope::ALL.to_vec();
-        outside_scope.retain(|scope| match scope {
+        let outside_scope = OutsideScope::ALL.into_iter().filter(|scope| match scope {
             OutsideScope::RowWeights => weighted,
             OutsideScope::RowNormBound => settings.row_norm_from_rows,
             OutsideScope::ColumnsNotPublic => !not_public.is_empty(),
             _ => true,
         });
-        ReleaseCertificate {
-            schema: SCHEMA.into(),
-            software: SOFTWARE.into(),
-            model: history.model.clone(),
-            issued: self.issued,
-            issue,
+        ReleaseClaims {
+            decided,
             release: claim.release,
             certified: claim.certified,
             n_removed: history.n_removed,
@@ -115,15 +107,15 @@ impl Draft<'_> {
                 adaptive_requests: !objective,
                 secret_state: true,
             },
-            limits: if objective && !plan.is_exact() { texts(&Limit::ALL, Limit::tag) } else { Vec::new() },
-            outside_scope: texts(&outside_scope, OutsideScope::tag),
+            limits: if objective && !plan.is_exact() {
+                Limit::ALL.map(|limit| limit.tag().into()).into()
+            } else {
+                Vec::new()
+            },
+            outside_scope: outside_scope.map(|scope| scope.tag().into()).collect(),
             not_public,
         }
     }
-}
-
-fn texts<T: Copy>(all: &[T], tag: impl Fn(T) -> &'static str) -> Vec<String> {
-    all.iter().map(|one| tag(*one).into()).collect()
 }
 
 /// A few points of δ(ε) at μ, around the promised ε.

@@ -26,7 +26,7 @@ pub fn state_file(bytes: &[u8], settings: &Settings) -> Result<Vec<u8>, EngineEr
 /// Reads a witness: its model, the number of changes, and that of ids and subjects removed. `None`: there is no file.
 pub fn witness(path: &Path) -> Result<Option<(String, u64, usize)>, EngineError> {
     let known = Memory::recall(path)?;
-    Ok(known.map(|memory| (memory.model, memory.n_changes, memory.suppressed.len())))
+    Ok(known.map(|known| (known.model, known.latest.map_or(0, |told| told.n_changes), known.suppressed.len())))
 }
 
 /// The settings of a model directory.

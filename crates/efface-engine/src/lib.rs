@@ -24,24 +24,25 @@ mod life;
 mod memory;
 mod planning;
 mod published;
+mod sealed;
 mod settings;
 mod status;
 
 pub use certify::HeldBack;
 pub use directory::certify::signing::{Passphrase, make_key, public_key_of, public_key_path};
 pub use directory::certify::{RequestReport, RevocationReport};
-pub use directory::database::Mending;
+pub use directory::database::Repair;
 pub use directory::lock::Holder;
-pub use directory::make::{TrainProgress, TrainReport, TrainRequest};
+pub use directory::make::{Place, TrainProgress, TrainReport, TrainRequest};
 pub use directory::{AuditMaterial, DirectoryReport, ModelDirectory, OpenOptions};
 pub use efface_ledger::certificate::ReleasePolicy;
 pub use error::{CertifyError, ChangeError, EngineError, OpenError, StorageError};
 pub use life::{
-    ChangeReport, LatestRelease, Life, Missing, OutcomeTag, ReleaseAnswer, ReleaseReport, RetrainReport, RowSource,
-    Selection, SettleReport, View,
+    ChangeReport, LatestRelease, Life, Missing, ReleaseAnswer, ReleaseReport, RetrainReport, RowSource, Selection,
+    SettleReport, View,
 };
-pub use memory::{KeepOptions, MemoryModel, MemoryRequest};
-pub use planning::{NeededNoise, PlanReport, PlanRequest, PlanRow, plan_from_rows, plan_from_sizes};
+pub use memory::{MemoryModel, MemoryRequest};
+pub use planning::{NeededNoise, PlanReport, PlanRow, plan_from_rows, plan_from_sizes};
 pub use published::{Evaluation, Prediction, PublishedModel, latest_certificate};
 pub use settings::{RowNames, Settings};
 pub use status::Status;

@@ -15,13 +15,6 @@ use serde::Serialize;
 
 use crate::error::EngineError;
 
-/// What a plan is asked for.
-#[derive(Clone, Debug)]
-pub struct PlanRequest {
-    /// Loss, λ, ε, δ. A given noise is the only one that is looked at; otherwise a range is.
-    pub config: TrainingConfig,
-}
-
 /// What to expect.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanReport {
@@ -97,34 +90,33 @@ const TRIED_REMOVALS: usize = 100;
 /// Removals that a plan from sizes looks ahead at most.
 const MOST_REMOVALS: usize = 1_000_000;
 
-/// Draws of the noise per level.
 const DRAWS: u64 = 20;
 
 /// Numbers of removals for which the needed noise is told.
 const REMOVAL_COUNTS: [usize; 4] = [1, 10, 100, 1000];
 
-/// What sizes alone tell.
-pub fn plan_from_sizes(request: &PlanRequest, n_rows: usize, dim: usize) -> Result<PlanReport, EngineError> {
+/// What sizes alone tell. A noise in `config` is the only one that is looked at; otherwise a range is.
+pub fn plan_from_sizes(config: &TrainingConfig, n_rows: usize, dim: usize) -> Result<PlanReport, EngineError> {
     if n_rows == 0 || dim == 0 {
         return Err(PlanError::Sizes { n_rows, dim }.into());
     }
-    let plan = plan_with(request, 1.0)?;
+    let plan = plan_with(config, 1.0)?;
     let expected = expected_distances(&plan, n_rows, dim);
-    let levels = levels(request, |std| Ok(plan_row(&plan_with(request, std)?, n_rows, &expected)))?;
-    let needed = needed(&plan, n_rows, &expected);
-    Ok(report(request, "sizes", n_rows, dim, levels, needed))
+    let levels = levels(config, |std| Ok(plan_row(&plan_with(config, std)?, n_rows, &expected)))?;
+    report(config, "sizes", n_rows, dim, levels, &expected)
 }
 
 /// What a sample of rows tells: four fifths are trained on, a fifth is held out.
 pub fn plan_from_rows(
-    request: &PlanRequest,
+    config: &TrainingConfig,
     table: Table,
     transform: &RowTransform,
 ) -> Result<PlanReport, EngineError> {
-    let mut request = request.clone();
-    let codec = LabelCodec::for_labels(table.labels(), request.config.loss.is_classification())?;
-    request.config.n_classes = request.config.loss.is_classification().then_some(codec.classes().len() as u32);
-    let plan = TrainingPlan::new(request.config.clone())?;
+    let is_classification = config.loss.is_classification();
+    let codec = LabelCodec::for_labels(table.labels(), is_classification)?;
+    let n_classes = is_classification.then_some(codec.classes().len() as u32);
+    let config = &TrainingConfig { n_classes, ..config.clone() };
+    let plan = TrainingPlan::new(config.clone())?;
     let all = MemoryRows::of_table(table, transform, Some(&codec), FeatureOrder::AsRead)?;
     let dim = all.dim();
     let (held_out, kept): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|i| is_held_out(*i));
@@ -135,8 +127,8 @@ pub fn plan_from_rows(
     let weights: Vec<Vec<f64>> = model.weights().iter().map(|weights| weights.to_vec()).collect();
     let plain = score(&test, &weights, &codec)?;
     let distances = removal_distances(model, &mut rows)?;
-    let levels = levels(&request, |std| {
-        let plan = plan_with(&request, std)?;
+    let levels = levels(config, |std| {
+        let plan = plan_with(config, std)?;
         let noisy = noisy_score(&test, &weights, &codec, &plan, std)?;
         let loss = if codec.classes().is_empty() { noisy - plain } else { plain - noisy };
         Ok(PlanRow { score: Some(noisy), score_loss: Some(loss), ..plan_row(&plan, n_rows, &distances) })
@@ -144,8 +136,7 @@ pub fn plan_from_rows(
     let negligible = if codec.classes().is_empty() { NEGLIGIBLE * plain } else { NEGLIGIBLE };
     let best = levels.iter().filter(|row| row.score_loss.is_some_and(|loss| loss <= negligible));
     let recommended_noise_std = best.map(|row| row.noise_std).max_by(f64::total_cmp);
-    let needed = needed(&plan_with(&request, 1.0)?, n_rows, &distances);
-    let report = report(&request, "rows", n_rows, dim, levels, needed);
+    let report = report(config, "rows", n_rows, dim, levels, &distances)?;
     Ok(PlanReport { recommended_noise_std, score_without_noise: Some(plain), ..report })
 }
 
@@ -184,17 +175,17 @@ fn needed(unit: &TrainingPlan, n_rows: usize, distances: &[f64]) -> Vec<NeededNo
 }
 
 fn levels(
-    request: &PlanRequest,
+    config: &TrainingConfig,
     level: impl Fn(f64) -> Result<PlanRow, EngineError>,
 ) -> Result<Vec<PlanRow>, EngineError> {
-    match request.config.noise_std {
+    match config.noise_std {
         Some(std) => Ok(vec![level(std)?]),
         None => NOISE_LEVELS.iter().map(|std| level(*std)).collect(),
     }
 }
 
-fn plan_with(request: &PlanRequest, noise_std: f64) -> Result<TrainingPlan, EngineError> {
-    let mut config = TrainingConfig { noise_std: Some(noise_std), ..request.config.clone() };
+fn plan_with(config: &TrainingConfig, noise_std: f64) -> Result<TrainingPlan, EngineError> {
+    let mut config = TrainingConfig { noise_std: Some(noise_std), ..config.clone() };
     if config.loss.is_classification() && config.n_classes.is_none() {
         config.n_classes = Some(2);
     }
@@ -202,19 +193,19 @@ fn plan_with(request: &PlanRequest, noise_std: f64) -> Result<TrainingPlan, Engi
 }
 
 fn report(
-    request: &PlanRequest,
+    config: &TrainingConfig,
     basis: &'static str,
     n_rows: usize,
     dim: usize,
     rows: Vec<PlanRow>,
-    needed: Vec<NeededNoise>,
-) -> PlanReport {
-    let config = &request.config;
+    distances: &[f64],
+) -> Result<PlanReport, EngineError> {
+    let needed = needed(&plan_with(config, 1.0)?, n_rows, distances);
     let (mu_limit, delta) = match config.law {
         NoiseLaw::Gaussian => (gaussian::mu_limit(config.epsilon, config.delta).get(), config.delta),
         NoiseLaw::Gamma => (config.epsilon, 0.0),
     };
-    PlanReport {
+    Ok(PlanReport {
         basis,
         n_rows,
         dim,
@@ -226,7 +217,7 @@ fn report(
         needed,
         recommended_noise_std: None,
         score_without_noise: None,
-    }
+    })
 }
 
 /// Single removals without settling that stay within `limit` whatever the data.
@@ -306,18 +297,14 @@ fn noisy_score(
     plan: &TrainingPlan,
     std: f64,
 ) -> Result<f64, EngineError> {
-    let dim = test.dim();
-    let mut total = 0.0;
+    let (dim, mut total) = (test.dim(), 0.0);
     for draw in 0..DRAWS {
         // Nothing leaves the process: the same draws for every plan make plans comparable.
         let mut source = NoiseSource::danger_fixed_seed(draw);
         let noise = plan.config().law.sample(dim * weights.len(), std, &mut source);
-        let noisy: Vec<Vec<f64>> = weights
-            .iter()
-            .zip(noise.chunks_exact(dim))
-            .map(|(weights, noise)| weights.iter().zip(noise).map(|(w, noise)| w + noise).collect())
-            .collect();
-        total += score(test, &noisy, codec)?;
+        let noisy = weights.iter().zip(noise.chunks_exact(dim));
+        let noisy = noisy.map(|(weights, noise)| weights.iter().zip(noise).map(|(w, noise)| w + noise).collect());
+        total += score(test, &noisy.collect::<Vec<_>>(), codec)?;
     }
     Ok(total / DRAWS as f64)
 }

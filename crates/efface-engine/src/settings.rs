@@ -1,6 +1,7 @@
 //! What was decided at training and does not change afterwards.
 
 use efface_core::model::{Model, TrainingConfig, TrainingPlan};
+use efface_core::noise::NoiseSource;
 use efface_data::{Columns, IdKey, LabelCodec, Precision, RowSpec, RowTransform, Schema};
 use serde::{Deserialize, Serialize};
 
@@ -51,19 +52,24 @@ pub enum RowNames {
     Nothing,
 }
 
+/// Random bytes of the operating system, for names, salts and keys.
+pub(crate) fn fresh<const N: usize>() -> Result<[u8; N], EngineError> {
+    let mut bytes = [0; N];
+    NoiseSource::from_system()?.fill(&mut bytes);
+    Ok(bytes)
+}
+
 impl Settings {
     /// Number of classes; 0 for regression.
     pub fn n_classes(&self) -> usize {
         self.codec.classes().len()
     }
 
-    /// What the rows of the model are.
     pub(crate) fn row_spec(&self) -> RowSpec {
         let (transform, n_features) = (self.transform, self.features.len());
         RowSpec { transform, n_features, n_classes: self.n_classes(), max_row_weight: self.max_row_weight }
     }
 
-    /// Names of the classes that have rows.
     pub(crate) fn class_names(&self, plan: &TrainingPlan) -> Vec<String> {
         plan.classes().into_iter().map(|class| self.codec.classes()[class as usize].clone()).collect()
     }

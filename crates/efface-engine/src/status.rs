@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use efface_core::accounting::Extractor;
+use efface_core::model::Outcome;
 use efface_core::noise::NoiseLaw;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_data::Scale;
 use efface_ledger::certificate::ReleasePolicy;
 use serde::{Deserialize, Serialize};
 
-use crate::directory::database::Mending;
-use crate::life::{History, Kept, OutcomeTag, ReleaseEntry};
+use crate::directory::database::Repair;
+use crate::life::{History, Kept, ReleaseEntry};
 
 /// The current values of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,7 +56,7 @@ pub struct Status {
     /// What the bounds rest on.
     pub rung: String,
     /// Whether the model stands.
-    pub outcome: OutcomeTag,
+    pub outcome: Outcome,
     /// Largest residual that the perturbation covers (mechanism `objective`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
@@ -93,13 +94,13 @@ pub struct Status {
     /// What is not as it was left, and is put right by the next change: parts of the directory that are older than others.
     pub out_of_step: Vec<String>,
     /// What was not as it was left, as after restoring an old backup, and was put right.
-    pub mended: Vec<Mending>,
+    #[serde(default)]
+    pub repairs: Vec<Repair>,
     /// The file elsewhere that remembers what was removed.
     pub witness: Option<PathBuf>,
 }
 
 impl Status {
-    /// With what is known of the latest release.
     pub(crate) fn since(self, latest: Option<&ReleaseEntry>) -> Self {
         let n_removed_since_release = latest.map_or(0, |latest| self.n_removed.saturating_sub(latest.n_removed));
         Self { n_removed_since_release, released: latest.and_then(|latest| latest.time), ..self }
@@ -131,7 +132,7 @@ impl Status {
             gradient_residual: claim.gradient_residual,
             distance_bound: claim.distance_bound,
             rung: claim.rung.tag().into(),
-            outcome: model.outcome().into(),
+            outcome: model.outcome(),
             budget: budget.map(LowerBound::get),
             spent: budget.map(|_| claim.gradient_residual),
             n_releases: state.account.n_releases,
@@ -148,7 +149,7 @@ impl Status {
             not_public: settings.not_public(),
             n_suppressed: history.n_suppressed,
             n_unpurged: 0,
-            mended: Vec::new(),
+            repairs: Vec::new(),
             out_of_step: Vec::new(),
             witness: None,
         }

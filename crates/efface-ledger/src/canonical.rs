@@ -11,6 +11,7 @@ use thiserror::Error;
 
 /// Why a text was not read.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
 #[non_exhaustive]
 pub enum CanonicalError {
     /// The text is not JSON, or a field is missing or of another kind.
@@ -18,16 +19,10 @@ pub enum CanonicalError {
     Json(#[from] serde_json::Error),
     /// The text has a field that this version does not know. A later version may.
     #[error("unsupported: field `{field}` is not known to this version")]
-    Unsupported {
-        /// Where the field is, such as `log.tree` or `signatures[0].cert`.
-        field: String,
-    },
+    Unsupported { field: String },
     /// The text says something that can be read, but not in the one accepted spelling.
     #[error("not in canonical form: differs from what would be written at byte {offset}")]
-    NotCanonical {
-        /// The first byte that differs.
-        offset: usize,
-    },
+    NotCanonical { offset: usize },
 }
 
 /// The text of a file: indented JSON with a newline at its end. Deterministic, because fields keep their order.
@@ -42,11 +37,6 @@ pub(crate) fn plain_to_text<T: Serialize>(value: &T) -> String {
     to_text(value).expect("strings, numbers and lists can be written as JSON")
 }
 
-/// The text of a payload: JSON without blanks. Deterministic, because fields keep their order.
-pub fn to_compact<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec(value)
-}
-
 /// Reads what [`to_text`] wrote, and nothing else.
 pub fn from_text<T: Serialize + DeserializeOwned>(text: &[u8]) -> Result<T, CanonicalError> {
     let value = serde_json::from_slice(text)?;
@@ -54,10 +44,10 @@ pub fn from_text<T: Serialize + DeserializeOwned>(text: &[u8]) -> Result<T, Cano
     Ok(value)
 }
 
-/// Reads what [`to_compact`] wrote, and nothing else.
+/// Reads JSON without blanks, as `serde_json` writes it, and nothing else.
 pub fn from_compact<T: Serialize + DeserializeOwned>(text: &[u8]) -> Result<T, CanonicalError> {
     let value = serde_json::from_slice(text)?;
-    check(text, &to_compact(&value)?)?;
+    check(text, &serde_json::to_vec(&value)?)?;
     Ok(value)
 }
 
@@ -119,7 +109,7 @@ mod tests {
     fn what_was_written_is_read() {
         let value = Outer { inner: vec![Inner { n: 1 }, Inner { n: u64::MAX }], note: Some("—".into()) };
         assert_eq!(from_text::<Outer>(to_text(&value).unwrap().as_bytes()).unwrap(), value);
-        assert_eq!(from_compact::<Outer>(&to_compact(&value).unwrap()).unwrap(), value);
+        assert_eq!(from_compact::<Outer>(&serde_json::to_vec(&value).unwrap()).unwrap(), value);
         assert_eq!(
             to_text(&value).unwrap(),
             "{\n  \"inner\": [\n    {\n      \"n\": 1\n    },\n    {\n      \"n\": 18446744073709551615\n    }\n  ],\n  \

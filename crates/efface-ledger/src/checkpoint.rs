@@ -28,9 +28,7 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// The checkpoint as a signed note.
     pub fn sign(&self, key: &SigningKey) -> Result<String, CheckpointError> {
-        if self.origin.is_empty() || self.origin.contains(char::is_control) {
-            return Err(CheckpointError::InvalidOrigin { origin: self.origin.clone() });
-        }
+        check_origin(&self.origin)?;
         let text = format!("{}\n{}\n{}\n", self.origin, self.size, encoding::encode(&self.root));
         Ok(note::sign(&text, key)?)
     }
@@ -48,9 +46,7 @@ impl Checkpoint {
         let mut lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
         let mut line = || lines.next().ok_or(CheckpointError::Lines);
         let (origin, size, root) = (line()?, line()?, line()?);
-        if origin.is_empty() || origin.contains(char::is_control) {
-            return Err(CheckpointError::InvalidOrigin { origin: origin.to_owned() });
-        }
+        check_origin(origin)?;
         if let Some(extension) = lines.next() {
             return Err(CheckpointError::Extension { line: extension.to_owned() });
         }
@@ -65,8 +61,14 @@ impl Checkpoint {
     }
 }
 
+fn check_origin(origin: &str) -> Result<(), CheckpointError> {
+    let is_name = !origin.is_empty() && !origin.contains(char::is_control);
+    if is_name { Ok(()) } else { Err(CheckpointError::InvalidOrigin { origin: origin.to_owned() }) }
+}
+
 /// Why a checkpoint was not signed or not accepted.
 #[derive(Debug, Error, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
 #[non_exhaustive]
 pub enum CheckpointError {
     /// The note is not one, or not signed by the key.
@@ -74,45 +76,28 @@ pub enum CheckpointError {
     Note(#[from] NoteError),
     /// The origin is not a name.
     #[error("the origin of a checkpoint must not be empty or have control characters in it, got {origin:?}")]
-    InvalidOrigin {
-        /// The origin.
-        origin: String,
-    },
+    InvalidOrigin { origin: String },
     /// The checkpoint is of another log.
     #[error("the checkpoint is of the log `{found}`, expected `{expected}`")]
-    OtherLog {
-        /// The origin in the checkpoint.
-        found: String,
-        /// The origin that was asked for.
-        expected: String,
-    },
+    OtherLog { found: String, expected: String },
     /// There are fewer lines than a checkpoint has.
     #[error("a checkpoint must have three lines: origin, size, root")]
     Lines,
     /// There is a line that this version does not know.
     #[error("unsupported: extension line {line:?} in a checkpoint is not known to this version")]
-    Extension {
-        /// The first line after the root.
-        line: String,
-    },
+    Extension { line: String },
     /// The second line is not a number.
     #[error("the size of a checkpoint must be a decimal number without leading zeros, got {found:?}")]
-    Size {
-        /// The second line.
-        found: String,
-    },
+    Size { found: String },
     /// The third line is not a hash.
     #[error("the root of a checkpoint must be 32 bytes in standard base64, got {found:?}")]
-    Root {
-        /// The third line.
-        found: String,
-    },
+    Root { found: String },
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{assert_every_change_is_refused, other_key, signing_key};
+    use crate::tests::{assert_every_change_is_refused, other_key, signing_key};
 
     const ORIGIN: &str = "example.org/churn";
 

@@ -67,6 +67,7 @@ impl ConsistencyFile {
 
 /// Why two checkpoints are not shown to be of one log.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
 #[non_exhaustive]
 pub enum ConsistencyError {
     /// The text is not such a file in its one accepted spelling, or has something in it that is not known.
@@ -74,10 +75,7 @@ pub enum ConsistencyError {
     Text(#[from] CanonicalError),
     /// The file is of a format that this version does not know.
     #[error("unsupported: format is `{found}`, expected `{FORMAT}`")]
-    Format {
-        /// The format in the file.
-        found: String,
-    },
+    Format { found: String },
     /// The earlier checkpoint is not one, not signed by the key, or of another log.
     #[error("the earlier checkpoint is refused")]
     From(#[source] CheckpointError),

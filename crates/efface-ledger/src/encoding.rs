@@ -17,31 +17,17 @@ pub(crate) fn decode_array<const N: usize>(text: &str) -> Option<[u8; N]> {
     decode(text)?.try_into().ok()
 }
 
-/// `#[serde(with = "encoding::bytes")]`: bytes as one string.
+/// `#[serde(with = "encoding::bytes")]`: bytes, or a fixed number of them, as one string.
 pub(crate) mod bytes {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&super::encode(bytes))
+    pub(crate) fn serialize<S: Serializer>(bytes: impl AsRef<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&super::encode(bytes.as_ref()))
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        super::decode(&text).ok_or_else(|| de::Error::custom("not standard base64"))
-    }
-}
-
-/// `#[serde(with = "encoding::array")]`: a fixed number of bytes as one string.
-pub(crate) mod array {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    pub(crate) fn serialize<S: Serializer, const N: usize>(bytes: &[u8; N], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&super::encode(bytes))
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>, const N: usize>(deserializer: D) -> Result<[u8; N], D::Error> {
-        let text = String::deserialize(deserializer)?;
-        super::decode_array(&text).ok_or_else(|| de::Error::custom(format!("not {N} bytes in standard base64")))
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, B: TryFrom<Vec<u8>>>(deserializer: D) -> Result<B, D::Error> {
+        let bytes = super::decode(&String::deserialize(deserializer)?).and_then(|bytes| bytes.try_into().ok());
+        bytes.ok_or_else(|| de::Error::custom("not base64 of the right length"))
     }
 }
 

@@ -12,14 +12,13 @@
 //!
 //! The first proof is that of the entry that belongs to the payload; others may follow. `verify` says which.
 
-mod error;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-pub use self::error::EnvelopeError;
-use crate::canonical;
+use crate::canonical::{self, CanonicalError};
 use crate::encoding;
 use crate::key::{PublicKey, SigningKey};
 use crate::merkle::Hash;
@@ -39,12 +38,11 @@ pub struct Envelope {
     log: Option<LogProof>,
 }
 
-/// The signature of an envelope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Signature {
     /// The id of the key, as [`PublicKey::id`] has it.
     keyid: String,
-    #[serde(with = "encoding::array")]
+    #[serde(with = "encoding::bytes")]
     sig: [u8; 64],
 }
 
@@ -125,6 +123,25 @@ impl Envelope {
     pub fn unverified_payload(&self) -> &[u8] {
         &self.payload
     }
+}
+
+/// Why an envelope was not read, or its signature not accepted.
+#[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
+#[non_exhaustive]
+pub enum EnvelopeError {
+    /// The text is not an envelope in its one accepted spelling, or has something in it that is not known.
+    #[error(transparent)]
+    Text(#[from] CanonicalError),
+    /// The payload is of a type that this version does not know.
+    #[error("unsupported: payload type is `{found}`, expected `{PAYLOAD_TYPE}`")]
+    PayloadType { found: String },
+    /// The envelope is signed by another key.
+    #[error("the envelope is signed by the key `{found}`, expected `{expected}`")]
+    OtherKey { found: String, expected: String },
+    /// The signature is not that of the key on this payload.
+    #[error("the signature does not match the payload")]
+    Signature,
 }
 
 /// What is signed: the type and the payload, each with its length, so that neither can be read as part of the other.

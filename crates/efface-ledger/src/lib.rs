@@ -45,5 +45,5 @@ pub mod merkle;
 pub mod note;
 pub mod statement;
 #[cfg(test)]
-mod testing;
+mod tests;
 pub mod verify;

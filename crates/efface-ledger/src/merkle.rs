@@ -38,38 +38,23 @@ pub const EMPTY_ROOT: Hash = [
 /// The most entries a log may have. Positions of hashes stay below 2⁶³, so that they fit a column of SQLite.
 pub const SIZE_LIMIT: u64 = 1 << 62;
 
-/// Why a proof does not show what it should.
+/// Why there is no proof, or why it does not show what it should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
 #[non_exhaustive]
 pub enum ProofError {
     /// The entry is not among those of the log.
     #[error("the log has {size} entries, so there is none at position {index}")]
-    IndexOutside {
-        /// The entry's position.
-        index: u64,
-        /// Number of entries.
-        size: u64,
-    },
+    IndexOutside { index: u64, size: u64 },
     /// The later log is shorter than the earlier one.
     #[error("the later log has {to} entries, fewer than the earlier one with {from}")]
-    Shrinks {
-        /// Number of entries of the earlier log.
-        from: u64,
-        /// Number of entries of the later log.
-        to: u64,
-    },
+    Shrinks { from: u64, to: u64 },
     /// A log of this size cannot be.
     #[error("the log has {size} entries, more than {SIZE_LIMIT}")]
-    TooLarge {
-        /// Number of entries.
-        size: u64,
-    },
+    TooLarge { size: u64 },
     /// The proof has too many or too few hashes for the sizes.
     #[error("the proof has {found} hashes, which does not fit the size of the log")]
-    Length {
-        /// The number of hashes in the proof.
-        found: usize,
-    },
+    Length { found: usize },
     /// The proof leads to another root.
     #[error("the proof leads to another root of the log")]
     OtherRoot,
@@ -80,7 +65,6 @@ pub fn leaf_hash(data: &[u8]) -> Hash {
     Sha256::new().chain_update([0]).chain_update(data).finalize().into()
 }
 
-/// The hash of a subtree from those of its halves.
 fn node_hash(left: &Hash, right: &Hash) -> Hash {
     Sha256::new().chain_update([1]).chain_update(left).chain_update(right).finalize().into()
 }
@@ -94,4 +78,8 @@ fn node_hash(left: &Hash, right: &Hash) -> Hash {
 pub fn first_hash_index(entry: u64) -> u64 {
     assert!(entry <= SIZE_LIMIT, "a log has at most {SIZE_LIMIT} entries");
     2 * entry - u64::from(entry.count_ones())
+}
+
+fn check_size(size: u64) -> Result<(), ProofError> {
+    if size > SIZE_LIMIT { Err(ProofError::TooLarge { size }) } else { Ok(()) }
 }

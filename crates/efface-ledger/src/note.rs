@@ -18,6 +18,7 @@ use crate::key::{PublicKey, SigningKey};
 
 /// Why a note was not signed or not accepted.
 #[derive(Debug, Error, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
 #[non_exhaustive]
 pub enum NoteError {
     /// The text does not end with a newline, or is nothing else.
@@ -25,33 +26,19 @@ pub enum NoteError {
     NoText,
     /// The text has a character that a note must not have.
     #[error("a note must not have control characters in it, found {character:?}")]
-    Control {
-        /// The character.
-        character: char,
-    },
+    Control { character: char },
     /// The text is not followed by a blank line and one signature line.
     #[error("a note must end with a blank line and one signature line `— name signature`")]
     NotSigned,
     /// There is more than one signature line.
     #[error("unsupported: the note has {found} signature lines, expected 1")]
-    Signatures {
-        /// The number of lines.
-        found: usize,
-    },
+    Signatures { found: usize },
     /// The signature line is of another key.
     #[error("the note is signed by `{found}`, expected `{expected}`")]
-    OtherKey {
-        /// The name in the note, and the hash of its key.
-        found: String,
-        /// The name of the key that the note was checked with, and its hash.
-        expected: String,
-    },
+    OtherKey { found: String, expected: String },
     /// The signature is not that of the key on this text.
     #[error("the signature of `{name}` does not match the text of the note")]
-    Signature {
-        /// The key's name.
-        name: String,
-    },
+    Signature { name: String },
 }
 
 /// The note of a text, which must end with a newline.
@@ -98,13 +85,12 @@ fn describe(name: &str, hash: [u8; 4]) -> String {
     format!("{name}+{}", hex::encode(hash))
 }
 
-/// What a signature line starts with: an em dash and a blank.
 const DASH: &str = "— ";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{assert_every_change_is_refused, other_key, signing_key};
+    use crate::tests::{assert_every_change_is_refused, other_key, signing_key};
 
     #[test]
     fn what_was_signed_is_opened() {

@@ -37,7 +37,7 @@ pub struct Subject {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubjectDigest {
     /// SHA-256, in lower-case hexadecimal digits.
-    #[serde(with = "hex_hash")]
+    #[serde(with = "hex::serde")]
     pub sha256: Hash,
 }
 
@@ -60,7 +60,7 @@ impl<P: Serialize + DeserializeOwned> Statement<P> {
     /// The payload of an envelope. Read back before it is handed out, so that nothing is signed that nobody can read:
     /// JSON has no infinities, for one.
     pub fn to_payload(&self) -> Result<Vec<u8>, StatementError> {
-        let payload = canonical::to_compact(self)?;
+        let payload = serde_json::to_vec(self).map_err(CanonicalError::from)?;
         Self::from_payload(&payload)?;
         Ok(payload)
     }
@@ -77,57 +77,15 @@ impl<P: Serialize + DeserializeOwned> Statement<P> {
 
 /// Why a statement was not written or not read.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
 #[non_exhaustive]
 pub enum StatementError {
-    /// The text has a field that this version does not know. A later version may.
-    #[error("unsupported: field `{field}` is not known to this version")]
-    Unsupported {
-        /// Where the field is.
-        field: String,
-    },
-    /// The text can be read, but is not in the one accepted spelling.
-    #[error("not in canonical form: differs from what would be written at byte {offset}")]
-    NotCanonical {
-        /// The first byte that differs.
-        offset: usize,
-    },
-    /// The text is not a statement with this kind of predicate.
-    #[error("not a statement: {0}")]
-    Json(#[from] serde_json::Error),
+    /// The text is not such a statement in its one accepted spelling, or has something in it that is not known.
+    #[error(transparent)]
+    Text(#[from] CanonicalError),
     /// The statement is of a version that is not known.
     #[error("unsupported: statement type is `{found}`, expected `{STATEMENT_TYPE}`")]
-    Type {
-        /// The type in the statement.
-        found: String,
-    },
-}
-
-impl From<CanonicalError> for StatementError {
-    fn from(error: CanonicalError) -> Self {
-        match error {
-            CanonicalError::Json(error) => Self::Json(error),
-            CanonicalError::Unsupported { field } => Self::Unsupported { field },
-            CanonicalError::NotCanonical { offset } => Self::NotCanonical { offset },
-        }
-    }
-}
-
-/// A hash in lower-case hexadecimal digits, as in-toto wants it.
-mod hex_hash {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    use crate::merkle::Hash;
-
-    pub(super) fn serialize<S: Serializer>(hash: &Hash, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&hex::encode(hash))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
-        let mut hash = Hash::default();
-        hex::decode_to_slice(String::deserialize(deserializer)?, &mut hash)
-            .map_err(|_| de::Error::custom("not 64 hexadecimal digits"))?;
-        Ok(hash)
-    }
+    Type { found: String },
 }
 
 #[cfg(test)]
@@ -169,8 +127,8 @@ mod tests {
 
     #[test]
     fn what_json_cannot_say_is_not_signed() {
-        assert!(matches!(statement(f64::INFINITY).to_payload(), Err(StatementError::Json(_))));
-        assert!(matches!(statement(f64::NAN).to_payload(), Err(StatementError::Json(_))));
+        assert!(matches!(statement(f64::INFINITY).to_payload(), Err(StatementError::Text(CanonicalError::Json(_)))));
+        assert!(matches!(statement(f64::NAN).to_payload(), Err(StatementError::Text(CanonicalError::Json(_)))));
     }
 
     #[test]
@@ -190,6 +148,6 @@ mod tests {
         for other in [text.replace("abab", "ABAB"), text.replace("1.0", "1.00"), format!("{text}\n")] {
             assert!(refusal(&other).starts_with("not in canonical form"), "{other}");
         }
-        assert!(refusal(&text.replace("abab", "ab")).starts_with("not a statement: "));
+        assert!(refusal(&text.replace("abab", "ab")).starts_with("not a valid file: "));
     }
 }

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use anyhow::Context;
+use efface_core::model::Outcome;
 use efface_data::RowId;
-use efface_engine::{ChangeError, ChangeReport, EngineError, OutcomeTag, RowSource, Selection, SettleReport};
+use efface_engine::{ChangeError, ChangeReport, EngineError, Missing, RowSource, Selection, SettleReport};
 use serde::Serialize;
 
 use super::settle::settle_lines;
@@ -17,7 +18,7 @@ pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answe
     let mut model = open(&args.model, output)?;
     let request_id = args.request_id.as_deref();
     let mut report = if args.skip_missing {
-        model.remove_present(&selection, request_id)?
+        model.live(|life| life.remove(&selection, request_id, Missing::Skip))?
     } else {
         model.remove(&selection, request_id)?
     };
@@ -129,7 +130,7 @@ fn show(
     }
     lines.extend(settled.into_iter().flat_map(settle_lines));
     output.show(&ChangeAndSettle { change: report, settled }, &sentence, &lines)?;
-    if report.outcome == OutcomeTag::RetrainRequired {
+    if report.outcome == Outcome::RetrainRequired {
         output.say(&over_budget(model));
         return Ok(Answer::Negative);
     }

@@ -21,7 +21,7 @@ use std::path::Path;
 use efface_core::accounting::Extractor;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, Schema, Table, carries_labels, read_table};
-use efface_engine::{ChangeError, EngineError, Mending, ModelDirectory, OpenOptions};
+use efface_engine::{ChangeError, EngineError, ModelDirectory, OpenOptions, Repair};
 
 use crate::args::{ModelArgs, SeedArgs, SigningArgs};
 use crate::output::{Output, counted, parameter, quoted};
@@ -65,19 +65,19 @@ fn open_to_sign(
 
 fn open_with(model: &Path, options: &OpenOptions, output: &Output) -> anyhow::Result<ModelDirectory> {
     let directory = ModelDirectory::open_with(model, options)?;
-    for mending in directory.mended_at_opening() {
-        output.warn(&format!("mended: {}", mended(mending)));
+    for repair in directory.repairs_at_opening() {
+        output.warn(&format!("repaired: {}", repaired(repair)));
     }
     Ok(directory)
 }
 
 /// What was put right, for people.
-fn mended(mending: &Mending) -> String {
-    let lost = match mending.n_lost {
+fn repaired(repair: &Repair) -> String {
+    let lost = match repair.n_lost {
         0 => String::new(),
         n => format!(", {} lost (add them again)", counted(n, "row")),
     };
-    format!("{}; {} removed again{lost}", mending.found, counted(mending.n_removed_again, "row"))
+    format!("{}; {} removed again{lost}", repair.found, counted(repair.n_removed_again, "row"))
 }
 
 /// A private feature extractor, and for how many rows its share is in the promise.

@@ -1,23 +1,23 @@
 //! `efface plan`
 
 use efface_data::Columns;
-use efface_engine::{PlanReport, PlanRequest, plan_from_rows, plan_from_sizes};
+use efface_engine::{PlanReport, plan_from_rows, plan_from_sizes};
 
 use super::{labelled, schema_and_columns};
 use crate::args::{ChosenColumns, PlanArgs};
 use crate::output::{Answer, Output, counted, number, parameter, plain_table};
 
 pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
-    let request = PlanRequest { config: args.promise.config() };
+    let config = args.promise.config();
     let report = match (args.data, args.rows.zip(args.dim)) {
         (Some(data), _) => {
             let ChosenColumns { features, ignore } = args.chosen;
             let columns = Columns { features, label: args.label, ignore, ..Columns::default() };
             let (schema, columns) = schema_and_columns(args.schema.as_deref(), columns)?;
             let table = labelled(&data, &columns, schema.as_ref())?;
-            plan_from_rows(&request, table, &args.shape.transform())?
+            plan_from_rows(&config, table, &args.shape.transform())?
         }
-        (None, Some((rows, dim))) => plan_from_sizes(&request, rows, dim)?,
+        (None, Some((rows, dim))) => plan_from_sizes(&config, rows, dim)?,
         (None, None) => anyhow::bail!("give a sample of the data, or --rows and --dim"),
     };
     let held_out = if report.basis == "rows" { " (a fifth of the sample is held out)" } else { "" };
@@ -30,7 +30,6 @@ pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
         parameter(report.delta),
     );
     output.show(&report, &sentence, &[("all releases together may spend (μ)", number(report.mu_limit))])?;
-    let config = &request.config;
     if config.loss.curvature_lipschitz() == 0.0 && config.noise_std.is_none() && report.dim <= config.max_matrix_dim {
         output.say(
             "the squared loss needs no noise: leave --noise-std out, and (ε, δ) is (0, 0). With noise it would be:",

@@ -1,6 +1,7 @@
 //! `efface settle`, `efface retrain`
 
-use efface_engine::{OutcomeTag, SettleReport};
+use efface_core::model::Outcome;
+use efface_engine::SettleReport;
 
 use super::{noise, open};
 use crate::args::{RetrainArgs, SettleArgs};
@@ -12,8 +13,8 @@ pub(crate) fn settle(args: &SettleArgs, output: &Output) -> anyhow::Result<Answe
     let report = output.working("settling", || model.settle(args.tolerance))?;
     output.show(&report, &format!("settled in {}", duration(report.seconds)), &settle_lines(&report))?;
     Ok(match report.outcome {
-        OutcomeTag::Done => Answer::Done,
-        OutcomeTag::RetrainRequired => Answer::Negative,
+        Outcome::Done => Answer::Done,
+        Outcome::RetrainRequired => Answer::Negative,
     })
 }
 

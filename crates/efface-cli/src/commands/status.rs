@@ -2,10 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use efface_engine::{OutcomeTag, Status};
+use efface_core::model::Outcome;
+use efface_engine::Status;
 
 use super::ledger::in_words;
-use super::{mended, over_budget};
+use super::{over_budget, repaired};
 use crate::args::StatusArgs;
 use crate::output::{
     Answer, Output, bound, counted, features, first_of, number, parameter, promise, quoted, rung, shortened,
@@ -49,8 +50,8 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     line(status.n_suppressed > 0, "left out when offered again", counted(status.n_suppressed, "row"));
     line(status.n_unpurged > 0, "still to be overwritten on disk", counted(status.n_unpurged, "row"));
     lines.extend(status.witness.as_ref().map(|witness| ("witness", witness.display().to_string())));
-    let mendings = status.mended.iter().map(|mending| format!("{} ({})", mended(mending), ago(mending.time)));
-    lines.extend(mendings.map(|mending| ("mended", mending)));
+    let repairs = status.repairs.iter().map(|repair| format!("{} ({})", repaired(repair), ago(repair.time)));
+    lines.extend(repairs.map(|repair| ("repaired", repair)));
     lines.extend(status.out_of_step.iter().map(|found| ("OUT OF STEP", found.clone())));
     lines.extend((!status.certified).then(|| ("certified", "NO: a fixed seed was used".into())));
     let sentence = format!("{}: a model of mechanism {}", args.model.display(), status.mechanism);
@@ -58,11 +59,11 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     if !status.out_of_step.is_empty() {
         let model = quoted(&args.model);
         output.warn(&format!(
-            "this directory is not as it was left; next: efface settle {model}, which mends what can be mended"
+            "this directory is not as it was left; next: efface settle {model}, which repairs what can be repaired"
         ));
         return Ok(Answer::Negative);
     }
-    if status.outcome == OutcomeTag::RetrainRequired {
+    if status.outcome == Outcome::RetrainRequired {
         output.say(&over_budget(&args.model));
         return Ok(Answer::Negative);
     }

@@ -1,7 +1,7 @@
 //! `efface train`
 
 use efface_data::{Schema, open_table};
-use efface_engine::{EngineError, ModelDirectory, TrainProgress, TrainRequest};
+use efface_engine::{EngineError, ModelDirectory, Place, TrainProgress, TrainRequest};
 
 use super::{check_label_is_named, noise, schema_and_columns};
 use crate::args::TrainArgs;
@@ -23,11 +23,13 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
         schema,
         transform: args.rows.transform(),
         config,
-        out: args.out,
         memory_bytes: args.store.memory,
-        policy: args.policy.policy(),
-        key: args.signing.key,
-        witness: args.store.witness,
+        place: Place {
+            out: args.out,
+            key: args.signing.key,
+            witness: args.store.witness,
+            policy: args.policy.policy(),
+        },
     };
     let mut progress = Progress::new(output.is_text());
     let report = ModelDirectory::train(request, &mut noise, &mut |event| match event {

@@ -1,4 +1,4 @@
-//! An old backup that is put back: told by `status` before anything happens, mended by the next change, and told again.
+//! An old backup that is put back: told by `status` before anything happens, repaired by the next change, and told again.
 
 use crate::sandbox::{COLUMNS, Sandbox};
 
@@ -26,8 +26,8 @@ fn a_directory_that_is_put_back_is_noticed_mended_and_told_of() {
 
     let told = sandbox.run("settle model");
     told.ends_with(0);
-    let mended = "mended: the directory was older than its witness; 4 rows removed again";
-    assert!(told.stderr.contains(&format!("warning: {mended}")), "{told:?}");
+    let repaired = "repaired: the directory is older than its witness; 4 rows removed again";
+    assert!(told.stderr.contains(&format!("warning: {repaired}")), "{told:?}");
     let status = sandbox.json("status model");
     assert_eq!((&status["n_rows"], &status["n_releases"]), (&56.into(), &2.into()));
     assert_eq!(sandbox.json("release model")["release"], 3);

@@ -81,7 +81,8 @@ pub struct Claim {
 }
 
 /// Whether a model still stands after a change. Not an error: both are answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The claim is within its budget, or has none.
     Done,

@@ -30,7 +30,7 @@ impl Side {
         let place = Place::inside(folder.path(), world.setup());
         let claims = place.claims().expect("an undisturbed model");
         assert_eq!((claims.n_rows, claims.n_removed), (world.n_rows(), world.removed().len()));
-        assert_eq!((claims.n_left_out, claims.mended.len()), (world.n_left_out(), 0));
+        assert_eq!((claims.n_left_out, claims.repaired.len()), (world.n_left_out(), 0));
         let log_size = place.open_and_verify().expect("an undisturbed model");
         assert_eq!(place.claims().expect("an undisturbed model"), claims, "opening changes nothing");
         let names = kinds(&Image::read(folder.path()).expect("readable"));

@@ -18,10 +18,10 @@
 mod chance;
 mod check;
 mod disk;
-mod mending;
 mod names;
 mod points;
 mod recording;
+mod repair;
 mod witness;
 mod world;
 
@@ -34,10 +34,10 @@ use tempfile::TempDir;
 
 use check::{Found, Interrupted, Side, Stage, scratch};
 use disk::{Disk, Image, Operation};
-use mending::{Mending, RESTORED, restore};
 use names::{FileNumber, NameChange};
 use points::{Points, Tally};
 use recording::{Recorder, run_plainly};
+use repair::{RESTORED, Repair, restore};
 use world::World;
 
 /// Power losses tried during each command, and during one that clears up after a crash. To be lowered if the test takes
@@ -107,10 +107,10 @@ fn a_crash_leaves_a_log_with_all_that_was_certified() {
     play(SIGNED, &[Request::Train, Request::remove(&[3], None), Request::Release { copy: true }]);
 }
 
-/// A backup from before two removals and a release is put back, in parts and as a whole; the command that mends it is
+/// A backup from before two removals and a release is put back, in parts and as a whole; the command that repairs it is
 /// stopped everywhere.
 #[test]
-fn a_crash_while_an_old_backup_is_mended_brings_nobody_back() {
+fn a_crash_while_an_old_backup_is_repaired_brings_nobody_back() {
     let start = Instant::now();
     let mut session = Session::start(WITNESSED);
     session.record(&Request::Train);
@@ -121,7 +121,7 @@ fn a_crash_while_an_old_backup_is_mended_brings_nobody_back() {
         session.world = session.world.after(request);
     }
     let today = Image::read(&session.root()).expect("readable");
-    let check = Mending { setup: WITNESSED, world: session.world.clone(), n_releases: 1 };
+    let check = Repair { setup: WITNESSED, world: session.world.clone(), n_releases: 1 };
     let settling = Job { is_moved: true, ..session.job(&Request::Settle) };
     let mut tally = Tally::default();
     for (seed, parts) in (1..).zip(RESTORED) {
@@ -132,10 +132,10 @@ fn a_crash_while_an_old_backup_is_mended_brings_nobody_back() {
         let mut disk = Disk::new(&Image::read(&root).expect("readable"));
         let operations = session.recorder.run(&root, &disk, &settling);
         let points = Points::of(&mut disk, &operations, POWER_LOSSES_AFTER_A_CRASH, seed);
-        points.check(&format!("mending of {parts:?}"), &check);
+        points.check(&format!("repair of {parts:?}"), &check);
         tally.add(&Tally::of(&operations, &points));
     }
-    eprintln!("mending: {tally}, {:.1} s", start.elapsed().as_secs_f64());
+    eprintln!("repair: {tally}, {:.1} s", start.elapsed().as_secs_f64());
 }
 
 /// Runs a script and stops each of its commands everywhere.

@@ -21,17 +21,11 @@ impl Knowledge {
         let mut knowledge = Self { changes: 0, suppressed: 0, releases: 0, entries: 0 };
         for line in text.lines().skip(1) {
             // The last word of every line is its checksum.
-            let mut words: Vec<&str> = line.split(' ').collect();
-            words.pop()?;
-            match words[..] {
-                ["change", sequence, _chain, ref digests @ ..] => {
-                    knowledge.changes = sequence.parse().ok()?;
-                    knowledge.suppressed += digests.len();
-                }
-                ["release", releases, _account] => knowledge.releases = releases.parse().ok()?,
-                ["ledger", _log, entries] => knowledge.entries = entries.parse().ok()?,
-                _ => return None,
-            }
+            let told: serde_json::Value = serde_json::from_str(line.rsplit_once(' ')?.0).ok()?;
+            knowledge.changes = usize::try_from(told["n_changes"].as_u64()?).ok()?;
+            knowledge.suppressed += told["removed"].as_array()?.len();
+            knowledge.releases = usize::try_from(told["account"]["n_releases"].as_u64()?).ok()?;
+            knowledge.entries = told["ledger"][1].as_u64()?;
         }
         Some(knowledge)
     }

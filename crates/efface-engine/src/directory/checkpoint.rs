@@ -10,9 +10,9 @@
 
 use std::fs;
 
-use efface_data::StoredRows;
+use efface_data::{IdDigest, StoredRows};
 
-use super::database::{Head, Intent, Tables, index};
+use super::database::{Head, Tables, index, put};
 use super::files;
 use super::state_file::{self, Stamp};
 use super::{DirectoryKeeper, ModelDirectory};
@@ -72,13 +72,14 @@ impl DirectoryKeeper {
         of: Kept<'_>,
         also: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<()>,
     ) -> Result<(), EngineError> {
-        self.guarded(|this| this.write_state(of, also))
+        self.guarded(|this| this.write_state(of, &[], also))
     }
 
-    /// The same within a commit.
+    /// The same within a commit; `removed` is known to have been removed from now on.
     pub(super) fn write_state(
         &mut self,
         of: Kept<'_>,
+        removed: &[IdDigest],
         also: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<()>,
     ) -> Result<(), EngineError> {
         let mut head = self.head.clone();
@@ -90,15 +91,21 @@ impl DirectoryKeeper {
             n_changes: head.history.n_changes,
             chain: head.chain.clone(),
         };
-        let (bytes, digest) = state_file::encode(&stamp, &self.database.suppressed()?, of.model);
+        let mut suppressed = self.database.suppressed()?;
+        suppressed.extend(removed);
+        suppressed.sort_unstable();
+        suppressed.dedup();
+        let (bytes, digest) = state_file::encode(&stamp, &suppressed, of.model);
         head.state = digest;
         let path = files::state_path(&self.path, head.generation);
         files::replace(&path, &bytes)?;
         let committed = self.database.commit(|tables| {
+            removed.iter().try_for_each(|digest| index::suppress(tables, *digest))?;
             also(tables, &mut head)?;
-            Intent::clear(tables)?;
-            head.status(of).write(tables)?;
-            head.write(tables)
+            // A state that includes them is on the disk.
+            tables.execute("DELETE FROM intents", [])?;
+            put(tables, "status", &head.status(of))?;
+            put(tables, "head", &head)
         });
         if let Err(error) = committed {
             // Best effort: a state that no database knows of is removed at the next opening too.
@@ -108,7 +115,7 @@ impl DirectoryKeeper {
         self.head = head;
         self.n_intents = 0;
         self.is_purge_due = true;
-        self.tell_witness([])
+        self.tell_witness(removed.iter().copied())
     }
 }
 

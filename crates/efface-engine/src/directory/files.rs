@@ -1,8 +1,10 @@
 //! Files of a model directory: where they are, and how they are replaced as a whole or not at all.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
 
 pub(crate) use efface_data::files::{percent_encoded, private_options};
 
@@ -15,26 +17,31 @@ pub(crate) const ROWS: &str = "rows";
 pub(crate) const STATES: &str = "state";
 pub(crate) const RELEASES: &str = "releases";
 
-/// Suffix of a file or folder that is still being written.
 const PARTIAL: &str = ".partial";
 
-/// The state file of a checkpoint.
 pub(crate) fn state_path(directory: &Path, generation: u64) -> PathBuf {
     directory.join(STATES).join(generation.to_string())
 }
 
-/// The checkpoints whose state files are there.
 pub(crate) fn state_generations(directory: &Path) -> Result<Vec<u64>, EngineError> {
-    let states = directory.join(STATES);
-    let entries = match fs::read_dir(&states) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(StorageError::Io { path: states, source }.into()),
-    };
-    let mut generations: Vec<u64> =
-        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
-    generations.sort_unstable();
-    Ok(generations)
+    numbers_in(&directory.join(STATES))
+}
+
+/// The names in a folder that are numbers, ascending; none where there is no such folder.
+pub(crate) fn numbers_in<T: FromStr + Ord>(folder: &Path) -> Result<Vec<T>, EngineError> {
+    let entries = if_there(fs::read_dir(folder), folder)?.into_iter().flatten();
+    let mut numbers: Vec<T> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// What was found at a path; `None`: nothing is there.
+pub(crate) fn if_there<T>(found: io::Result<T>, path: &Path) -> Result<Option<T>, EngineError> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(StorageError::Io { path: path.into(), source }.into()),
+    }
 }
 
 /// Removes every state file but the one of `generation`, and what was left half written.
@@ -71,10 +78,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
 pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
     let failed = || EngineError::io(path);
     // Not into what somebody else put there, a link or a file that others can read.
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed()(error)),
-        _ => {}
-    }
+    if_there(fs::remove_file(path), path)?;
     let mut file = private_options().create_new(true).open(path).map_err(failed())?;
     file.write_all(bytes).map_err(failed())?;
     file.sync_all().map_err(failed())
@@ -105,7 +109,6 @@ pub(crate) fn sync_parent(path: &Path) -> Result<(), EngineError> {
     efface_data::files::sync_parent(path).map_err(EngineError::io(path))
 }
 
-/// Returns once the entries of a directory are on the disk.
 pub(crate) fn sync_directory(path: &Path) -> Result<(), EngineError> {
     efface_data::files::sync_directory(path).map_err(EngineError::io(path))
 }
@@ -122,7 +125,7 @@ pub(crate) fn remove_abandoned(out: &Path) {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let ours = number.is_some_and(is_number) && is_folder && is_left_by_training(&path);
         // Locked as well where there was no lock yet: a training that has just begun makes its directory again.
-        if ours && let Ok(_lock) = WriterLock::acquire(&path) {
+        if ours && let Ok(_lock) = WriterLock::acquire(&path, Duration::ZERO) {
             // Best effort: it is not a model, and nothing depends on it.
             let _ = fs::remove_dir_all(&path);
         }
@@ -157,12 +160,10 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Makes a directory that only its owner can enter.
 pub(crate) fn make_private_directory(path: &Path) -> Result<(), EngineError> {
     efface_data::files::make_private_directory(path).map_err(EngineError::io(path))
 }
 
-/// `path` with `suffix` appended to its last component.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(suffix);
@@ -174,7 +175,6 @@ pub(crate) fn aside(path: &Path) -> PathBuf {
     with_suffix(path, &format!("{PARTIAL}-{}", std::process::id()))
 }
 
-/// Takes the right to read a file from everybody but its owner.
 pub(crate) fn make_private(file: &File, path: &Path) -> Result<(), EngineError> {
     efface_data::files::make_private(file).map_err(EngineError::io(path))
 }

@@ -6,7 +6,7 @@ use efface_data::{IdDigest, IdKind, RowId};
 use efface_ledger::key::SigningKey;
 
 use super::certify::signing::Passphrase;
-use super::database::{Database, Head, Intent, Tables, index, ledger};
+use super::database::{Database, Head, Intent, Tables, index, ledger, put};
 use super::witness::Witness;
 use crate::certify::HeldBack;
 use crate::error::{EngineError, StorageError};
@@ -16,17 +16,14 @@ use crate::life::{
 };
 use crate::status::Status;
 
-/// Keeps a model in the database of its directory.
 pub(crate) struct DirectoryKeeper {
     pub(super) path: PathBuf,
     pub(super) database: Database,
     pub(super) head: Head,
     pub(super) witness: Option<Witness>,
-    /// What the key that signs is protected with.
     pub(super) passphrase: Option<Passphrase>,
     /// The key that signs the next release, once it is about to be made.
     pub(super) key: Option<SigningKey>,
-    /// Changes since the latest checkpoint.
     pub(super) n_intents: usize,
     /// Whether a state was written since rows were last purged.
     pub(super) is_purge_due: bool,
@@ -62,36 +59,37 @@ impl DirectoryKeeper {
     }
 
     /// One commit of what concerns the history alone: neither rows nor weights.
-    pub(super) fn commit_head<T>(
+    pub(super) fn commit_head(
         &mut self,
         of: Kept<'_>,
-        change: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<T>,
-    ) -> Result<T, EngineError> {
+        change: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<()>,
+    ) -> Result<(), EngineError> {
         self.guarded(|this| {
             let mut head = this.head.clone();
-            let done = this.database.commit(|tables| {
-                let done = change(tables, &mut head)?;
-                head.status(of).write(tables)?;
-                head.write(tables)?;
-                Ok(done)
+            this.database.commit(|tables| {
+                change(tables, &mut head)?;
+                put(tables, "status", &head.status(of))?;
+                put(tables, "head", &head)
             })?;
             this.head = head;
-            this.tell_witness([])?;
-            Ok(done)
+            this.tell_witness([])
         })
     }
 
-    /// Lets the witness know what it does not know yet.
     pub(super) fn tell_witness(&mut self, removed: impl IntoIterator<Item = IdDigest>) -> Result<(), EngineError> {
-        match &mut self.witness {
-            None => Ok(()),
-            Some(witness) => witness.follow(&self.head, removed).map_err(|error| {
-                EngineError::Storage(StorageError::WitnessBehind {
-                    path: witness.path().into(),
-                    source: Box::new(error),
-                })
-            }),
-        }
+        let Some(witness) = &mut self.witness else { return Ok(()) };
+        witness.follow(&self.head, removed).map_err(|error| {
+            let (path, source) = (witness.path.clone(), Box::new(error));
+            EngineError::Storage(StorageError::WitnessBehind { path, source })
+        })
+    }
+
+    /// Lets the witness know what a crash, or its absence, kept from it.
+    pub(super) fn catch_up_witness(&mut self) -> Result<(), EngineError> {
+        let Some(witness) = &self.witness else { return Ok(()) };
+        let is_behind = witness.memory.suppressed.len() != self.database.n_suppressed()?;
+        let removed = if is_behind { self.database.suppressed()? } else { Vec::new() };
+        self.tell_witness(removed)
     }
 }
 
@@ -165,13 +163,13 @@ impl Keeper for DirectoryKeeper {
                 }
                 suppressed.iter().try_for_each(|digest| index::suppress(tables, *digest))?;
                 if let Some((id, past)) = &request {
-                    past.insert(tables, id, intent.change)?;
+                    past.insert(tables, id)?;
                 }
                 intent.insert(tables)?;
                 ledger::append(tables, &mut head.ledger, &entry)?;
                 ledger::touch(tables, &mut head.history, removed_keys.iter().map(RowKeys::person))?;
-                head.status(of).write(tables)?;
-                head.write(tables)?;
+                put(tables, "status", &head.status(of))?;
+                put(tables, "head", &head)?;
                 Ok(suppressed)
             })?;
             this.head = head;
@@ -217,7 +215,7 @@ impl Keeper for DirectoryKeeper {
 
     fn status(&self, of: Kept<'_>) -> Result<Status, EngineError> {
         let status = self.head.status(of).since(self.database.latest_release()?.as_ref());
-        let (n_unpurged, mended) = (self.database.unpurged()?.len(), self.database.mended()?);
-        Ok(Status { n_unpurged, mended, witness: self.database.witness()?, ..status })
+        let (n_unpurged, repairs) = (self.database.unpurged()?.len(), self.database.repairs()?);
+        Ok(Status { n_unpurged, repairs, witness: self.database.witness()?, ..status })
     }
 }

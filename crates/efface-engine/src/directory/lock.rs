@@ -13,13 +13,11 @@ use crate::error::{EngineError, OpenError, StorageError};
 
 pub(crate) const LOCK: &str = "lock";
 
-/// Appended to the name of a witness.
 const WITNESS_LOCK: &str = ".lock";
 
 /// Removing a directory that is all but empty takes less than so many milliseconds.
 const ATTEMPTS: usize = 100;
 
-/// How long to wait before a lock is asked for again.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Holds the right to change a model directory or to use a witness, until dropped (or until the process ends, however it
@@ -37,12 +35,8 @@ pub struct Holder {
 }
 
 impl WriterLock {
-    pub(crate) fn acquire(directory: &Path) -> Result<Self, EngineError> {
-        Self::acquire_within(directory, Duration::ZERO)
-    }
-
     /// Waits for a directory that somebody else has, for so long.
-    pub(crate) fn acquire_within(directory: &Path, patience: Duration) -> Result<Self, EngineError> {
+    pub(crate) fn acquire(directory: &Path, patience: Duration) -> Result<Self, EngineError> {
         let taken = Self::take_within(&directory.join(LOCK), patience)?;
         taken.map_err(|holder| EngineError::Open(OpenError::Locked { path: directory.into(), holder }))
     }
@@ -87,7 +81,7 @@ impl WriterLock {
     pub(crate) fn acquire_new(directory: &Path) -> Result<Self, EngineError> {
         for _ in 0..ATTEMPTS {
             files::make_private_directory(directory)?;
-            match Self::acquire(directory) {
+            match Self::acquire(directory, Duration::ZERO) {
                 // Whoever removes a directory holds its lock until all of it is gone.
                 Ok(lock) if directory.join(LOCK).exists() => return Ok(lock),
                 Err(EngineError::Storage(StorageError::Io { source, .. }))
@@ -99,7 +93,7 @@ impl WriterLock {
             }
         }
         files::make_private_directory(directory)?;
-        Self::acquire(directory)
+        Self::acquire(directory, Duration::ZERO)
     }
 
     /// Best effort: who holds the lock is told to others, and nothing depends on it.

@@ -9,7 +9,6 @@
 //! | `certify/` | who signs, the log, releases, requests, withdrawals |
 //! | `files.rs`, `lock.rs`, `witness.rs` | durable writes, one writer, a memory elsewhere |
 
-mod audit_material;
 pub(crate) mod certify;
 mod checkpoint;
 pub(crate) mod database;
@@ -25,9 +24,9 @@ pub(crate) mod state_file;
 mod verify;
 pub(crate) mod witness;
 
-pub use audit_material::AuditMaterial;
 pub use open::OpenOptions;
 pub(crate) use open::check_is_model;
+pub use queries::AuditMaterial;
 pub use verify::DirectoryReport;
 
 pub(crate) use keeper::DirectoryKeeper;
@@ -36,15 +35,13 @@ use std::path::Path;
 
 use efface_core::model::{Model, Phase};
 use efface_core::noise::NoiseSource;
-use efface_data::{RowId, StoredRows, TableParts};
+use efface_data::StoredRows;
 
 use self::certify::publication::Copies;
-use self::database::Mending;
+use self::database::Repair;
 use self::lock::WriterLock;
 use crate::error::EngineError;
-use crate::life::{
-    ChangeReport, Kept, Life, Missing, ReleaseAnswer, RetrainReport, RowSource, Selection, SettleReport,
-};
+use crate::life::{ChangeReport, Life, Missing, ReleaseAnswer, RetrainReport, RowSource, Selection, SettleReport};
 use crate::settings::Settings;
 
 /// A model on disk, opened for changing. Exactly one process can have it open.
@@ -57,8 +54,7 @@ pub struct ModelDirectory {
     model: Model,
     rows: StoredRows,
     keeper: DirectoryKeeper,
-    /// What was mended when it was opened.
-    mended: Vec<Mending>,
+    repairs: Vec<Repair>,
     _lock: WriterLock,
 }
 
@@ -73,10 +69,6 @@ impl ModelDirectory {
         Ok(done)
     }
 
-    fn kept(&self) -> Kept<'_> {
-        Kept { settings: &self.settings, model: &self.model }
-    }
-
     fn life(&mut self) -> Life<'_> {
         let Self { settings, model, rows, keeper, .. } = self;
         Life { settings, model, keeper, rows }
@@ -87,37 +79,14 @@ impl ModelDirectory {
         self.live(|life| life.remove(selection, request_id, Missing::Refuse))
     }
 
-    /// [`Life::remove`] of those rows that are there; the others are counted.
-    pub fn remove_present(
-        &mut self,
-        selection: &Selection,
-        request_id: Option<&str>,
-    ) -> Result<ChangeReport, EngineError> {
-        self.live(|life| life.remove(selection, request_id, Missing::Skip))
-    }
-
     /// [`Life::add`].
     pub fn add(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
         self.live(|life| life.add(source))
     }
 
-    /// [`Life::add_table`].
-    pub fn add_table(&mut self, table: TableParts, row_weights: Option<Vec<f64>>) -> Result<ChangeReport, EngineError> {
-        self.live(|life| life.add_table(table, row_weights))
-    }
-
     /// [`Life::correct`].
     pub fn correct(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
         self.live(|life| life.correct(source))
-    }
-
-    /// [`Life::correct_table`].
-    pub fn correct_table(
-        &mut self,
-        table: TableParts,
-        row_weights: Option<Vec<f64>>,
-    ) -> Result<ChangeReport, EngineError> {
-        self.live(|life| life.correct_table(table, row_weights))
     }
 
     /// [`Life::settle`].
@@ -145,11 +114,6 @@ impl ModelDirectory {
         // What was removed before may still be in the journal.
         self.checkpoint()?;
         Ok(answer)
-    }
-
-    /// [`Life::influences`].
-    pub fn influences(&mut self, ids: Option<&[RowId]>) -> Result<Vec<f64>, EngineError> {
-        self.life().influences(ids)
     }
 
     /// Makes a checkpoint and lets go of the directory.

@@ -12,10 +12,10 @@ use efface_data::StoredRows;
 
 use super::certify::signing::{self, Passphrase};
 use super::certify::{publication, revocation};
-use super::database::{Database, Head, Intent};
+use super::database::{Database, Head, Intent, put};
 use super::files::{self, DATABASE, RELEASES, ROWS, STATES};
 use super::lock::WriterLock;
-use super::recovery::{self, Found};
+use super::recovery::{self, Known};
 use super::row_memory;
 use super::witness::{self, Witness};
 use super::{DirectoryKeeper, ModelDirectory};
@@ -38,33 +38,18 @@ pub struct OpenOptions {
     pub wait: Duration,
 }
 
-/// A model directory that is being made or opened: all of it but the model.
-pub(super) struct Parts {
-    pub(super) settings: Settings,
-    pub(super) rows: StoredRows,
-    pub(super) keeper: DirectoryKeeper,
-    pub(super) lock: WriterLock,
-}
-
-impl Parts {
-    pub(super) fn with_model(self, model: Model) -> ModelDirectory {
-        let Self { settings, rows, keeper, lock } = self;
-        ModelDirectory { settings, model, rows, keeper, mended: Vec::new(), _lock: lock }
-    }
-}
-
 impl ModelDirectory {
     /// Opens a model for changing, as it was opened before.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, EngineError> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// Opens a model for changing: takes the lock, finishes what a crash left undone, and mends what an old backup
+    /// Opens a model for changing: takes the lock, finishes what a crash left undone, and repairs what an old backup
     /// brought back.
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, EngineError> {
         let path = path.as_ref();
         check_is_model(path)?;
-        let lock = WriterLock::acquire_within(path, options.wait)?;
+        let lock = WriterLock::acquire(path, options.wait)?;
         Self::open_locked(path, lock, options).map_err(|error| match error {
             EngineError::Storage(
                 StorageError::PurgePending { source } | StorageError::WitnessBehind { source, .. },
@@ -77,38 +62,53 @@ impl ModelDirectory {
     ///
     /// | step | after it |
     /// |---|---|
-    /// | `read_parts` | database, witness and rows are those of one checkpoint, or it is known that they are not |
-    /// | `replay` or `train_again` | the model is that of the rows that the database has |
+    /// | `publication::finish`, `revocation::finish` | releases and withdrawals that count have their names |
+    /// | `Known` | what any part knows and the database does not is gathered |
+    /// | `replay`, or `repair` where there is such | the model is that of the rows that the database has |
     /// | `overwrite_restored_segments` | no segment is older than the database |
     /// | `check_counts` | model and rows count the same |
-    /// | `publication::finish`, `revocation::finish` | releases and withdrawals that count have their names |
-    /// | `count_found_releases`, `count_found_revocations` | those that are found are counted |
-    /// | `catch_up_with_witness` | the directory knows what its witness knows |
+    /// | `catch_up_witness` | the witness knows what the directory knows |
     /// | `sign_with` | the key that was named signs |
     /// | `checkpoint`, `correct_status` | all of it is on the disk, and the status says so |
     pub(super) fn open_locked(path: &Path, lock: WriterLock, options: &OpenOptions) -> Result<Self, EngineError> {
-        let (parts, found, intents) = read_parts(path, lock, options)?;
-        let n_mended = parts.keeper.database.mended()?.len();
-        let mut this = match found {
-            Found::Current(model) => {
-                let mut this = parts.with_model(*model);
-                this.replay(&intents)?;
-                this
-            }
-            Found::Other(other) => recovery::train_again(parts, &other)?,
+        for folder in [STATES, RELEASES] {
+            files::make_private_directory(&path.join(folder))?;
+        }
+        signing::make_own_key_private(path)?;
+        let mut database = Database::open(path)?;
+        let (settings, head, n_repairs) = (database.settings()?, database.head()?, database.repairs()?.len());
+        let witness = open_witness(path, &mut database, &settings, &head, options)?;
+        let intents = database.intents()?;
+        check_intents(path, &head, &intents)?;
+        publication::finish(path, head.account.n_releases)?;
+        revocation::finish(path, head.account.n_releases, &head.ledger.revoked)?;
+
+        let mut known = Known::gather(path, &database, &head, witness.as_ref().map(|witness| &witness.memory))?;
+        let mut current = known.current_model(path, &database, &head, &settings)?;
+        let open_rows = |current: Option<&Model>| {
+            let weight_sum = current.map(|model| model.state().count.weight_sum);
+            let intents = if current.is_some() { &intents[..] } else { &[] };
+            open_rows(path, &settings, &database, head.n_positions, options.memory_bytes, intents, weight_sum)
         };
-        this.keeper.passphrase.clone_from(&options.passphrase);
+        let mut rows = open_rows(current.as_ref())?;
+        if known.ask_rows(&database, &rows)? && current.is_some() {
+            (current, rows) = (None, open_rows(None)?);
+        }
+        let mut keeper = DirectoryKeeper::new(path.into(), database, head, witness);
+        keeper.passphrase.clone_from(&options.passphrase);
+        let (model, replayed) = match current {
+            Some(model) => (model, &*intents),
+            None => (recovery::repair(&settings, &mut rows, &mut keeper, &known)?, &[][..]),
+        };
+        let mut this = Self { settings, model, rows, keeper, repairs: Vec::new(), _lock: lock };
+        this.replay(replayed)?;
         this.overwrite_restored_segments()?;
         this.check_counts()?;
-        publication::finish(path, this.keeper.head.account.n_releases)?;
-        revocation::finish(path, this.keeper.head.account.n_releases, &this.keeper.head.ledger.revoked)?;
-        this.count_found_releases()?;
-        this.count_found_revocations()?;
-        this.catch_up_with_witness()?;
+        this.keeper.catch_up_witness()?;
         this.sign_with(options.key.as_deref())?;
         this.checkpoint()?;
         this.keeper.correct_status(Kept { settings: &this.settings, model: &this.model })?;
-        this.mended = this.keeper.database.mended()?.split_off(n_mended);
+        this.repairs = this.keeper.database.repairs()?.split_off(n_repairs);
         Ok(this)
     }
 
@@ -149,42 +149,14 @@ impl DirectoryKeeper {
         // The other half of what a status is made of: a database that cannot tell it is damaged.
         self.database.latest_release()?;
         let status = self.head.status(of);
-        if self.database.has_status(&status)? { Ok(()) } else { self.database.commit(|tables| status.write(tables)) }
+        if self.database.has_status(&status)? {
+            Ok(())
+        } else {
+            self.database.commit(|tables| put(tables, "status", &status))
+        }
     }
 }
 
-/// Everything but the model, and what is found of that; with the intents that it may lack.
-fn read_parts(
-    path: &Path,
-    lock: WriterLock,
-    options: &OpenOptions,
-) -> Result<(Parts, Found, Vec<Intent>), EngineError> {
-    for folder in [STATES, RELEASES] {
-        files::make_private_directory(&path.join(folder))?;
-    }
-    signing::make_own_key_private(path)?;
-    let mut database = Database::open(path)?;
-    let (settings, head) = (database.settings()?, database.head()?);
-    let witness = open_witness(path, &mut database, &settings, &head, options)?;
-    let intents = database.intents()?;
-    check_intents(path, &head, &intents)?;
-    let mut found = recovery::find_state(path, &database, &head, &settings)?;
-    let replayed = if matches!(found, Found::Current(_)) { &intents[..] } else { &[] };
-    let weight_sum = if let Found::Current(model) = &found { Some(model.state().count.weight_sum) } else { None };
-    let memory_bytes = options.memory_bytes.unwrap_or_else(row_memory::default_bytes);
-    let opening = RowsToOpen { path, settings: &settings, database: &database, head: &head, memory_bytes };
-    let mut rows = opening.open(replayed, weight_sum)?;
-    if matches!(found, Found::Current(_))
-        && let Some(newer) = recovery::find_newer_rows(&database, &rows)?
-    {
-        rows = opening.open(&[], None)?;
-        found = Found::Other(newer);
-    }
-    let keeper = DirectoryKeeper::new(path.into(), database, head, witness);
-    Ok((Parts { settings, rows, keeper, lock }, found, intents))
-}
-
-/// Whether there is a model at a path.
 pub(crate) fn check_is_model(path: &Path) -> Result<(), EngineError> {
     let database = path.join(DATABASE);
     match fs::metadata(&database) {
@@ -196,7 +168,6 @@ pub(crate) fn check_is_model(path: &Path) -> Result<(), EngineError> {
     }
 }
 
-/// Whether intents speak of positions that count.
 fn check_intents(path: &Path, head: &Head, intents: &[Intent]) -> Result<(), EngineError> {
     let last = |intent: &Intent| intent.removed.iter().map(|position| position + 1).max().unwrap_or(0);
     match intents.iter().find(|intent| last(intent).max(intent.added.end) > head.n_positions) {
@@ -209,41 +180,37 @@ fn check_intents(path: &Path, head: &Head, intents: &[Intent]) -> Result<(), Eng
     }
 }
 
-/// What rows are opened by.
-struct RowsToOpen<'a> {
-    path: &'a Path,
-    settings: &'a Settings,
-    database: &'a Database,
-    head: &'a Head,
-    memory_bytes: u64,
-}
-
-impl RowsToOpen<'_> {
-    /// Opens the rows as they were at the latest checkpoint: without the `intents` that came after it. `weight_sum` is what
-    /// they weighed then, from the state; `None`: they are weighed.
-    fn open(&self, intents: &[Intent], weight_sum: Option<WeightSum>) -> Result<StoredRows, EngineError> {
-        let Self { path, settings, database, head, memory_bytes } = *self;
-        let mut gone: BTreeSet<usize> = database.gone()?.into_iter().collect();
-        for position in intents.iter().flat_map(|intent| &intent.removed) {
-            gone.remove(position);
-        }
-        for Intent { added, .. } in intents {
-            gone.extend(added.clone());
-        }
-        let bound = settings.transform.row_norm_bound();
-        let mut rows = StoredRows::open(&path.join(ROWS), bound, memory_bytes, head.n_positions, gone, weight_sum)?;
-        let (dim, precision) = (settings.transform.model_dim(settings.features.len()), settings.precision);
-        let weighted = settings.max_row_weight.is_some();
-        let layout = rows.layout();
-        if (layout.dim, layout.precision, layout.weighted) != (dim, precision, weighted) {
-            let with = if weighted { "with" } else { "without" };
-            let reason = format!("{layout}, expected {dim} values in {precision}, {with} weights");
-            return Err(OpenError::BadState { path: path.join(ROWS), reason }.into());
-        }
-        // Rows that were written and never committed go.
-        rows.truncate(head.n_positions)?;
-        Ok(rows)
+/// Opens the rows as they were at the latest checkpoint: without the `intents` that came after it. `weight_sum` is what
+/// they weighed then, from the state; `None`: they are weighed.
+fn open_rows(
+    path: &Path,
+    settings: &Settings,
+    database: &Database,
+    n_positions: usize,
+    memory_bytes: Option<u64>,
+    intents: &[Intent],
+    weight_sum: Option<WeightSum>,
+) -> Result<StoredRows, EngineError> {
+    let mut gone: BTreeSet<usize> = database.gone()?.into_iter().collect();
+    for position in intents.iter().flat_map(|intent| &intent.removed) {
+        gone.remove(position);
     }
+    for Intent { added, .. } in intents {
+        gone.extend(added.clone());
+    }
+    let (bound, memory) = (settings.transform.row_norm_bound(), memory_bytes.unwrap_or_else(row_memory::default_bytes));
+    let mut rows = StoredRows::open(&path.join(ROWS), bound, memory, n_positions, gone, weight_sum)?;
+    let (dim, precision) = (settings.transform.model_dim(settings.features.len()), settings.precision);
+    let weighted = settings.max_row_weight.is_some();
+    let layout = rows.layout();
+    if (layout.dim, layout.precision, layout.weighted) != (dim, precision, weighted) {
+        let with = if weighted { "with" } else { "without" };
+        let reason = format!("{layout}, expected {dim} values in {precision}, {with} weights");
+        return Err(OpenError::BadState { path: path.join(ROWS), reason }.into());
+    }
+    // Rows that were written and never committed go.
+    rows.truncate(n_positions)?;
+    Ok(rows)
 }
 
 /// The witness that was named, or else the one that the model has; made where a new one is named.

@@ -3,15 +3,32 @@
 use std::fs;
 use std::path::Path;
 
-use super::database::{Database, Mending};
+use efface_core::model::Model;
+use efface_core::rows::RowBlocks;
+
+use super::database::{Database, Repair};
 use super::{ModelDirectory, check_is_model, recovery};
 use crate::error::{CertifyError, EngineError};
-use crate::life::{ChangeReport, LatestRelease, View};
+use crate::life::{ChangeReport, Kept, LatestRelease, View};
 use crate::published::{PublishedModel, latest_certificate};
 use crate::settings::Settings;
 use crate::status::Status;
 
+/// The secret model and its rows, to be looked at and copied in memory, never to be changed or shown.
+#[derive(Clone, Copy)]
+pub struct AuditMaterial<'a> {
+    /// The model as it is now.
+    pub model: &'a Model,
+    /// The rows present.
+    pub rows: &'a dyn RowBlocks,
+}
+
 impl ModelDirectory {
+    /// Hands out what an audit attacks. Whoever gets it is inside the trust boundary.
+    pub fn audit_material(&self) -> AuditMaterial<'_> {
+        AuditMaterial { model: &self.model, rows: &self.rows }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.keeper.path
@@ -24,12 +41,7 @@ impl ModelDirectory {
 
     /// The model to be looked at.
     pub fn view(&self) -> View<'_> {
-        View { of: self.kept(), keeper: &self.keeper }
-    }
-
-    /// The current values of the model.
-    pub fn status(&self) -> Result<Status, EngineError> {
-        self.view().status()
+        View { of: Kept { settings: &self.settings, model: &self.model }, keeper: &self.keeper }
     }
 
     /// Number of rows present.
@@ -49,8 +61,8 @@ impl ModelDirectory {
     }
 
     /// What was not as it was left when the directory was opened, and was put right.
-    pub fn mended_at_opening(&self) -> &[Mending] {
-        &self.mended
+    pub fn repairs_at_opening(&self) -> &[Repair] {
+        &self.repairs
     }
 
     /// The latest release that lies in the directory, if there is one: a model that was adopted may have made others.
@@ -75,6 +87,6 @@ impl Status {
         let status = database.status()?.since(database.latest_release()?.as_ref());
         let n_unpurged = database.unpurged()?.len();
         let out_of_step = recovery::out_of_step(path, &database)?;
-        Ok(Self { n_unpurged, mended: database.mended()?, out_of_step, witness: database.witness()?, ..status })
+        Ok(Self { n_unpurged, repairs: database.repairs()?, out_of_step, witness: database.witness()?, ..status })
     }
 }

@@ -9,7 +9,6 @@ pub(crate) fn default_bytes() -> u64 {
     known.unwrap_or(UNKNOWN) / 4
 }
 
-/// Memory of the machine, as Linux tells it.
 fn machine_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

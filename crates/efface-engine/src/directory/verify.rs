@@ -6,6 +6,7 @@ use std::fs;
 use std::time::Instant;
 
 use efface_core::model::Measured;
+use efface_ledger::checkpoint::Checkpoint;
 use efface_ledger::entry::{Entry, Event};
 use efface_ledger::envelope::Envelope;
 use efface_ledger::key::PublicKey;
@@ -16,9 +17,9 @@ use serde::Serialize;
 use super::ModelDirectory;
 use super::certify::publication::{CERTIFICATE_FILE, MODEL_FILE};
 use super::certify::revocation::REVOCATION_FILE;
-use super::certify::sha256_hex;
-use super::files::RELEASES;
-use crate::error::{EngineError, StorageError};
+use super::certify::sha256;
+use super::files::{self, RELEASES};
+use crate::error::EngineError;
 
 /// What was found in a directory.
 #[derive(Clone, Debug, Serialize)]
@@ -38,7 +39,6 @@ pub struct DirectoryReport {
     pub seconds: f64,
 }
 
-/// What the log came to.
 struct Log {
     check: Check,
     /// SHA-256 of the payload of each release's certificate.
@@ -81,13 +81,9 @@ impl ModelDirectory {
     /// The key is the one that the log names.
     fn check_key(&self, key: &PublicKey) -> Check {
         let (found, expected) = (key.id(), &self.keeper.head.ledger.key_id);
-        if found == *expected {
-            return Check::passed("signature", format!("signed by {} ({found})", key.name()));
-        }
-        Check::failed(
-            "signature",
-            format!("the public key beside the private one is {found}, the log names {expected}"),
-        )
+        let other = || format!("the public key beside the private one is {found}, the log names {expected}");
+        let signed = (found == *expected).then(|| format!("signed by {} ({found})", key.name()));
+        Check::of("signature", signed.ok_or_else(other))
     }
 
     /// The log's hashes follow from its entries, and there are as many as the head says; the changes in it follow each
@@ -118,20 +114,15 @@ impl ModelDirectory {
                 None => {}
             }
         })?;
-        let failed = |message: String| Check::failed("log", message);
-        let check = if !in_order || size != ledger.size {
-            failed(format!("the log has {size} entries in the place of {}: some were taken out", ledger.size))
-        } else if let Some(latest) = latest.filter(|latest| *latest != self.keeper.head.history.n_changes) {
-            let message = format!(
-                "the log ends with change {latest} of {}: some were taken out",
-                self.keeper.head.history.n_changes
-            );
-            failed(message)
-        } else if let Some((release, _)) =
-            releases.last_key_value().filter(|(k, _)| **k > self.keeper.head.account.n_releases)
-        {
-            let counted = self.keeper.head.account.n_releases;
-            failed(format!("the log knows release {release}, and what {counted} releases spent is counted"))
+        let head = &self.keeper.head;
+        let (n_changes, n_releases) = (head.history.n_changes, head.account.n_releases);
+        let latest_release = releases.last_key_value().map_or(0, |(release, _)| *release);
+        let found = if !in_order || size != ledger.size {
+            Err(format!("the log has {size} entries in the place of {}: some were taken out", ledger.size))
+        } else if let Some(latest) = latest.filter(|latest| *latest != n_changes) {
+            Err(format!("the log ends with change {latest} of {n_changes}: some were taken out"))
+        } else if latest_release > n_releases {
+            Err(format!("the log knows release {latest_release}, and what {n_releases} releases spent is counted"))
         } else {
             // All of them, and not the root alone: later roots and proofs are made of the others too.
             let (mut n_hashes, mut fit) = (0, true);
@@ -139,13 +130,11 @@ impl ModelDirectory {
                 fit &= hashes.get(position as usize) == Some(&hash);
                 n_hashes += 1;
             })?;
-            if fit && n_hashes == hashes.len() {
-                Check::passed("log", format!("{size} entries lead to the root of the log"))
-            } else {
-                failed("the log's entries do not lead to its root: it was rewritten".into())
-            }
+            let fit = fit && n_hashes == hashes.len();
+            let rewritten = || "the log's entries do not lead to its root: it was rewritten".into();
+            fit.then(|| format!("{size} entries lead to the root of the log")).ok_or_else(rewritten)
         };
-        Ok(Log { check, releases, revocations })
+        Ok(Log { check: Check::of("log", found), releases, revocations })
     }
 
     /// The files of a release: its certificate as a stranger would check it, and the log as the certificate knows it.
@@ -164,13 +153,10 @@ impl ModelDirectory {
                 return Ok(Check::not_checked("release", message));
             }
         };
-        let envelope = match Envelope::parse(&certificate) {
+        let envelope = match issued_as(&certificate, issued, "certificate") {
             Ok(envelope) => envelope,
-            Err(error) => return failed(error.to_string()),
+            Err(error) => return failed(error),
         };
-        if issued.is_some_and(|issued| sha256_hex(envelope.unverified_payload()) != *issued) {
-            return failed("its certificate is not the one that was issued".into());
-        }
         // What an earlier key signed cannot be verified; what it says of its file and its issuer can.
         let is_current = envelope.key_id() == key.id();
         let evidence = Evidence { key: is_current.then_some(key), model: Some(&model), ..Evidence::default() };
@@ -209,13 +195,10 @@ impl ModelDirectory {
                 Some(_) => failed(" was withdrawn, and its withdrawal is gone: predict would use it".into()),
             };
         };
-        let envelope = match Envelope::parse(&text) {
+        let envelope = match issued_as(&text, logged, "withdrawal") {
             Ok(envelope) => envelope,
-            Err(error) => return failed(format!(": its withdrawal cannot be read: {error}")),
+            Err(error) => return failed(format!(": {error}")),
         };
-        if logged.is_some_and(|logged| sha256_hex(envelope.unverified_payload()) != *logged) {
-            return failed(": its withdrawal is not the one that was issued".into());
-        }
         let is_current = envelope.key_id() == key.id();
         let evidence = Evidence { key: is_current.then_some(key), ..Evidence::default() };
         match verify(&text, &evidence).checks.into_iter().find(|check| check.outcome == CheckOutcome::Failed) {
@@ -226,49 +209,39 @@ impl ModelDirectory {
 
     fn file_of(&self, release: usize, name: &str) -> Result<Option<Vec<u8>>, EngineError> {
         let path = self.keeper.path.join(RELEASES).join(release.to_string()).join(name);
-        match fs::read(&path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(StorageError::Io { path, source }.into()),
-        }
+        files::if_there(fs::read(&path), &path)
     }
 
     /// The log still is the one that the certificate's checkpoint speaks of.
     fn check_checkpoint(&self, release: usize, envelope: &Envelope, key: &PublicKey) -> Result<Check, EngineError> {
-        let Some(log) = envelope.log() else {
-            return Ok(Check::failed("release", format!("release {release}: its certificate has no place in the log")));
-        };
-        let Ok(checkpoint) = efface_ledger::checkpoint::Checkpoint::open(&log.checkpoint, key, &self.keeper.origin())
-        else {
+        let failed = |message: String| Ok(Check::failed("release", format!("release {release}{message}")));
+        let Some(log) = envelope.log() else { return failed(": its certificate has no place in the log".into()) };
+        let Ok(checkpoint) = Checkpoint::open(&log.checkpoint, key, &self.keeper.origin()) else {
             let message = format!("release {release} is in an earlier log, of which entries were lost");
             return Ok(Check::not_checked("release", message));
         };
-        if checkpoint.size > self.keeper.head.ledger.size {
-            let (found, limit) = (self.keeper.head.ledger.size, checkpoint.size);
-            let message =
-                format!("release {release} is in a log of {limit} entries, there are {found}: the log was cut");
-            return Ok(Check::failed("release", message));
+        let (found, limit) = (self.keeper.head.ledger.size, checkpoint.size);
+        if limit > found {
+            return failed(format!(" is in a log of {limit} entries, there are {found}: the log was cut"));
         }
-        let root = self
-            .keeper
-            .database
-            .ask_hashes(&self.keeper.head.ledger.log, |stored| merkle::root(stored, checkpoint.size))?;
-        if root != checkpoint.root {
-            let message = format!("release {release}: the log up to it was rewritten");
-            return Ok(Check::failed("release", message));
+        if self.keeper.ask_hashes(|stored| merkle::root(stored, limit))? != checkpoint.root {
+            return failed(": the log up to it was rewritten".into());
         }
         Ok(Check::passed("release", format!("release {release}: certificate, model and log belong together")))
     }
 }
 
+/// A document of a release, if it is the one that was issued.
+fn issued_as(text: &[u8], issued: Option<&String>, what: &str) -> Result<Envelope, String> {
+    let envelope = Envelope::parse(text).map_err(|error| format!("its {what} cannot be read: {error}"))?;
+    let is_other = issued.is_some_and(|issued| hex::encode(sha256(envelope.unverified_payload())) != *issued);
+    if is_other { Err(format!("its {what} is not the one that was issued")) } else { Ok(envelope) }
+}
+
 /// A claim is wrong when it is below what was measured, rounding errors of the measurement taken off.
 fn compare(measured: &Measured, claimed: f64) -> Check {
     let (least, most) = (measured.residual_at_least.get(), measured.claim.gradient_residual.get());
-    if least <= claimed {
-        return Check::passed(
-            "replay",
-            format!("the residual on the rows is at most {most:e}, claimed is {claimed:e}"),
-        );
-    }
-    Check::failed("replay", format!("the residual on the rows is at least {least:e}, but only {claimed:e} is claimed"))
+    let holds = format!("the residual on the rows is at most {most:e}, claimed is {claimed:e}");
+    let wrong = || format!("the residual on the rows is at least {least:e}, but only {claimed:e} is claimed");
+    Check::of("replay", (least <= claimed).then_some(holds).ok_or_else(wrong))
 }

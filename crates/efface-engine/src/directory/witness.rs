@@ -3,32 +3,31 @@
 //!
 //! ```text
 //! efface-witness 1 <model> <key> <checksum>
-//! change <number> <chain> <digest>… <checksum>
-//! release <n_releases> <account> <checksum>
-//! ledger <log> <size> <checksum>
+//! {"n_changes":7,"chain":"…","account":{…},"ledger":["<log>",9],"removed":["<digest>",…]} <checksum>
 //! ```
 //!
-//! A line per change of the rows (with the keyed hashes of the ids and subjects that it removed), per release (with
-//! what all releases have spent) and per growth of the log, each ended by its CRC-32. Lines are appended and synced; half a line at the end is the
-//! trace of a crash and does not count. The file holds the key of the hashes: it is a secret as the directory is one.
+//! A line per commit that changes what it knows: the latest change of the rows, what releases have spent, how far the log
+//! goes, and the keyed hashes of the ids and subjects that were removed since the line before; each ended by its CRC-32.
+//! Lines are appended and synced; half a line at the end is the trace of a crash and does not count. The file holds the key
+//! of the hashes: it is a secret as the directory is one.
 //!
 //! Whoever uses a witness holds its lock (`<witness>.lock`) from before it is read until all is told. So two copies of a
 //! directory that share it take turns, and the second one finds out what the first one did.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use efface_core::model::ReleaseAccount;
 use efface_data::{IdDigest, IdKey};
+use serde::{Deserialize, Serialize};
 
 use super::recovery::most_spent;
 use crate::directory::database::{Chain, Head, LedgerHead};
 use crate::directory::files;
 use crate::directory::lock::WriterLock;
-use crate::error::{EngineError, OpenError, StorageError};
+use crate::error::{EngineError, OpenError};
 use crate::settings::Settings;
 
 /// Where a witness is to be, as an absolute path: in a folder that exists, and not inside the model directory, with which
@@ -45,26 +44,31 @@ pub(crate) fn place(path: &Path, directory: &Path) -> Result<PathBuf, EngineErro
     Ok(place)
 }
 
-/// An open witness, which nobody else has open.
 pub(crate) struct Witness {
     file: File,
-    path: PathBuf,
-    /// What it knows.
+    pub(crate) path: PathBuf,
     pub(crate) memory: Memory,
     _lock: WriterLock,
 }
 
-/// What a witness knows of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
     pub(crate) model: String,
     pub(crate) key: IdKey,
+    pub(crate) suppressed: BTreeSet<IdDigest>,
+    /// The latest line; `None`: nothing was told yet.
+    pub(crate) latest: Option<Told>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Told {
     pub(crate) n_changes: u64,
     pub(crate) chain: Chain,
-    pub(crate) suppressed: BTreeSet<IdDigest>,
     pub(crate) account: ReleaseAccount,
-    /// The log and the number of its entries; `None`: not told yet.
-    pub(crate) ledger: Option<(String, u64)>,
+    /// The log and the number of its entries.
+    ledger: (String, u64),
+    /// What was removed since the line before.
+    removed: Vec<IdDigest>,
 }
 
 const MAGIC: &str = "efface-witness";
@@ -88,63 +92,36 @@ impl Witness {
         lock: WriterLock,
         settings: &Settings,
         head: &Head,
-        suppressed: impl IntoIterator<Item = IdDigest>,
+        removed: Vec<IdDigest>,
     ) -> Result<Self, EngineError> {
-        let memory = Memory {
-            model: head.history.model.clone(),
-            key: settings.id_key.clone(),
-            n_changes: head.history.n_changes,
-            chain: head.chain.clone(),
-            suppressed: suppressed.into_iter().collect(),
-            account: head.account,
-            ledger: Some((head.ledger.log.clone(), head.ledger.size)),
-        };
-        let key = String::from(memory.key.clone());
-        let mut text = line(&format!("{MAGIC} {VERSION} {} {key}", memory.model));
-        text += &change_line(memory.n_changes, &memory.chain, memory.suppressed.iter());
-        text += &release_line(&memory.account);
-        text += &ledger_line(&head.ledger);
-        files::replace(path, text.as_bytes())?;
+        let key = String::from(settings.id_key.clone());
+        let first = line(&format!("{MAGIC} {VERSION} {} {key}", head.history.model));
+        let told = Told::of(head, head.account, removed).line();
+        files::replace(path, format!("{first}{told}").as_bytes())?;
         Self::open(path, lock)
     }
 
-    /// Notes what the witness does not know yet.
     pub(crate) fn follow(
         &mut self,
         head: &Head,
         suppressed: impl IntoIterator<Item = IdDigest>,
     ) -> Result<(), EngineError> {
-        let mut text = String::new();
         // Once each: a subject comes with every one of its rows.
         let new: BTreeSet<IdDigest> =
             suppressed.into_iter().filter(|digest| !self.memory.suppressed.contains(digest)).collect();
-        if !new.is_empty() || self.memory.chain != head.chain {
-            text += &change_line(head.history.n_changes, &head.chain, new.iter());
-        }
         // What was spent stays spent, whatever an old head says.
-        let account = most_spent(self.memory.account, head.account);
-        if self.memory.account != account {
-            text += &release_line(&account);
-        }
-        let ledger = Some((head.ledger.log.clone(), head.ledger.size));
-        if self.memory.ledger != ledger {
-            text += &ledger_line(&head.ledger);
-        }
-        if text.is_empty() {
+        let latest = self.memory.latest.as_ref();
+        let account = latest.map_or(head.account, |latest| most_spent(latest.account, head.account));
+        let told = Told::of(head, account, new.into_iter().collect());
+        if told.removed.is_empty()
+            && latest.is_some_and(|latest| told == Told { removed: Vec::new(), ..latest.clone() })
+        {
             return Ok(());
         }
-        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_all());
+        let written = self.file.write_all(told.line().as_bytes()).and_then(|()| self.file.sync_all());
         written.map_err(EngineError::io(&self.path))?;
-        self.memory.suppressed.extend(new);
-        self.memory.n_changes = head.history.n_changes;
-        self.memory.chain = head.chain.clone();
-        self.memory.account = account;
-        self.memory.ledger = ledger;
+        self.memory.learn(told);
         Ok(())
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 }
 
@@ -161,31 +138,23 @@ impl Memory {
             let reason = "it is not a file".into();
             return Err(OpenError::BadWitness { path: path.into(), line: 1, reason }.into());
         }
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(StorageError::Io { path: path.into(), source }.into()),
-        };
+        let Some(text) = files::if_there(fs::read_to_string(path), path)? else { return Ok(None) };
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let memory = Self::parse(&text[..whole])
             .map_err(|(line, reason)| EngineError::Open(OpenError::BadWitness { path: path.into(), line, reason }))?;
         Ok(Some((memory, whole as u64)))
     }
 
-    /// Reads whole lines; an error names the line.
     fn parse(text: &str) -> Result<Self, (usize, String)> {
         let mut lines = text.lines().zip(1..);
         let (first, _) = lines.next().ok_or_else(|| (1, "it is empty".to_owned()))?;
         let fields = checked(first).ok_or_else(|| (1, "it is not a witness, or damaged".to_owned()))?;
-        let mut memory = match fields[..] {
+        let mut memory = match *fields.split(' ').collect::<Vec<_>>() {
             [MAGIC, VERSION, model, key] => Self {
                 model: model.into(),
                 key: IdKey::try_from(key.to_owned()).map_err(|reason| (1, reason.to_owned()))?,
-                n_changes: 0,
-                chain: Chain::start(model),
                 suppressed: BTreeSet::new(),
-                account: ReleaseAccount::default(),
-                ledger: None,
+                latest: None,
             },
             [MAGIC, version, ..] => {
                 return Err((1, format!("version `{version}` is unknown; this program reads version {VERSION}")));
@@ -193,59 +162,39 @@ impl Memory {
             _ => return Err((1, "it is not a witness".into())),
         };
         for (line, number) in lines {
-            let fields = checked(line).ok_or_else(|| (number, "the checksum does not match".to_owned()))?;
-            memory.learn(&fields).ok_or_else(|| (number, "the line is not understood".to_owned()))?;
+            let told = checked(line).ok_or_else(|| (number, "the checksum does not match".to_owned()))?;
+            memory.learn(serde_json::from_str(told).map_err(|error| (number, error.to_string()))?);
         }
         Ok(memory)
     }
 
     /// Whether it knows of entries of the log that a directory does not have.
     pub(crate) fn knows_more_of(&self, ledger: &LedgerHead) -> bool {
-        self.ledger.as_ref().is_some_and(|(log, size)| *log != ledger.log || *size > ledger.size)
+        self.latest.as_ref().is_some_and(|Told { ledger: (log, size), .. }| *log != ledger.log || *size > ledger.size)
     }
 
-    fn learn(&mut self, fields: &[&str]) -> Option<()> {
-        match fields {
-            ["change", n_changes, chain, digests @ ..] => {
-                self.n_changes = n_changes.parse().ok()?;
-                self.chain = Chain((*chain).to_owned());
-                for digest in digests {
-                    self.suppressed.insert(IdDigest::try_from((*digest).to_owned()).ok()?);
-                }
-            }
-            ["release", _, account] => self.account = serde_json::from_str(account).ok()?,
-            ["ledger", log, size] => self.ledger = Some(((*log).to_owned(), size.parse().ok()?)),
-            _ => return None,
-        }
-        Some(())
+    fn learn(&mut self, told: Told) {
+        self.suppressed.extend(&told.removed);
+        self.latest = Some(told);
     }
 }
 
-fn change_line<'a>(n_changes: u64, chain: &Chain, digests: impl Iterator<Item = &'a IdDigest>) -> String {
-    let mut content = format!("change {n_changes} {}", chain.0);
-    for digest in digests {
-        let _ = write!(content, " {}", String::from(*digest));
+impl Told {
+    fn of(head: &Head, account: ReleaseAccount, removed: Vec<IdDigest>) -> Self {
+        let ledger = (head.ledger.log.clone(), head.ledger.size);
+        Self { n_changes: head.history.n_changes, chain: head.chain.clone(), account, ledger, removed }
     }
-    line(&content)
+
+    fn line(&self) -> String {
+        line(&serde_json::to_string(self).expect("numbers are finite or null"))
+    }
 }
 
-fn release_line(account: &ReleaseAccount) -> String {
-    let text = serde_json::to_string(account).expect("numbers are finite or null");
-    line(&format!("release {} {text}", account.n_releases))
-}
-
-fn ledger_line(ledger: &LedgerHead) -> String {
-    line(&format!("ledger {} {}", ledger.log, ledger.size))
-}
-
-/// A line with its checksum.
 fn line(content: &str) -> String {
     format!("{content} {:08x}\n", crc32fast::hash(content.as_bytes()))
 }
 
-/// The fields of a line, if its checksum is right.
-fn checked(line: &str) -> Option<Vec<&str>> {
+fn checked(line: &str) -> Option<&str> {
     let (content, checksum) = line.rsplit_once(' ')?;
-    let matches = u32::from_str_radix(checksum, 16).ok()? == crc32fast::hash(content.as_bytes());
-    matches.then(|| content.split(' ').collect())
+    (u32::from_str_radix(checksum, 16).ok()? == crc32fast::hash(content.as_bytes())).then_some(content)
 }

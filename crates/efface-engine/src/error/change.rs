@@ -93,7 +93,6 @@ impl ChangeError {
     }
 }
 
-/// So many rows, in words.
 fn rows(n: usize) -> String {
     if n == 1 { "1 row".into() } else { format!("{n} rows") }
 }

@@ -56,7 +56,6 @@ impl OpenError {
     }
 }
 
-/// Who holds a directory, in words.
 fn process(holder: Option<&Holder>) -> String {
     match holder {
         None => "another process".into(),

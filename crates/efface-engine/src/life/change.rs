@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use efface_core::removal::Change;
 use efface_core::residual::Rung;
-use efface_core::rows::RowStore;
+use efface_core::rows::{RowCount, RowStore};
 use efface_data::{AppendError, EncodedRows, IdKind, LookupError, MemoryRows, TableParts};
 use efface_ledger::entry::{Change as LoggedChange, Entry, Event};
 
 use super::Life;
-use super::guard::{RowTally, check_classes, check_enough_remain};
+use super::guard::{RowTally, check_enough_remain};
 use super::keeper::{CommittedChange, Found, Kept, PastRequest, RowKeys};
 use super::new_rows::{NewRows, RowPurpose, RowSource};
 use super::report::{ChangeReport, Counts};
@@ -42,13 +42,6 @@ impl Life<'_> {
         let counts = Counts { changed: removed.len(), missing: n_missing, suppressed: 0 };
         let step = Step { kind: StepKind::Removal, leaving: Some(self.leaving(removed)?), added: None, counts };
         self.take(step, request_id.map(|id| (id, fingerprint)), start)
-    }
-
-    /// Removes the rows at these positions, which were removed before and came back.
-    pub(crate) fn remove_again(&mut self, positions: Vec<usize>) -> Result<ChangeReport, EngineError> {
-        let counts = Counts { changed: positions.len(), ..Counts::default() };
-        let step = Step { kind: StepKind::Removal, leaving: Some(self.leaving(positions)?), added: None, counts };
-        self.take(step, None, Instant::now())
     }
 
     /// Adds the rows of a file, read in the way the model's own rows were read. Rows that were removed before, by
@@ -125,7 +118,6 @@ impl Life<'_> {
         )
     }
 
-    /// A copy of rows that are about to leave.
     pub(super) fn leaving(&self, positions: Vec<usize>) -> Result<Leaving, EngineError> {
         let rows = self.rows.batch(&positions)?;
         Ok(Leaving { keys: self.keeper.keys_at(&positions)?, positions, rows })
@@ -184,7 +176,9 @@ impl Life<'_> {
         let request_id = request.as_ref().map(|(id, _)| *id);
         let logged = self.settings.logged_change(history.n_changes, counts.changed, &removed_keys, request_id);
         let entry = Entry::new(clock::timestamp(clock::now()), kind.event(logged));
-        let request = request.map(|(id, fingerprint)| (id, PastRequest { fingerprint, report: report.clone() }));
+        let change = history.n_changes;
+        let request =
+            request.map(|(id, fingerprint)| (id, PastRequest { change, fingerprint, report: report.clone() }));
         let change =
             CommittedChange { kind, removed, removed_keys, added: arrived, added_keys, history, entry, request };
         self.keeper.commit_change(change, Kept { settings: self.settings, model: self.model })?;
@@ -205,21 +199,13 @@ impl Life<'_> {
     fn check(&self, leaving: Option<&Leaving>, coming: Option<&EncodedRows>) -> Result<(), EngineError> {
         let classes = self.settings.codec.classes();
         let coming = coming.map(|rows| RowTally::of_encoded(rows, classes.len()));
-        let class_counts = &self.keeper.history().class_counts;
-        match leaving {
-            None => coming.map_or(Ok(()), |coming| check_classes(classes, class_counts, &coming.class_counts)),
-            Some(leaving) => {
-                let count = self.model.state().count;
-                let (n_rows, weight_sum) = (count.n_rows, count.weight_sum);
-                let before = RowTally { n_rows, weight_sum, class_counts: class_counts.clone() };
-                let leaving = RowTally::of_rows(&leaving.rows, classes.len());
-                check_enough_remain(classes, &before, &leaving, coming.as_ref())
-            }
-        }
+        let leaving = leaving.map(|leaving| RowTally::of_rows(&leaving.rows, classes.len()));
+        let RowCount { n_rows, weight_sum } = self.model.state().count;
+        let before = RowTally { n_rows, weight_sum, class_counts: self.keeper.history().class_counts.clone() };
+        check_enough_remain(classes, &before, leaving.as_ref(), coming.as_ref())
     }
 }
 
-/// Rows that leave and rows that arrive, in one step.
 struct Step {
     kind: StepKind,
     leaving: Option<Leaving>,
@@ -227,14 +213,12 @@ struct Step {
     counts: Counts,
 }
 
-/// Rows that are about to leave.
 pub(super) struct Leaving {
     pub(super) positions: Vec<usize>,
     pub(super) keys: Vec<RowKeys>,
     pub(super) rows: MemoryRows,
 }
 
-/// What kind of change a step is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StepKind {
     /// Rows are removed on request: their ids are remembered as such.
@@ -246,7 +230,6 @@ pub(crate) enum StepKind {
 }
 
 impl StepKind {
-    /// What the log says of it.
     fn event(self, change: LoggedChange) -> Event {
         match self {
             Self::Removal => Event::Removal(change),
@@ -271,7 +254,6 @@ pub(crate) fn numbered_change(request_id: &str) -> Option<u64> {
     request_id.strip_prefix("change-")?.parse().ok()
 }
 
-/// Rows present of each class, after some left and some arrived.
 fn count_classes(counts: &mut [usize], leaving: Option<&MemoryRows>, arriving: Option<&MemoryRows>) {
     let of =
         |rows: Option<&MemoryRows>| rows.map_or_else(|| vec![0; counts.len()], |rows| rows.class_counts(counts.len()));

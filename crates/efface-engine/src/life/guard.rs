@@ -45,7 +45,6 @@ pub(crate) fn check_is_bounded(model: &Model) -> Result<(), EngineError> {
     Err(ChangeError::Unbounded { l2_per_row: plan.config().l2_per_row, noise_std: plan.noise_std() }.into())
 }
 
-/// Rows of each class.
 pub(crate) fn count_classes(labels: &[f64], n_classes: usize) -> Vec<usize> {
     let mut counts = vec![0; n_classes];
     for label in labels {
@@ -56,7 +55,6 @@ pub(crate) fn count_classes(labels: &[f64], n_classes: usize) -> Vec<usize> {
     counts
 }
 
-/// Classes that have no rows.
 pub(crate) fn absent_classes(class_counts: &[usize]) -> impl Iterator<Item = u32> + '_ {
     (0..).zip(class_counts).filter(|(_, count)| **count == 0).map(|(class, _)| class)
 }
@@ -66,22 +64,24 @@ pub(crate) fn absent_classes(class_counts: &[usize]) -> impl Iterator<Item = u32
 pub(crate) fn check_enough_remain(
     classes: &[String],
     before: &RowTally,
-    leaving: &RowTally,
+    leaving: Option<&RowTally>,
     coming: Option<&RowTally>,
 ) -> Result<(), EngineError> {
-    let (n_removed, n_rows) = (leaving.n_rows, before.n_rows);
-    if n_removed >= n_rows && coming.is_none() {
-        return Err(ChangeError::LastRow { n_removed, n_rows }.into());
-    }
-    let arriving = coming.map_or(WeightSum::ZERO, |coming| coming.weight_sum);
-    if before.weight_sum.without(leaving.weight_sum) + arriving == WeightSum::ZERO {
-        return Err(ChangeError::LastWeight { n_removed }.into());
+    if let Some(leaving) = leaving {
+        let (n_removed, n_rows) = (leaving.n_rows, before.n_rows);
+        if n_removed >= n_rows && coming.is_none() {
+            return Err(ChangeError::LastRow { n_removed, n_rows }.into());
+        }
+        let arriving = coming.map_or(WeightSum::ZERO, |coming| coming.weight_sum);
+        if before.weight_sum.without(leaving.weight_sum) + arriving == WeightSum::ZERO {
+            return Err(ChangeError::LastWeight { n_removed }.into());
+        }
     }
     coming.map_or(Ok(()), |coming| check_classes(classes, &before.class_counts, &coming.class_counts))
 }
 
 /// Refuses rows of a class that went with its last row.
-pub(crate) fn check_classes(classes: &[String], before: &[usize], coming: &[usize]) -> Result<(), EngineError> {
+fn check_classes(classes: &[String], before: &[usize], coming: &[usize]) -> Result<(), EngineError> {
     let back = before.iter().zip(coming).position(|(before, coming)| *before == 0 && *coming > 0);
     back.map_or(Ok(()), |class| Err(ChangeError::ClassGone { class: classes[class].clone() }.into()))
 }
@@ -100,7 +100,7 @@ mod tests {
         let classes = ["a".to_owned(), "b".to_owned()];
         let before = tally([3, 2], 5.0);
         let check =
-            |leaving, coming: Option<RowTally>| check_enough_remain(&classes, &before, &leaving, coming.as_ref());
+            |leaving, coming: Option<RowTally>| check_enough_remain(&classes, &before, Some(&leaving), coming.as_ref());
         assert!(check(tally([2, 1], 3.0), None).is_ok());
         assert!(matches!(
             check(tally([3, 2], 5.0), None),

@@ -1,5 +1,6 @@
 //! Who keeps a model: who is in it, what was asked and answered, what was released; and one commit per change.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use efface_core::model::{Model, Release};
@@ -18,7 +19,6 @@ use crate::status::Status;
 /// Keeps one model. What a commit says holds from then on. One that fails leaves everything as before; where nobody can know
 /// whether it holds, the keeper refuses to go on.
 pub(crate) trait Keeper {
-    /// Where the history of the model stands.
     fn history(&self) -> &History;
 
     /// Refuses to go on after a commit of which nobody knows whether it holds.
@@ -30,7 +30,6 @@ pub(crate) trait Keeper {
     /// Where the rows of an id or a subject are. `digest` is its keyed hash.
     fn find(&self, kind: IdKind, id: &RowId, digest: IdDigest) -> Result<Found, EngineError>;
 
-    /// Whether rows belong to subjects.
     fn has_subjects(&self) -> Result<bool, EngineError>;
 
     /// Whether an id or a subject was removed on request: it must not come back.
@@ -45,7 +44,6 @@ pub(crate) trait Keeper {
     /// The id of the request that a change was, where it has one.
     fn request_of_change(&self, change: u64) -> Result<Option<String>, EngineError>;
 
-    /// Commits a change of the rows.
     fn commit_change(&mut self, change: CommittedChange<'_>, of: Kept<'_>) -> Result<(), EngineError>;
 
     /// Commits weights that moved without a change of the rows; `is_stale`: the latest release is not of them.
@@ -63,11 +61,9 @@ pub(crate) trait Keeper {
     /// Publishes a release that the model has accounted for. It is counted before anybody can see it.
     fn publish(&mut self, release: NewRelease<'_>, of: Kept<'_>) -> Result<(), EngineError>;
 
-    /// The current values of the model.
     fn status(&self, of: Kept<'_>) -> Result<Status, EngineError>;
 }
 
-/// The model that a keeper keeps.
 #[derive(Clone, Copy)]
 pub(crate) struct Kept<'a> {
     pub(crate) settings: &'a Settings,
@@ -79,11 +75,8 @@ pub(crate) struct Kept<'a> {
 pub(crate) struct History {
     /// A random name that tells this model from others.
     pub(crate) model: String,
-    /// Changes of the rows so far.
     pub(crate) n_changes: u64,
-    /// Rows present of each class.
     pub(crate) class_counts: Vec<usize>,
-    /// Rows removed on request so far.
     pub(crate) n_removed: usize,
     /// Rows that were offered again after their removal, and left out.
     pub(crate) n_suppressed: usize,
@@ -93,7 +86,6 @@ pub(crate) struct History {
     pub(crate) is_stale: bool,
 }
 
-/// Where the rows of an id or a subject are.
 pub(crate) enum Found {
     /// At these positions, ascending; at least one.
     At(Vec<usize>),
@@ -116,20 +108,17 @@ impl RowKeys {
         self.subject.unwrap_or(self.id)
     }
 
-    /// Whether the row or its subject is among some digests.
     pub(crate) fn is_among(&self, contains: impl Fn(IdDigest) -> bool) -> bool {
         contains(self.id) || self.subject.is_some_and(contains)
     }
 }
 
-/// Under what rows will be found.
 pub(crate) fn row_keys(key: &IdKey, ids: &[RowId], subjects: Option<&[RowId]>) -> Vec<RowKeys> {
     let subject = |i: usize| subjects.map(|subjects| key.digest(IdKind::Subject, &subjects[i]));
     let ids = ids.iter().enumerate();
     ids.map(|(i, id)| RowKeys { id: key.digest(IdKind::Row, id), subject: subject(i) }).collect()
 }
 
-/// One change of the rows, to be committed.
 pub(crate) struct CommittedChange<'a> {
     pub(crate) kind: StepKind,
     /// Positions of rows that left.
@@ -140,29 +129,25 @@ pub(crate) struct CommittedChange<'a> {
     pub(crate) added_keys: Vec<RowKeys>,
     /// The history after it, but for the people, whom the keeper counts.
     pub(crate) history: History,
-    /// What the log says of it.
     pub(crate) entry: Entry,
-    /// The request that it answers, by its id.
     pub(crate) request: Option<(&'a str, PastRequest)>,
 }
 
 /// A request that was answered: asked again, it gets the same answer. What was asked is kept as a hash only.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PastRequest {
+    /// Which change of the model it was.
+    pub(crate) change: u64,
     /// A keyed hash of what was asked for.
     pub(crate) fingerprint: String,
-    /// The answer.
     pub(crate) report: ChangeReport,
 }
 
-/// A release that was published.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReleaseEntry {
-    /// k.
     pub(crate) release: usize,
     /// When it was published, in seconds since 1970; as far as it is known.
     pub(crate) time: Option<u64>,
-    /// Rows removed on request before it.
     pub(crate) n_removed: usize,
     /// r, as claimed: what the account adds up.
     pub(crate) distance_bound: f64,
@@ -174,25 +159,35 @@ pub(crate) struct ReleaseEntry {
     pub(crate) n_changes: Option<u64>,
 }
 
-/// An entry of the log, and its place there.
+/// What happened to a model in memory: enough for a directory that it moves into. The next certificate speaks of what no
+/// release covers yet, and requests get the answers that they got before.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Past {
+    pub(crate) history: History,
+    pub(crate) latest_release: Option<ReleaseEntry>,
+    /// Changes of the rows since then, as a log has them.
+    pub(crate) changes: Vec<Entry>,
+    /// Whose rows left or changed by them.
+    pub(crate) people: HashSet<IdDigest>,
+    pub(crate) requests: HashMap<String, PastRequest>,
+}
+
 pub(crate) struct LoggedEntry {
     pub(crate) position: u64,
     pub(crate) entry: Entry,
 }
 
-/// A release to be published.
 pub(crate) struct NewRelease<'a> {
     pub(crate) release: &'a Release,
     pub(crate) model: PublishedModel,
-    /// What is certified of it, by whoever issues it.
     pub(crate) certificate: Draft<'a>,
     /// When, in seconds since 1970.
     pub(crate) time: u64,
 }
 
 impl NewRelease<'_> {
-    /// What is remembered of it; `certificate` is the digest of its signed certificate.
-    pub(crate) fn entry(&self, history: &History, certificate: Option<String>) -> ReleaseEntry {
+    /// What is remembered of it, but for a signed certificate.
+    pub(crate) fn entry(&self, history: &History) -> ReleaseEntry {
         let claim = &self.release.claim;
         ReleaseEntry {
             release: claim.release,
@@ -200,7 +195,7 @@ impl NewRelease<'_> {
             n_removed: history.n_removed,
             distance_bound: claim.distance_bound.get(),
             certified: claim.certified,
-            certificate,
+            certificate: None,
             n_changes: Some(history.n_changes),
         }
     }

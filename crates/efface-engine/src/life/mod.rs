@@ -13,27 +13,23 @@ mod change;
 mod guard;
 mod keeper;
 mod new_rows;
-mod past;
 mod release;
 mod report;
 mod selection;
 mod settle;
-mod view;
 
 pub use new_rows::RowSource;
 pub use release::{LatestRelease, ReleaseAnswer, ReleaseReport};
-pub use report::{ChangeReport, OutcomeTag};
+pub use report::ChangeReport;
 pub use selection::{Missing, Selection};
 pub use settle::{RetrainReport, SettleReport};
-pub use view::View;
 
 pub(crate) use change::{StepKind, numbered_change};
 pub(crate) use guard::{absent_classes, check_is_bounded, count_classes, in_words};
 pub(crate) use keeper::{
-    CommittedChange, Found, History, Keeper, Kept, LoggedEntry, NewRelease, PastRequest, ReleaseEntry, RowKeys,
+    CommittedChange, Found, History, Keeper, Kept, LoggedEntry, NewRelease, Past, PastRequest, ReleaseEntry, RowKeys,
     row_keys,
 };
-pub(crate) use past::{AnsweredRequest, Past};
 pub(crate) use release::covered_request;
 
 use efface_core::model::Model;
@@ -42,6 +38,7 @@ use efface_data::{RowId, Vault};
 
 use crate::error::EngineError;
 use crate::settings::Settings;
+use crate::status::Status;
 
 /// A model for the length of one operation: its state, who keeps it, and its rows.
 ///
@@ -68,5 +65,44 @@ impl Life<'_> {
             positions.iter().zip(found).for_each(|(position, influence)| influences[*position] = influence);
         }
         Ok(influences)
+    }
+}
+
+/// A model to be looked at.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    pub(crate) of: Kept<'a>,
+    pub(crate) keeper: &'a dyn Keeper,
+}
+
+impl<'a> View<'a> {
+    /// What was decided at training.
+    pub fn settings(&self) -> &'a Settings {
+        self.of.settings
+    }
+
+    /// The current values of the model.
+    pub fn status(&self) -> Result<Status, EngineError> {
+        self.keeper.status(self.of)
+    }
+
+    /// Scale of the noise.
+    pub fn noise_std(&self) -> f64 {
+        self.of.model.plan().noise_std()
+    }
+
+    /// Number of rows present.
+    pub fn n_rows(&self) -> usize {
+        self.of.model.state().count.n_rows
+    }
+
+    /// Releases so far.
+    pub fn n_releases(&self) -> usize {
+        self.of.model.state().account.n_releases
+    }
+
+    /// Whether rows changed, or the model was trained again, since the latest release.
+    pub fn is_stale(&self) -> bool {
+        self.keeper.history().is_stale
     }
 }

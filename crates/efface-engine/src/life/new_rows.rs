@@ -32,7 +32,6 @@ impl<'a> RowSource<'a> {
     }
 }
 
-/// What new rows are for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowPurpose {
     /// They join the others.
@@ -49,7 +48,6 @@ pub(super) struct NewRows {
 }
 
 impl Life<'_> {
-    /// Reads new rows from a file.
     pub(super) fn read_rows(&self, source: &RowSource<'_>, purpose: RowPurpose) -> Result<NewRows, EngineError> {
         let settings = self.settings;
         let own_labels = carries_labels(source.data);

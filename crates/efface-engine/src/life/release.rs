@@ -4,13 +4,13 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use efface_core::model::{Release, ReleaseOutcome};
+use efface_core::model::ReleaseOutcome;
 use efface_core::noise::NoiseSource;
 use efface_ledger::certificate::tags::Exposure;
 use efface_ledger::certificate::{CoveredRequest, SincePrevious};
 use efface_ledger::entry::{Change, Event};
 use efface_ledger::verify::exposure;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Life;
 use super::keeper::{Keeper, Kept, LoggedEntry, NewRelease, ReleaseEntry};
@@ -82,7 +82,7 @@ pub struct ReleaseReport {
 }
 
 /// A release as it was published.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LatestRelease {
     /// The model.
     pub model: PublishedModel,
@@ -116,32 +116,20 @@ impl Life<'_> {
                 return Ok(ReleaseAnswer::Refused { outcome, spent, budget });
             }
         };
-        let certifying = Instant::now();
+        let (certifying, n_requests) = (Instant::now(), requests.len());
         let time = clock::now();
         let certificate = Draft {
             of: Kept { settings: self.settings, model: self.model },
             claim: &release.claim,
-            issued: clock::timestamp(time),
             requests,
             since_previous,
-            exposure,
             before,
         };
-        let mut report = ReleaseReport::of(&release, &certificate);
         let model = PublishedModel::new(self.settings, self.model.plan(), &release);
         let new = NewRelease { release: &release, model, certificate, time };
         self.keeper.publish(new, Kept { settings: self.settings, model: self.model })?;
-        report.settle_passes = settle_passes;
-        report.certificate_seconds = certifying.elapsed().as_secs_f64();
-        report.seconds = start.elapsed().as_secs_f64();
-        Ok(ReleaseAnswer::Published(report))
-    }
-}
-
-impl ReleaseReport {
-    fn of(release: &Release, certificate: &Draft<'_>) -> Self {
         let claim = &release.claim;
-        Self {
+        Ok(ReleaseAnswer::Published(ReleaseReport {
             release: claim.release,
             noise_std: claim.noise_std,
             mu: claim.mu.get(),
@@ -152,14 +140,14 @@ impl ReleaseReport {
             distance_bound: claim.distance_bound.get(),
             verified_distance_bound: claim.verified_distance.get(),
             certified: claim.certified,
-            n_requests: certificate.requests.len(),
-            exposure: certificate.exposure,
-            settle_passes: 0,
+            n_requests,
+            exposure,
+            settle_passes,
             model: PathBuf::new(),
             certificate: PathBuf::new(),
-            certificate_seconds: 0.0,
-            seconds: 0.0,
-        }
+            certificate_seconds: certifying.elapsed().as_secs_f64(),
+            seconds: start.elapsed().as_secs_f64(),
+        }))
     }
 }
 
@@ -198,7 +186,6 @@ fn since_previous(
     Ok((requests, since, exposure))
 }
 
-/// A request as certificates name it.
 pub(crate) fn covered_request(
     keeper: &dyn Keeper,
     settings: &Settings,

@@ -19,8 +19,8 @@ pub struct ChangeReport {
     pub distance_bound: UpperBound,
     /// What the bounds rest on.
     pub rung: String,
-    /// Whether the model still stands.
-    pub outcome: OutcomeTag,
+    /// Whether the model can still be used.
+    pub outcome: Outcome,
     /// Largest residual that the perturbation covers (mechanism `objective`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
@@ -40,38 +40,16 @@ pub struct ChangeReport {
     pub repeated: bool,
 }
 
-/// Rows of a request.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Counts {
     /// Rows that left or came; a corrected row counts once.
     pub(super) changed: usize,
-    /// Rows or subjects that were not there.
     pub(super) missing: usize,
     /// Rows left out, because they had been removed before.
     pub(super) suppressed: usize,
 }
 
-/// Whether a model still stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OutcomeTag {
-    /// It does.
-    Done,
-    /// Train again.
-    RetrainRequired,
-}
-
-impl From<Outcome> for OutcomeTag {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Done => Self::Done,
-            Outcome::RetrainRequired => Self::RetrainRequired,
-        }
-    }
-}
-
 impl ChangeReport {
-    /// What a model claims after a change of so many rows.
     pub(super) fn of(model: &Model, counts: Counts, step_seconds: f64) -> Self {
         let claim = model.claim();
         let budget = model.removal_budget();
@@ -82,7 +60,7 @@ impl ChangeReport {
             gradient_residual: claim.gradient_residual,
             distance_bound: claim.distance_bound,
             rung: claim.rung.tag().into(),
-            outcome: model.outcome().into(),
+            outcome: model.outcome(),
             budget: budget.map(LowerBound::get),
             spent: budget.map(|_| claim.gradient_residual),
             step_seconds,

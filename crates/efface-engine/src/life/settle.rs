@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use efface_core::model::{Model, Phase};
+use efface_core::model::{Model, Outcome, Phase};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::RowStore;
 use serde::Serialize;
@@ -10,7 +10,6 @@ use serde::Serialize;
 use super::Life;
 use super::guard::check_is_bounded;
 use super::keeper::Kept;
-use super::report::OutcomeTag;
 use crate::error::{ChangeError, EngineError, StorageError};
 
 /// What settling led to.
@@ -25,7 +24,7 @@ pub struct SettleReport {
     /// Distance to the retrained weights, upper bound.
     pub distance_bound: f64,
     /// Whether the model stands now.
-    pub outcome: OutcomeTag,
+    pub outcome: Outcome,
     /// Time of the whole call.
     pub seconds: f64,
 }
@@ -60,7 +59,7 @@ impl Life<'_> {
             hessians: settled.hessians,
             gradient_residual: settled.claim.gradient_residual.get(),
             distance_bound: settled.claim.distance_bound.get(),
-            outcome: self.model.outcome().into(),
+            outcome: self.model.outcome(),
             seconds: start.elapsed().as_secs_f64(),
         })
     }

@@ -9,13 +9,11 @@ use rayon::prelude::*;
 use crate::error::{ChangeError, EngineError};
 use crate::life::{CommittedChange, Found, RowKeys, StepKind};
 
-/// Ids and subjects of the rows of a model in memory.
 pub(super) struct RowIndex {
     key: IdKey,
     ids: Ids,
-    subjects: Option<Subjects>,
-    /// Ids and subjects that were removed on request.
-    removed: HashSet<IdDigest>,
+    pub(super) subjects: Option<Subjects>,
+    pub(super) removed: HashSet<IdDigest>,
 }
 
 enum Ids {
@@ -25,15 +23,13 @@ enum Ids {
     Keyed {
         /// Where a row is, as long as it is there.
         positions: HashMap<IdDigest, usize>,
-        /// The id of every position.
         digests: Vec<IdDigest>,
     },
 }
 
-struct Subjects {
+pub(super) struct Subjects {
     /// The rows of each, as long as there are any.
     positions: HashMap<IdDigest, Vec<usize>>,
-    /// Whose row is at each position.
     digests: Vec<IdDigest>,
 }
 
@@ -91,11 +87,6 @@ impl RowIndex {
         (ids, self.subjects.as_ref().map_or(&[], |subjects| &subjects.digests))
     }
 
-    /// Whether it is known whose rows they are.
-    pub(super) fn has_subjects(&self) -> bool {
-        self.subjects.is_some()
-    }
-
     pub(super) fn find(&self, kind: IdKind, id: &RowId, digest: IdDigest) -> Found {
         let found = match (kind, &self.ids, id) {
             (IdKind::Row, Ids::Numbered(present), RowId::Integer(number)) => {
@@ -119,18 +110,12 @@ impl RowIndex {
         }
     }
 
-    /// Under what the row at a position is found.
     pub(super) fn keys_at(&self, position: usize) -> RowKeys {
         let id = match &self.ids {
             Ids::Numbered(_) => self.number(position),
             Ids::Keyed { digests, .. } => digests[position],
         };
         RowKeys { id, subject: self.subjects.as_ref().map(|subjects| subjects.digests[position]) }
-    }
-
-    /// Whether a digest was removed on request.
-    pub(super) fn is_removed(&self, digest: IdDigest) -> bool {
-        self.removed.contains(&digest)
     }
 
     /// What was removed on request, in the order of the digests.
@@ -213,7 +198,6 @@ impl RowIndex {
     }
 }
 
-/// The digests of ids, in parallel.
 fn digests(key: &IdKey, kind: IdKind, ids: &[RowId]) -> Vec<IdDigest> {
     ids.par_iter().with_min_len(256).map(|id| key.digest(kind, id)).collect()
 }

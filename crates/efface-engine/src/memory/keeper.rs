@@ -1,18 +1,17 @@
 //! Memory as a keeper: nothing is written anywhere, and certificates are not signed.
 
 use efface_data::{IdDigest, IdKind, RowId};
-use efface_ledger::certificate::{UnloggedRequest, Unsigned};
+use efface_ledger::certificate::{ReleaseCertificate, Undecided, UnloggedRequest, Unsigned};
 
 use super::index::RowIndex;
-use crate::certify::HeldBack;
+use crate::certify::{HeldBack, issued};
 use crate::error::{EngineError, StorageError};
 use crate::life::{
-    AnsweredRequest, CommittedChange, Found, History, Keeper, Kept, LatestRelease, LoggedEntry, NewRelease, Past,
-    PastRequest, ReleaseEntry, RowKeys,
+    CommittedChange, Found, History, Keeper, Kept, LatestRelease, LoggedEntry, NewRelease, Past, PastRequest,
+    ReleaseEntry, RowKeys,
 };
 use crate::status::Status;
 
-/// Keeps a model for as long as the process lives.
 pub(crate) struct MemoryKeeper {
     pub(super) index: RowIndex,
     pub(super) past: Past,
@@ -20,12 +19,10 @@ pub(crate) struct MemoryKeeper {
     pub(super) latest: Option<LatestRelease>,
     /// Positions of rows that left and are not overwritten yet.
     pub(super) unpurged: Vec<usize>,
-    /// Whether the model is not to be used any more.
     pub(super) has_given_up: bool,
 }
 
 impl MemoryKeeper {
-    /// The keeper of a model that nothing has happened to.
     pub(super) fn new(index: RowIndex, model: String, class_counts: Vec<usize>) -> Self {
         let history = History { model, class_counts, is_stale: true, ..History::default() };
         let past = Past { history, ..Past::default() };
@@ -51,11 +48,11 @@ impl Keeper for MemoryKeeper {
     }
 
     fn has_subjects(&self) -> Result<bool, EngineError> {
-        Ok(self.index.has_subjects())
+        Ok(self.index.subjects.is_some())
     }
 
     fn is_removed(&self, digest: IdDigest) -> Result<bool, EngineError> {
-        Ok(self.index.is_removed(digest))
+        Ok(self.index.removed.contains(&digest))
     }
 
     fn keys_at(&self, positions: &[usize]) -> Result<Vec<RowKeys>, EngineError> {
@@ -63,7 +60,7 @@ impl Keeper for MemoryKeeper {
     }
 
     fn past_request(&self, request_id: &str) -> Result<Option<PastRequest>, EngineError> {
-        Ok(self.past.requests.get(request_id).map(|request| request.answer.clone()))
+        Ok(self.past.requests.get(request_id).cloned())
     }
 
     fn request_of_change(&self, change: u64) -> Result<Option<String>, EngineError> {
@@ -80,7 +77,7 @@ impl Keeper for MemoryKeeper {
         past.history = History { n_people: past.people.len(), ..history };
         past.changes.push(entry);
         if let Some((id, answer)) = request {
-            past.requests.insert(id.into(), AnsweredRequest { change: past.history.n_changes, answer });
+            past.requests.insert(id.into(), answer);
         }
         Ok(())
     }
@@ -105,8 +102,10 @@ impl Keeper for MemoryKeeper {
     }
 
     fn publish(&mut self, new: NewRelease<'_>, _: Kept<'_>) -> Result<(), EngineError> {
-        let entry = new.entry(&self.past.history, None);
-        let certificate = new.certificate.issue::<_, UnloggedRequest>(&self.past.history, Unsigned::ISSUE);
+        let entry = new.entry(&self.past.history);
+        let claims = new.certificate.claims::<_, UnloggedRequest>(&self.past.history, Undecided {});
+        let schema = ReleaseCertificate::SCHEMA;
+        let certificate = issued(schema, &self.past.history, new.time, Unsigned::ISSUE, claims);
         let certificate = serde_json::to_string(&certificate).expect("plain structures with string keys");
         let past = &mut self.past;
         past.latest_release = Some(entry);

@@ -3,14 +3,12 @@
 
 mod bytes;
 mod index;
-mod keep;
 mod keeper;
 mod train;
 
 #[cfg(test)]
 mod tests;
 
-pub use keep::KeepOptions;
 pub use train::MemoryRequest;
 
 use std::fmt;
@@ -19,8 +17,10 @@ use efface_core::model::Model;
 use efface_data::Vault;
 
 use self::keeper::MemoryKeeper;
+use crate::directory::ModelDirectory;
+use crate::directory::make::{Adopted, Place};
 use crate::error::EngineError;
-use crate::life::{Kept, LatestRelease, Life, View};
+use crate::life::{Keeper, Kept, LatestRelease, Life, View};
 use crate::settings::Settings;
 
 /// A trained model in memory, with everything that removing its rows takes. Secret, but for its latest release.
@@ -28,7 +28,6 @@ pub struct MemoryModel {
     settings: Settings,
     model: Model,
     keeper: MemoryKeeper,
-    /// Passes over the rows that the training took.
     iterations: usize,
 }
 
@@ -43,6 +42,17 @@ impl MemoryModel {
         let done = operation(&mut Life { settings, model, keeper, rows });
         rows.purge(&std::mem::take(&mut self.keeper.unpurged))?;
         done
+    }
+
+    /// Makes a model directory that goes on where this model stopped: the account of its releases and what was removed
+    /// are carried over. The directory is open and locked. Do not use this model any more then: two of them would spend
+    /// one promise twice.
+    pub fn keep(&self, rows: &dyn Vault, place: Place) -> Result<ModelDirectory, EngineError> {
+        self.keeper.check_usable()?;
+        let Self { settings, model, keeper, .. } = self;
+        let (removed, past) = (keeper.index.removed(), &keeper.past);
+        let adopted = Adopted { of: Kept { settings, model }, rows, keeper, removed, past };
+        ModelDirectory::adopt(&adopted, place)
     }
 
     /// The model to be looked at.

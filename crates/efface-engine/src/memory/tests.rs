@@ -13,7 +13,8 @@ use efface_data::{
 };
 use serde_json::Value;
 
-use super::{KeepOptions, MemoryModel, MemoryRequest};
+use super::{MemoryModel, MemoryRequest};
+use crate::Place;
 use crate::directory::ModelDirectory;
 use crate::error::EngineError;
 use crate::life::{ChangeReport, Life, Missing, ReleaseAnswer, ReleaseReport, Selection, SettleReport};
@@ -194,7 +195,7 @@ impl Held {
     /// Moves into a folder.
     fn keep(&mut self, folder: &Path) -> Result<ModelDirectory, EngineError> {
         let (model, vault) = self.lend(&GO_ON);
-        model.keep(&vault, KeepOptions { out: folder.join("model"), ..KeepOptions::default() })
+        model.keep(&vault, Place { out: folder.join("model"), ..Place::default() })
     }
 
     /// What the model leaves on its rows, measured anew.

@@ -13,7 +13,7 @@ use super::index::RowIndex;
 use super::keeper::MemoryKeeper;
 use crate::error::EngineError;
 use crate::life::{check_is_bounded, count_classes};
-use crate::settings::{RowNames, Settings};
+use crate::settings::{RowNames, Settings, fresh};
 
 /// What to train, on what.
 pub struct MemoryRequest<'a> {
@@ -82,11 +82,9 @@ impl MemoryModel {
             }
         }
         let index = RowIndex::new(settings.id_key.clone(), labels.len(), ids, subjects)?;
-        let mut name = [0; 16];
-        NoiseSource::from_system()?.fill(&mut name);
         let trained = rows.sum(|rows| plan.train(rows, noise, report))??;
         check_is_bounded(&trained.model)?;
-        let keeper = MemoryKeeper::new(index, hex::encode(name), count_classes(labels, settings.n_classes()));
+        let keeper = MemoryKeeper::new(index, hex::encode(fresh::<16>()?), count_classes(labels, settings.n_classes()));
         Ok(Self { settings, model: trained.model, keeper, iterations: trained.iterations })
     }
 }
@@ -94,10 +92,6 @@ impl MemoryModel {
 impl MemoryRequest<'_> {
     /// What is decided by it, with fresh secrets.
     fn settings(&self) -> Result<Settings, EngineError> {
-        let (mut salt, mut key) = ([0; 32], [0; 32]);
-        let mut randomness = NoiseSource::from_system()?;
-        randomness.fill(&mut salt);
-        randomness.fill(&mut key);
         let n_classes = self.codec.classes().len();
         // Rows with ids or subjects need them later too, whatever their columns were called.
         let named = |given: bool, column: &Option<String>, usual: &str| {
@@ -116,10 +110,10 @@ impl MemoryRequest<'_> {
             transform: self.transform,
             codec: self.codec.clone(),
             precision: Precision::of(self.rows.features),
-            salt,
+            salt: fresh()?,
             max_row_weight: self.max_row_weight,
             row_norm_from_rows: self.row_norm_from_rows,
-            id_key: IdKey::new(key),
+            id_key: IdKey::new(fresh()?),
             row_names: self.row_names,
         })
     }

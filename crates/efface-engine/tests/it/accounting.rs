@@ -117,6 +117,6 @@ fn rows_that_left_are_counted_for_the_models_life() {
     // Trained again, after the state was lost.
     std::fs::remove_file(folder.state_file()).expect("there");
     let mut model = folder.open();
-    assert_eq!((n_left(), model.mended_at_opening().len()), (3, 1));
+    assert_eq!((n_left(), model.repairs_at_opening().len()), (3, 1));
     assert_eq!(published(model.release(&mut randomness(), None).expect("writable")).epsilon, report.epsilon);
 }

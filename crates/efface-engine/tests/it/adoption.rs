@@ -13,8 +13,8 @@ use efface_data::{
     Precision, RawLabels, RowId, RowTransform, Scale, Table, TableParts, encode_table,
 };
 use efface_engine::{
-    ChangeError, EngineError, KeepOptions, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, RowNames,
-    RowSource, Selection, Status, StorageError,
+    ChangeError, EngineError, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, Place, RowNames, RowSource,
+    Selection, Status, StorageError,
 };
 use efface_ledger::verify::{CheckOutcome, Verdict};
 
@@ -146,7 +146,7 @@ impl Lent {
 
     fn keep(&mut self, out: PathBuf) -> Result<ModelDirectory, EngineError> {
         let (model, vault) = self.vault();
-        model.keep(&vault, KeepOptions { out, ..KeepOptions::default() })
+        model.keep(&vault, Place { out, ..Place::default() })
     }
 
     /// Moves into a folder of its own.
@@ -163,8 +163,8 @@ fn a_model_in_a_directory_is_the_one_that_was_in_memory() {
         let mut lent = Lent::after_a_life(weighted);
         let folder = lent.moved();
         let directory = folder.open();
-        assert!(directory.mended_at_opening().is_empty());
-        let (ours, theirs) = (lent.model.view().status().expect("known"), directory.status().expect("readable"));
+        assert!(directory.repairs_at_opening().is_empty());
+        let (ours, theirs) = (lent.model.view().status().expect("known"), directory.view().status().expect("readable"));
         assert_eq!((ours.n_rows, ours.n_left, ours.n_releases), (theirs.n_rows, theirs.n_left, theirs.n_releases));
         assert_eq!(
             (ours.distance_bound, ours.rung, ours.mu_total),
@@ -196,7 +196,7 @@ fn a_model_that_moved_lives_on() {
         let mut directory = folder.open();
         let n_left = N - GONE.len() - 2 - 4;
         assert_eq!(directory.n_rows(), n_left);
-        let report = directory.add_table(parts(&[3, 70, 71]), None).expect("addable");
+        let report = directory.live(|life| life.add_table(parts(&[3, 70, 71]), None)).expect("addable");
         assert_eq!((report.n_rows, report.n_suppressed), (n_left + 2, 1));
         directory.settle(None).expect("readable");
         let released = published(directory.release(&mut randomness(), None).expect("writable"));
@@ -244,16 +244,16 @@ fn rows_that_come_have_the_weights_that_they_are_given() {
     directory.add(&RowSource::of(&folder.write("more.csv", table(80..83)))).expect("addable");
     assert_eq!(sum(&directory), before + WeightSum::of_rows(3));
     // From memory: as given.
-    directory.add_table(parts(&[90, 91]), Some(vec![0.25, 2.0])).expect("addable");
+    directory.live(|life| life.add_table(parts(&[90, 91]), Some(vec![0.25, 2.0]))).expect("addable");
     let after = before + WeightSum::of_rows(3) + WeightSum::of_row(2.25);
     assert_eq!(sum(&directory), after);
     // Corrected: as before, from a file and from memory, unless another weight is given.
     directory.correct(&RowSource::of(&folder.write("right.csv", table(90..92)))).expect("correctable");
     let mut right = parts(&[5, 6]);
     right.subjects = None;
-    directory.correct_table(right.clone(), None).expect("correctable");
+    directory.live(|life| life.correct_table(right.clone(), None)).expect("correctable");
     assert_eq!(sum(&directory), after);
-    directory.correct_table(parts(&[91]), Some(vec![3.0])).expect("correctable");
+    directory.live(|life| life.correct_table(parts(&[91]), Some(vec![3.0]))).expect("correctable");
     assert_eq!(sum(&directory), after + WeightSum::of_row(1.0));
     directory.close().expect("writable");
     let mut directory = folder.open();
@@ -264,21 +264,27 @@ fn rows_that_come_have_the_weights_that_they_are_given() {
     let report = directory.remove(&subjects(&["person-1"]), None).expect("removable");
     assert_eq!(report.n_rows, 61 - 3);
 
-    let heavy = directory.add_table(parts(&[95]), Some(vec![4.5])).expect_err("too heavy").to_string();
+    let heavy =
+        directory.live(|life| life.add_table(parts(&[95]), Some(vec![4.5]))).expect_err("too heavy").to_string();
     assert_eq!(heavy, "row weight 4.5 given, but the limit of this model is 4");
-    let negative = directory.add_table(parts(&[95]), Some(vec![-1.0])).expect_err("negative").to_string();
+    let negative =
+        directory.live(|life| life.add_table(parts(&[95]), Some(vec![-1.0]))).expect_err("negative").to_string();
     assert!(negative.starts_with("row weights must be from 0 to"), "{negative}");
     right.ids = None;
-    assert!(matches!(directory.correct_table(right, None), Err(EngineError::Change(ChangeError::NoIdNamed { .. }))));
+    assert!(matches!(
+        directory.live(|life| life.correct_table(right, None)),
+        Err(EngineError::Change(ChangeError::NoIdNamed { .. }))
+    ));
 }
 
 #[test]
 fn rows_of_a_model_without_weights_count_once() {
     let folder = Folder::with_model();
     let mut directory = folder.open();
-    let error = directory.add_table(parts(&[70]), Some(vec![2.0])).expect_err("no weights").to_string();
+    let error =
+        directory.live(|life| life.add_table(parts(&[70]), Some(vec![2.0]))).expect_err("no weights").to_string();
     assert_eq!(error, "row weight 2 given, but this model was trained without row weights");
-    directory.add_table(parts(&[70]), Some(vec![1.0])).expect("it counts once");
+    directory.live(|life| life.add_table(parts(&[70]), Some(vec![1.0]))).expect("it counts once");
     assert_eq!(directory.n_rows(), 61);
 }
 
@@ -303,7 +309,7 @@ fn rows_without_ids_are_numbered_on_from_the_positions_of_the_model() {
     let folder = lent.moved();
     let mut directory = folder.open();
     let new = TableParts { ids: None, subjects: None, ..parts(&[70]) };
-    let report = directory.add_table(new, None).expect("addable");
+    let report = directory.live(|life| life.add_table(new, None)).expect("addable");
     assert_eq!((report.n_rows, report.n_suppressed), (N - GONE.len() + 1, 0));
     directory.remove(&ids(&["60"]), None).expect("the row that came is number 60");
     let already = directory.remove(&ids(&["59"]), None).expect_err("left in memory").to_string();
@@ -315,18 +321,18 @@ fn influences_are_those_of_the_model_in_memory() {
     let mut lent = Lent::after_a_life(true);
     let folder = lent.moved();
     let mut directory = folder.open();
-    let all = directory.influences(None).expect("readable");
+    let all = directory.live(|life| life.influences(None)).expect("readable");
     // Estimates: in memory the factor is still that of a few more rows.
     for (found, expected) in all.iter().zip(lent.live(|life| life.influences(None)).expect("in memory")) {
         assert!((found - expected).abs() <= 0.2 * expected, "{found} and {expected}");
     }
     assert_eq!(all.len(), N);
     assert!(GONE.iter().all(|position| all[*position] == 0.0) && all[0] > 0.0);
-    let some = directory.influences(Some(&[58, 5].map(name))).expect("readable");
+    let some = directory.live(|life| life.influences(Some(&[58, 5].map(name)))).expect("readable");
     for (found, expected) in some.iter().zip([all[58], all[5]]) {
         assert!((found - expected).abs() <= 1e-12 * expected, "{found} and {expected}");
     }
-    assert!(directory.influences(Some(&[name(3)])).is_err());
+    assert!(directory.live(|life| life.influences(Some(&[name(3)]))).is_err());
 }
 
 #[test]
@@ -348,7 +354,7 @@ fn rows_that_are_not_those_of_the_model_are_refused_and_leave_nothing_behind() {
     // Rows of another model: heavier ones, as many of the same weight, and too few.
     let in_place_of = |other: &mut Lent| {
         let (_, vault) = other.vault();
-        refused(lent.model.keep(&vault, KeepOptions { out: folder.model(), ..KeepOptions::default() }))
+        refused(lent.model.keep(&vault, Place { out: folder.model(), ..Place::default() }))
     };
     let all: Vec<usize> = (0..N).collect();
     let row_weights: Vec<f64> = (0..N).map(weight).collect();
@@ -370,7 +376,7 @@ fn a_model_that_moves_can_have_a_witness() {
     let mut lent = Lent::after_a_life(false);
     let folder = Folder::new();
     let (model, vault) = lent.vault();
-    let options = |out| KeepOptions { out, witness: Some(folder.path("witness")), key: None };
+    let options = |out| Place { out, witness: Some(folder.path("witness")), ..Place::default() };
     drop(model.keep(&vault, options(folder.model())).expect("writable"));
     folder.copy("backup");
     let mut directory = folder.open();
@@ -381,7 +387,7 @@ fn a_model_that_moves_can_have_a_witness() {
     std::fs::rename(folder.path("backup"), folder.model()).expect("there");
     let directory = folder.open();
     assert_eq!(directory.n_rows(), N - GONE.len() - 1);
-    assert!(!directory.mended_at_opening().is_empty());
+    assert!(!directory.repairs_at_opening().is_empty());
     drop(directory);
     let again = model.keep(&vault, options(folder.path("other")));
     assert!(matches!(again, Err(EngineError::Storage(StorageError::Exists { .. }))));

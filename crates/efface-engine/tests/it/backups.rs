@@ -58,14 +58,14 @@ fn nobody_is_back(folder: &Folder) {
     }
 }
 
-/// What the status says before anything is mended.
+/// What the status says before anything is repaired.
 fn out_of_step(folder: &Folder) -> Vec<String> {
     Status::read(folder.model()).expect("readable").out_of_step
 }
 
-fn mended(folder: &Folder) -> Vec<(String, usize)> {
+fn repaired(folder: &Folder) -> Vec<(String, usize)> {
     let status = Status::read(folder.model()).expect("readable");
-    status.mended.iter().map(|mending| (mending.found.clone(), mending.n_removed_again)).collect()
+    status.repairs.iter().map(|repair| (repair.found.clone(), repair.n_removed_again)).collect()
 }
 
 #[test]
@@ -74,12 +74,12 @@ fn old_row_segments_are_overwritten_again() {
     assert_eq!(out_of_step(&folder), Vec::<String>::new());
     folder.restore("backup", "rows");
     assert_eq!(out_of_step(&folder), ["row segments are older than the database"]);
-    assert_eq!(folder.open().mended_at_opening().len(), 1);
+    assert_eq!(folder.open().repairs_at_opening().len(), 1);
     assert_eq!(out_of_step(&folder), Vec::<String>::new());
-    assert_eq!(folder.open().mended_at_opening().len(), 0);
-    assert_eq!(mended(&folder), [("row segments were older than the database".into(), 6)]);
+    assert_eq!(folder.open().repairs_at_opening().len(), 0);
+    assert_eq!(repaired(&folder), [("row segments are older than the database".into(), 6)]);
     nobody_is_back(&folder);
-    assert_eq!(mended(&folder).len(), 1, "once is enough");
+    assert_eq!(repaired(&folder).len(), 1, "once is enough");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn an_old_state_is_trained_again() {
     folder.restore("backup", "state");
     assert_eq!(out_of_step(&folder), ["the state is not the one that the database names"]);
     nobody_is_back(&folder);
-    assert_eq!(mended(&folder), [("the state was not the one that the database names".into(), 0)]);
+    assert_eq!(repaired(&folder), [("the state is not the one that the database names".into(), 0)]);
 }
 
 #[test]
@@ -97,16 +97,16 @@ fn a_missing_state_is_trained_again() {
     fs::remove_file(folder.state_file()).expect("there");
     assert_eq!(out_of_step(&folder), ["the state is missing"]);
     nobody_is_back(&folder);
-    assert_eq!(mended(&folder), [("the state was missing".into(), 0)]);
+    assert_eq!(repaired(&folder), [("the state is missing".into(), 0)]);
 }
 
 #[test]
-fn old_rows_and_an_old_state_are_both_mended() {
+fn old_rows_and_an_old_state_are_both_repaired() {
     let folder = with_backup(None);
     folder.restore("backup", "rows");
     folder.restore("backup", "state");
     nobody_is_back(&folder);
-    assert_eq!(mended(&folder).len(), 2);
+    assert_eq!(repaired(&folder).len(), 2);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn an_old_database_learns_from_the_state_who_was_removed() {
     folder.restore("backup", "efface.db");
     assert_eq!(out_of_step(&folder), ["the database is older than the state"]);
     nobody_is_back(&folder);
-    assert_eq!(mended(&folder), [("the database was older than the state".into(), 6)]);
+    assert_eq!(repaired(&folder), [("the database is older than the state".into(), 6)]);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_row_that_was_corrected_after_the_backup_of_the_database_is_counted_as_lost(
     folder.restore("backup", "efface.db");
     let mut model = folder.open();
     assert_eq!(model.n_rows(), 52);
-    assert_eq!(Status::read(folder.model()).expect("readable").mended[0].n_lost, 2);
+    assert_eq!(Status::read(folder.model()).expect("readable").repairs[0].n_lost, 2);
     let again = model.add(&RowSource::of(&folder.write("again.csv", table([5, 100])))).expect("lost, not removed");
     assert_eq!((again.n_changed, again.n_rows), (2, 54));
 }
@@ -149,8 +149,8 @@ fn an_old_database_with_an_old_state_learns_from_the_rows() {
     folder.restore("backup", "efface.db");
     folder.restore("backup", "state");
     nobody_is_back(&folder);
-    let found = mended(&folder);
-    assert!(found.contains(&("the database and the state were older than the rows".into(), 6)), "{found:?}");
+    let found = repaired(&folder);
+    assert!(found.contains(&("the database and the state are older than the rows".into(), 6)), "{found:?}");
 }
 
 /// Rows that came after the backup are not known any more, and that is said.
@@ -162,7 +162,7 @@ fn rows_that_an_old_database_does_not_know_are_counted_as_lost() {
     model.close().expect("writable");
     folder.restore("backup", "efface.db");
     assert_eq!(folder.open().n_rows(), 53);
-    assert_eq!(Status::read(folder.model()).expect("readable").mended[0].n_lost, 10);
+    assert_eq!(Status::read(folder.model()).expect("readable").repairs[0].n_lost, 10);
 }
 
 /// A database whose list of removals was emptied.
@@ -173,18 +173,18 @@ fn removals_that_the_database_forgot_are_known_to_the_state() {
     database.execute("DELETE FROM suppressed", []).expect("a table");
     drop(database);
     nobody_is_back(&folder);
-    assert_eq!(mended(&folder), [("the database had forgotten removals that the state knows".into(), 0)]);
+    assert_eq!(repaired(&folder), [("the database has forgotten removals that the state knows".into(), 0)]);
 }
 
-/// Stopped in the middle of mending, in whatever order parts of it are on the disk, it is done again.
+/// Stopped in the middle of a repair, in whatever order parts of it are on the disk, it is done again.
 #[test]
-fn mending_after_a_witness_can_be_cut_short() {
+fn repair_after_a_witness_can_be_cut_short() {
     let whole = with_backup(Some("witness"));
     let witness = whole.read("witness");
     whole.restore("backup", "");
     whole.copy("older");
     drop(whole.open());
-    whole.copy("mended");
+    whole.copy("repaired");
     // The witness as it was, and any mixture of the parts from before and after.
     for parts in [
         &["efface.db", "rows"][..],
@@ -198,7 +198,7 @@ fn mending_after_a_witness_can_be_cut_short() {
         whole.write("witness", &witness);
         whole.restore("older", "");
         for part in parts {
-            whole.restore("mended", part);
+            whole.restore("repaired", part);
         }
         nobody_is_back(&whole);
     }
@@ -254,9 +254,9 @@ fn a_whole_old_directory_is_noticed_by_its_witness() {
     assert_eq!(Status::read(folder.model()).expect("readable").n_rows, 59);
     assert_eq!(out_of_step(&folder), ["the directory is older than its witness"]);
     drop(folder.open());
-    assert_eq!(mended(&folder), [("the directory was older than its witness".into(), 6)]);
+    assert_eq!(repaired(&folder), [("the directory is older than its witness".into(), 6)]);
     nobody_is_back(&folder);
-    assert_eq!(mended(&folder).len(), 1);
+    assert_eq!(repaired(&folder).len(), 1);
 }
 
 /// Whoever has a release has it: what it spent is spent, even if the rest of the directory has forgotten it.
@@ -278,7 +278,7 @@ fn releases_that_the_account_forgot_are_counted() {
     let status = Status::read(folder.model()).expect("readable");
     assert_eq!(status.n_releases, 3);
     assert!(status.mu_total.get() >= spent && status.mu_total.get() < spent * (1.0 + 1e-9), "{spent} {status:?}");
-    assert_eq!(mended(&folder), [("releases were newer than the database".into(), 0)]);
+    assert_eq!(repaired(&folder), [("releases are newer than the database".into(), 0)]);
     assert_eq!(published(model.release(&mut randomness(), None).expect("writable")).release, 4);
 }
 
@@ -304,7 +304,7 @@ fn a_change_of_the_key_does_not_fork_a_log_that_lost_entries() {
     let now = model.ledger_checkpoint().expect("signed");
     assert_ne!(origin(&now), origin(&lost), "{now} {lost}");
     assert!(now.contains("— operator "), "{now}");
-    assert_eq!(mended(&folder), [("the directory was older than its witness".into(), 0)]);
+    assert_eq!(repaired(&folder), [("the directory is older than its witness".into(), 0)]);
 }
 
 /// Who left between a release that the database had forgotten and the next one is not known. It was certified that
@@ -352,9 +352,9 @@ fn a_withdrawal_that_the_database_forgot_is_counted() {
     let origin = |checkpoint: &str| checkpoint.lines().next().map(ToOwned::to_owned);
     assert_ne!(origin(&model.ledger_checkpoint().expect("signed")), origin(&lost));
     assert!(model.verify(false).expect("readable").verdict == efface_ledger::verify::Verdict::Valid);
-    assert_eq!(mended(&folder), [("withdrawals were newer than the database".into(), 0)]);
+    assert_eq!(repaired(&folder), [("withdrawals are newer than the database".into(), 0)]);
     drop(model);
-    assert_eq!(folder.open().mended_at_opening().len(), 0);
+    assert_eq!(folder.open().repairs_at_opening().len(), 0);
 }
 
 /// The database does not list the release that the witness knows of: it was certified that there had been none.

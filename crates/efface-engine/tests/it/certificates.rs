@@ -1,9 +1,10 @@
 //! What the engine certifies of its releases, and that a stranger can check all of it.
 
 use efface_core::loss;
+use efface_core::model::Outcome;
 use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::noise::{NoiseLaw, NoiseSource};
-use efface_engine::{OutcomeTag, ReleaseAnswer, RowSource, Status};
+use efface_engine::{ReleaseAnswer, RowSource, Status};
 use efface_ledger::verify::CheckOutcome;
 use serde_json::{Value, json};
 
@@ -128,7 +129,7 @@ fn a_budget_that_is_all_but_spent_can_be_certified() {
         folder.open().remove(&ids(&["row-17"]), None).expect("removable");
         let status = Status::read(folder.model()).expect("readable");
         let (spent, budget) = (status.spent.expect("spent").get(), status.budget.expect("a budget"));
-        if status.outcome == OutcomeTag::Done && spent > 0.5 * budget {
+        if status.outcome == Outcome::Done && spent > 0.5 * budget {
             nearly_spent += 1;
             release(&folder);
         }
@@ -179,7 +180,7 @@ fn requests_of_a_log_that_was_lost_are_covered() {
     model.remove(&subjects(&["person-7"]), None).expect("removable");
     model.close().expect("writable");
     std::fs::remove_file(folder.state_file()).expect("there");
-    assert_eq!(folder.open().mended_at_opening().len(), 1);
+    assert_eq!(folder.open().repairs_at_opening().len(), 1);
     folder.open().remove(&ids(&["row-20"]), Some("ticket-2")).expect("removable");
     let second = release(&folder);
     assert_eq!(covered(&second), pairs(&[("ticket-1", 2), ("change-4", 4), ("ticket-2", 1)]));
@@ -200,7 +201,7 @@ fn rows_that_were_lost_are_no_requests() {
     model.close().expect("writable");
     folder.restore("backup", "efface.db");
     let model = folder.open();
-    assert_eq!(model.mended_at_opening()[0].n_lost, 2);
+    assert_eq!(model.repairs_at_opening()[0].n_lost, 2);
     drop(model);
     let second = release(&folder);
     assert_eq!((covered(&second), &second["n_removed"]), (pairs(&[]), &0.into()));

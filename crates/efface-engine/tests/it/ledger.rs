@@ -246,7 +246,7 @@ fn an_old_backup_begins_another_log() {
         folder.restore("backup", part);
     }
     let mut model = folder.open();
-    assert!(!model.mended_at_opening().is_empty());
+    assert!(!model.repairs_at_opening().is_empty());
     let started = model.ledger_checkpoint().expect("signed");
     let origin = |checkpoint: &str| checkpoint.lines().next().expect("a line").to_owned();
     assert_ne!(origin(&checkpoint), origin(&started));

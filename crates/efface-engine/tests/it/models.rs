@@ -10,7 +10,7 @@ use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
 use efface_engine::{
-    EngineError, ModelDirectory, ReleaseAnswer, ReleasePolicy, ReleaseReport, Selection, TrainReport, TrainRequest,
+    EngineError, ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainReport, TrainRequest,
 };
 use efface_ledger::envelope::Envelope;
 use efface_ledger::verify::{Evidence, Verification, verify};
@@ -55,7 +55,7 @@ impl Folder {
         witness: Option<&str>,
     ) -> Result<TrainReport, EngineError> {
         let witness = witness.map(|name| self.path(name));
-        self.try_train_with(rows, config, name, |request| request.witness = witness)
+        self.try_train_with(rows, config, name, |request| request.place.witness = witness)
     }
 
     /// Trains a model whose certificates are signed by a key that is named.
@@ -66,7 +66,7 @@ impl Folder {
         name: &str,
         key: Option<PathBuf>,
     ) -> Result<TrainReport, EngineError> {
-        self.try_train_with(rows, config, name, |request| request.key = key)
+        self.try_train_with(rows, config, name, |request| request.place.key = key)
     }
 
     /// Trains on rows that are scaled in another way.
@@ -99,11 +99,8 @@ impl Folder {
             schema: None,
             transform: RowTransform { scale: Scale::None, intercept: false },
             config,
-            out: self.path(name),
             memory_bytes: None,
-            policy: ReleasePolicy::default(),
-            key: None,
-            witness: None,
+            place: Place { out: self.path(name), ..Place::default() },
         };
         adjust(&mut request);
         ModelDirectory::train(request, &mut randomness(), &mut |_| {})

@@ -9,7 +9,7 @@ use efface_data::{
     FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, RawLabels, RowTransform, Scale, Table,
     TableParts,
 };
-use efface_engine::{PlanRequest, plan_from_sizes};
+use efface_engine::plan_from_sizes;
 
 /// Rows that are all the same, with labels that disagree: every removal pulls as hard as it can.
 fn same_rows(n_rows: usize) -> MemoryRows {
@@ -34,15 +34,15 @@ fn what_a_plan_guarantees_is_never_more_than_what_the_engine_claims() {
     let n_rows = 1000;
     let mut checked = 0;
     for l2_per_row in [0.1, 1.0] {
-        let request = PlanRequest { config: TrainingConfig::new(&loss::Logistic, l2_per_row, Some(2)) };
-        let report = plan_from_sizes(&request, n_rows, 1).expect("valid");
+        let config = TrainingConfig::new(&loss::Logistic, l2_per_row, Some(2));
+        let report = plan_from_sizes(&config, n_rows, 1).expect("valid");
         for row in &report.rows {
             let guaranteed = usize::try_from(row.guaranteed_removals).expect("small");
             if guaranteed == 0 || guaranteed > n_rows / 2 {
                 continue;
             }
             let mut rows = same_rows(n_rows);
-            let plan = TrainingPlan::new(request.config.clone()).expect("valid");
+            let plan = TrainingPlan::new(config.clone()).expect("valid");
             let trained = plan.train(&rows, &mut NoiseSource::danger_fixed_seed(0), &mut |_| {}).expect("trainable");
             let mut model = trained.model;
             // All rows of one label first.

@@ -1,8 +1,9 @@
 //! The state on disk is the state in memory: whatever is dropped and opened again claims the same, bit for bit.
 
+use efface_core::model::Outcome;
 use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::noise::NoiseLaw;
-use efface_engine::{ChangeReport, ModelDirectory, OutcomeTag, RowSource, Status};
+use efface_engine::{ChangeReport, ModelDirectory, RowSource, Status};
 
 use crate::models::{Folder, files, ids, published, randomness, remove_and_close, subjects, table};
 
@@ -51,7 +52,7 @@ fn reports_and_status_agree_after_every_operation() {
         let retrained = model.retrain(&mut randomness(), &mut |_| {}).expect("rows");
         let status = Status::read(folder.model()).expect("readable");
         assert_eq!(retrained.distance_bound.to_bits(), status.distance_bound.get().to_bits());
-        assert_eq!((retrained.n_rows, status.outcome), (57, OutcomeTag::Done));
+        assert_eq!((retrained.n_rows, status.outcome), (57, Outcome::Done));
         published(model.release(&mut randomness(), None).expect("writable"));
         assert_eq!(Status::read(folder.model()).expect("readable").n_releases, 1);
     }

@@ -1,11 +1,10 @@
 //! The operations themselves: what they change, what they count, and what a refused one leaves.
 
+use efface_core::model::Outcome;
 use efface_core::model::{BudgetRule, Mechanism};
 use efface_core::rounding::UpperBound;
 use efface_data::{Columns, read_table};
-use efface_engine::{
-    EngineError, OutcomeTag, PublishedModel, ReleaseAnswer, RowSource, Selection, Status, StorageError,
-};
+use efface_engine::{EngineError, Missing, PublishedModel, ReleaseAnswer, RowSource, Selection, Status, StorageError};
 
 use crate::models::{Folder, files, ids, json, published, randomness, squared, subjects, table};
 
@@ -91,15 +90,16 @@ fn those_that_are_not_there_can_be_left_out_of_a_removal() {
     let mut model = folder.open();
     let list = ids(&["row-3", "nobody", "row-4", "row-3"]);
     assert!(model.remove(&list, None).is_err());
-    let report = model.remove_present(&list, Some("list")).expect("some are there");
+    let report = model.live(|life| life.remove(&list, Some("list"), Missing::Skip)).expect("some are there");
     assert_eq!((report.n_changed, report.n_missing, report.n_rows), (2, 1, 58));
-    let again = model.remove_present(&list, Some("list")).expect("answered before");
+    let again = model.live(|life| life.remove(&list, Some("list"), Missing::Skip)).expect("answered before");
     assert!(again.repeated && again.n_changed == 2 && again.n_missing == 1);
-    let none = model.remove_present(&list, None).expect("none is there any more");
+    let none = model.live(|life| life.remove(&list, None, Missing::Skip)).expect("none is there any more");
     assert_eq!((none.n_changed, none.n_missing, none.n_rows), (0, 3, 58));
-    let people = model.remove_present(&subjects(&["person-9", "nobody"]), None).expect("one is there");
+    let people =
+        model.live(|life| life.remove(&subjects(&["person-9", "nobody"]), None, Missing::Skip)).expect("one is there");
     assert_eq!((people.n_changed, people.n_missing), (4, 1));
-    assert!(model.remove_present(&ids(&[]), None).is_err());
+    assert!(model.live(|life| life.remove(&ids(&[]), None, Missing::Skip)).is_err());
     model.close().expect("writable");
     assert_eq!(Status::read(folder.model()).expect("readable").n_removed, 6);
 }
@@ -135,9 +135,9 @@ fn a_spent_budget_is_an_outcome_until_the_model_is_retrained() {
     });
     let mut model = folder.open();
     let report = model.remove(&ids(&["row-3"]), None).expect("an answer");
-    assert_eq!(report.outcome, OutcomeTag::RetrainRequired);
+    assert_eq!(report.outcome, Outcome::RetrainRequired);
     assert!(report.spent.map(UpperBound::get) > report.budget);
-    assert_eq!(Status::read(folder.model()).expect("readable").outcome, OutcomeTag::RetrainRequired);
+    assert_eq!(Status::read(folder.model()).expect("readable").outcome, Outcome::RetrainRequired);
     match model.release(&mut randomness(), None).expect("an answer") {
         ReleaseAnswer::Refused { outcome, spent, budget } => {
             assert_eq!(outcome, "retrain-required");
@@ -146,7 +146,7 @@ fn a_spent_budget_is_an_outcome_until_the_model_is_retrained() {
         answer => panic!("{answer:?}"),
     }
     model.retrain(&mut randomness(), &mut |_| {}).expect("rows");
-    assert_eq!(Status::read(folder.model()).expect("readable").outcome, OutcomeTag::Done);
+    assert_eq!(Status::read(folder.model()).expect("readable").outcome, Outcome::Done);
     published(model.release(&mut randomness(), None).expect("writable"));
 }
 

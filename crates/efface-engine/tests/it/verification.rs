@@ -188,7 +188,7 @@ fn a_residual_that_is_understated_is_found_by_replay() {
     assert_ne!(forged["generation"], generation);
     folder.sql(&format!("UPDATE settings SET value = '{forged}' WHERE key = 'head'"));
     let model = folder.open();
-    assert!(model.mended_at_opening().is_empty(), "{:?}", model.mended_at_opening());
+    assert!(model.repairs_at_opening().is_empty(), "{:?}", model.repairs_at_opening());
     assert_eq!(model.verify(false).expect("readable").verdict, Verdict::Valid, "only the rows tell");
     drop(model);
     is_found(&folder, &["the residual on the rows is at least"]);

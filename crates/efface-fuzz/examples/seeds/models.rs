@@ -8,7 +8,7 @@ use efface_core::loss;
 use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, Precision, RowId, RowLayout, RowTransform, Scale, StoredRows, open_table};
-use efface_engine::{ModelDirectory, ReleasePolicy, Selection, TrainRequest, fuzzing};
+use efface_engine::{ModelDirectory, Place, Selection, TrainRequest, fuzzing};
 use efface_ledger::envelope::Envelope;
 use efface_ledger::key::{Protection, SigningKey};
 
@@ -73,11 +73,8 @@ fn train(folder: &Path, name: &str, config: TrainingConfig, n_classes: usize, wi
         schema: None,
         transform: RowTransform { scale: Scale::None, intercept: n_classes > 2 },
         config,
-        out: folder.join(name),
         memory_bytes: None,
-        policy: ReleasePolicy::default(),
-        key: None,
-        witness: witness.cloned(),
+        place: Place { out: folder.join(name), witness: witness.cloned(), ..Place::default() },
     };
     let mut randomness = NoiseSource::from_system().expect("randomness");
     ModelDirectory::train(request, &mut randomness, &mut |_| {}).expect("trainable");

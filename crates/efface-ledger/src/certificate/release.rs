@@ -4,22 +4,14 @@ use efface_core::accounting::{Extractor, Guarantee};
 use serde::{Deserialize, Serialize};
 
 use super::Predicate;
-use crate::entry::{Entry, Event};
+use crate::entry::Event;
 
 /// Claims of one release. Every number of the guarantee is rounded the safe way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReleaseCertificate<I = Signed, R = CoveredRequest> {
-    /// Tag of this form. Its meaning never changes.
-    pub schema: String,
-    /// Program and version that wrote it.
-    pub software: String,
-    /// A random name that tells this model from others.
-    pub model: String,
-    /// When, in UTC (RFC 3339).
-    pub issued: String,
-    /// Who signs it, and where it stands.
+pub struct ReleaseClaims<D = Decided, R = CoveredRequest> {
+    /// What the keeper of a log decided.
     #[serde(flatten)]
-    pub issue: I,
+    pub decided: D,
     /// k.
     pub release: usize,
     /// Whether the randomness behind it was unpredictable. If not, nothing below is promised.
@@ -109,38 +101,18 @@ pub struct ReleaseCertificate<I = Signed, R = CoveredRequest> {
     pub not_public: Vec<String>,
 }
 
-/// The certificate of a model in memory, which has neither key nor log: nobody vouches for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Unsigned {
-    signed: bool,
-}
-
-impl Unsigned {
-    /// Says so.
-    pub const ISSUE: Self = Self { signed: false };
-}
-
-/// What only a key and a log can vouch for.
+/// What the keeper of a log decided before the release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Signed {
-    /// SHA-256 of the public key that signs.
-    pub key_id: String,
-    /// Where it stands in the log.
-    pub log: LogPosition,
+pub struct Decided {
     /// When releases are made.
     pub policy: ReleasePolicy,
     /// Earlier releases that were withdrawn.
     pub revoked: Vec<usize>,
 }
 
-/// Where a certificate stands in the log. Its proof is beside the signed part.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogPosition {
-    /// Name of the log.
-    pub origin: String,
-    /// Number of its entry, counted from 0.
-    pub position: u64,
-}
+/// Nothing: without a log there is neither a policy nor a withdrawal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Undecided {}
 
 /// A request that a release covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -252,27 +224,11 @@ pub struct Adversary {
     pub secret_state: bool,
 }
 
-impl Predicate for ReleaseCertificate {
+impl Predicate for ReleaseClaims {
     const SCHEMA: &str = "efface-release-certificate-1";
     const TYPE: &str = "urn:efface:certificate:release:1";
 
-    fn schema(&self) -> &str {
-        &self.schema
-    }
-
-    fn model(&self) -> &str {
-        &self.model
-    }
-
-    fn key_id(&self) -> &str {
-        &self.issue.key_id
-    }
-
-    fn log(&self) -> &LogPosition {
-        &self.issue.log
-    }
-
-    fn entry(&self, certificate: String) -> Entry {
-        Entry::new(&self.issued, Event::Release { release: self.release, certificate })
+    fn event(&self, certificate: String) -> Event {
+        Event::Release { release: self.release, certificate }
     }
 }

@@ -3,24 +3,12 @@
 use efface_core::tagged;
 use serde::{Deserialize, Serialize};
 
-use super::{CoveredRequest, LogPosition, Predicate};
-use crate::entry::{Entry, Event};
+use super::{CoveredRequest, Predicate};
+use crate::entry::Event;
 
 /// What became of one removal request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RequestCertificate {
-    /// Tag of this form. Its meaning never changes.
-    pub schema: String,
-    /// Program and version that wrote it.
-    pub software: String,
-    /// A random name that tells this model from others.
-    pub model: String,
-    /// When, in UTC (RFC 3339).
-    pub issued: String,
-    /// SHA-256 of the public key that signs.
-    pub key_id: String,
-    /// Where it stands in the log.
-    pub log: LogPosition,
+pub struct RequestAnswer {
     /// The request.
     pub request: CoveredRequest,
     /// The log that has the request's own entry: this one, or an earlier one of which entries were lost.
@@ -47,27 +35,11 @@ tagged! {
     }
 }
 
-impl Predicate for RequestCertificate {
+impl Predicate for RequestAnswer {
     const SCHEMA: &str = "efface-request-certificate-1";
     const TYPE: &str = "urn:efface:certificate:request:1";
 
-    fn schema(&self) -> &str {
-        &self.schema
-    }
-
-    fn model(&self) -> &str {
-        &self.model
-    }
-
-    fn key_id(&self) -> &str {
-        &self.key_id
-    }
-
-    fn log(&self) -> &LogPosition {
-        &self.log
-    }
-
-    fn entry(&self, certificate: String) -> Entry {
-        Entry::new(&self.issued, Event::Request { certificate })
+    fn event(&self, certificate: String) -> Event {
+        Event::Request { certificate }
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::key::SigningKey;
 use crate::merkle::EMPTY_ROOT;
-use crate::testing::{assert_every_change_is_refused, other_key, signing_key};
+use crate::tests::{assert_every_change_is_refused, other_key, signing_key};
 
 const ORIGIN: &str = "example.org/churn";
 

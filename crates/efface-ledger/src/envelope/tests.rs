@@ -1,7 +1,7 @@
 //! Envelopes against the example of the specification, with and without a log, and changed in every way.
 
 use super::*;
-use crate::testing::{assert_every_change_is_refused, other_key, signing_key};
+use crate::tests::{assert_every_change_is_refused, other_key, signing_key};
 
 fn envelope() -> Envelope {
     Envelope::sign(PAYLOAD_TYPE, br#"{"_type":"a claim"}"#.to_vec(), &signing_key())
@@ -80,7 +80,10 @@ fn unknown_fields_are_unsupported() {
     for (known, unknown, field) in cases {
         let text = text.replace(known, unknown);
         assert_eq!(refusal(&text), format!("unsupported: field `{field}` is not known to this version"));
-        assert!(matches!(Envelope::parse(text.as_bytes()), Err(EnvelopeError::Unsupported { .. })));
+        assert!(matches!(
+            Envelope::parse(text.as_bytes()),
+            Err(EnvelopeError::Text(CanonicalError::Unsupported { .. }))
+        ));
     }
 }
 
@@ -90,16 +93,19 @@ fn an_envelope_has_exactly_one_signature() {
     let start = text.find("    {").unwrap();
     let end = text.find("    }").unwrap() + 5;
     let signature = &text[start..end];
-    assert!(refusal(&text.replace(signature, "")).starts_with("not an envelope: "));
-    assert!(refusal(&text.replace(signature, &format!("{signature},\n{signature}"))).starts_with("not an envelope: "));
+    assert!(refusal(&text.replace(signature, "")).starts_with("not a valid file: "));
+    assert!(refusal(&text.replace(signature, &format!("{signature},\n{signature}"))).starts_with("not a valid file: "));
 }
 
 #[test]
 fn other_spellings_are_refused() {
     let text = envelope().to_text();
     for other in [text.trim_end(), &format!("{text}\n"), &text.replace("  ", "\t"), &text.replace('\n', "\r\n")] {
-        assert!(matches!(Envelope::parse(other.as_bytes()), Err(EnvelopeError::NotCanonical { .. })), "{other}");
+        assert!(
+            matches!(Envelope::parse(other.as_bytes()), Err(EnvelopeError::Text(CanonicalError::NotCanonical { .. }))),
+            "{other}"
+        );
     }
-    assert!(refusal(&text.replace("ifQ==", "ifR==")).starts_with("not an envelope: not standard base64"));
-    assert!(refusal(&text.replace("ifQ==", "ifQ")).starts_with("not an envelope: not standard base64"));
+    assert!(refusal(&text.replace("ifQ==", "ifR==")).starts_with("not a valid file: not base64 of the right length"));
+    assert!(refusal(&text.replace("ifQ==", "ifQ")).starts_with("not a valid file: not base64 of the right length"));
 }

@@ -34,13 +34,13 @@ impl SigningKey {
     pub fn to_pem(&self, protection: Option<&Protection<'_>>) -> Result<Zeroizing<String>, KeyError> {
         // Without the public key: OpenSSL 3.0 does not read the later version of PKCS#8 that has it.
         let bytes = KeypairBytes { secret_key: self.key.to_bytes(), public_key: None };
-        let mut document = bytes.to_pkcs8_der().map_err(KeyError::unreadable)?;
+        let mut document = bytes.to_pkcs8_der().map_err(KeyError::not_a_key)?;
         let mut label = PrivateKeyInfoRef::PEM_LABEL;
         if let Some(protection) = protection {
             document = encrypt(&document, protection)?;
             label = EncryptedPrivateKeyInfoRef::PEM_LABEL;
         }
-        let pem = document.to_pem(label, LineEnding::LF).map_err(KeyError::unreadable)?;
+        let pem = document.to_pem(label, LineEnding::LF).map_err(KeyError::not_a_key)?;
         let parts = [NAME, &self.name, "\n", &pem];
         // As large as it will get: growing would leave copies of the key behind.
         let mut text = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
@@ -55,7 +55,7 @@ impl SigningKey {
         let named = text.strip_prefix(NAME).and_then(|rest| rest.split_once('\n'));
         let (name, pem) = named.ok_or_else(|| KeyError::not_a_key("it does not start with a line `name: …`"))?;
         super::check_name(name)?;
-        let (label, document) = SecretDocument::from_pem(pem).map_err(KeyError::unreadable)?;
+        let (label, document) = SecretDocument::from_pem(pem).map_err(KeyError::not_a_key)?;
         let bytes = if label == EncryptedPrivateKeyInfoRef::PEM_LABEL {
             decrypt(&document, passphrase.ok_or(KeyError::NeedsPassphrase)?)?
         } else if label != PrivateKeyInfoRef::PEM_LABEL {
@@ -64,9 +64,9 @@ impl SigningKey {
         } else if passphrase.is_some() {
             return Err(KeyError::NotProtected);
         } else {
-            KeypairBytes::from_pkcs8_der(document.as_bytes()).map_err(KeyError::unreadable)?
+            KeypairBytes::from_pkcs8_der(document.as_bytes()).map_err(KeyError::not_a_key)?
         };
-        let key = ed25519_dalek::SigningKey::try_from(&bytes).map_err(KeyError::unreadable)?;
+        let key = ed25519_dalek::SigningKey::try_from(&bytes).map_err(KeyError::not_a_key)?;
         Ok(Self { name: name.to_owned(), key })
     }
 }
@@ -76,23 +76,23 @@ fn encrypt(document: &SecretDocument, protection: &Protection<'_>) -> Result<Sec
         return Err(KeyError::EmptyPassphrase);
     }
     let kdf = Kdf::Scrypt(ScryptParams {
-        salt: Salt::new(protection.salt).map_err(KeyError::unreadable)?,
+        salt: Salt::new(protection.salt).map_err(KeyError::not_a_key)?,
         cost_parameter: SCRYPT_COST,
         block_size: SCRYPT_BLOCK_SIZE,
         parallelization: SCRYPT_PARALLELIZATION,
         key_length: None,
     });
     let parameters = Parameters { kdf, encryption: EncryptionScheme::Aes256Cbc { iv: protection.iv } };
-    let key: PrivateKeyInfoRef<'_> = document.decode_msg().map_err(KeyError::unreadable)?;
-    key.encrypt_with_params(parameters, protection.passphrase).map_err(KeyError::unreadable)
+    let key: PrivateKeyInfoRef<'_> = document.decode_msg().map_err(KeyError::not_a_key)?;
+    key.encrypt_with_params(parameters, protection.passphrase).map_err(KeyError::not_a_key)
 }
 
 fn decrypt(document: &SecretDocument, passphrase: &[u8]) -> Result<KeypairBytes, KeyError> {
-    let encrypted: EncryptedPrivateKeyInfoRef<'_> = document.decode_msg().map_err(KeyError::unreadable)?;
+    let encrypted: EncryptedPrivateKeyInfoRef<'_> = document.decode_msg().map_err(KeyError::not_a_key)?;
     check_effort(&encrypted)?;
     let document = encrypted.decrypt(passphrase).map_err(|error| match error {
         pkcs8::Error::EncryptedPrivateKey(pkcs8::pkcs5::Error::UnsupportedAlgorithm { .. }) => {
-            KeyError::unreadable(error)
+            KeyError::not_a_key(error)
         }
         // A wrong passphrase that leaves valid padding by chance is noticed in what comes out.
         _ => KeyError::WrongPassphrase,
@@ -117,7 +117,6 @@ fn check_effort(encrypted: &EncryptedPrivateKeyInfoRef<'_>) -> Result<(), KeyErr
     Err(KeyError::not_a_key(format!("opening it takes an effort of {effort}, more than {limit}")))
 }
 
-/// What the line with the key's name starts with.
 const NAME: &str = "name: ";
 
 /// 16 MiB: OpenSSL reads no more than 32 MiB. The passes make up for it; OWASP names these settings as equal to 128 MiB

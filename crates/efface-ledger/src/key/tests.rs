@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::note;
-use crate::testing::{assert_every_change_is_refused, other_key, signing_key};
+use crate::tests::{assert_every_change_is_refused, other_key, signing_key};
 
 fn key(name: &str, seed: &str) -> SigningKey {
     let mut bytes = Zeroizing::new([0; 32]);

@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use super::{EMPTY_ROOT, Hash, SIZE_LIMIT, first_hash_index, node_hash};
+use super::{EMPTY_ROOT, Hash, ProofError, SIZE_LIMIT, check_size, first_hash_index, node_hash};
 
 /// Where the hashes of a log are kept, by their positions.
 pub trait HashStore {
@@ -40,35 +40,16 @@ pub enum TreeError<E> {
     /// A hash could not be read.
     #[error("a hash of the log could not be read")]
     Store(#[source] E),
-    /// The entry is not among those of the log.
-    #[error("the log has {size} entries, so there is none at position {index}")]
-    IndexOutside {
-        /// The entry's position.
-        index: u64,
-        /// Number of entries.
-        size: u64,
-    },
-    /// The later log is shorter than the earlier one.
-    #[error("the later log has {to} entries, fewer than the earlier one with {from}")]
-    Shrinks {
-        /// Number of entries of the earlier log.
-        from: u64,
-        /// Number of entries of the later log.
-        to: u64,
-    },
-    /// A log of this size cannot be.
-    #[error("the log has {size} entries, more than {SIZE_LIMIT}")]
-    TooLarge {
-        /// Number of entries.
-        size: u64,
-    },
+    /// There is no such root or proof.
+    #[error(transparent)]
+    Impossible(#[from] ProofError),
 }
 
 /// The hashes that an entry adds to the store of a log with `size` entries, for the positions from
 /// [`first_hash_index`]`(size)` on: its own, then those of the subtrees it completes, the larger the later.
 pub fn append<S: HashStore>(store: &S, size: u64, leaf_hash: Hash) -> Result<Vec<Hash>, TreeError<S::Error>> {
     if size >= SIZE_LIMIT {
-        return Err(TreeError::TooLarge { size: size.saturating_add(1) });
+        return Err(ProofError::TooLarge { size: size.saturating_add(1) }.into());
     }
     let mut new = vec![leaf_hash];
     let mut right = leaf_hash;
@@ -90,7 +71,7 @@ pub fn root<S: HashStore>(store: &S, size: u64) -> Result<Hash, TreeError<S::Err
 pub fn inclusion_proof<S: HashStore>(store: &S, size: u64, index: u64) -> Result<Vec<Hash>, TreeError<S::Error>> {
     check_size(size)?;
     if index >= size {
-        return Err(TreeError::IndexOutside { index, size });
+        return Err(ProofError::IndexOutside { index, size }.into());
     }
     let (mut start, mut end) = (0, size);
     let mut proof = Vec::new();
@@ -109,7 +90,7 @@ pub fn inclusion_proof<S: HashStore>(store: &S, size: u64, index: u64) -> Result
 pub fn consistency_proof<S: HashStore>(store: &S, from: u64, to: u64) -> Result<Vec<Hash>, TreeError<S::Error>> {
     check_size(to)?;
     if from > to {
-        return Err(TreeError::Shrinks { from, to });
+        return Err(ProofError::Shrinks { from, to }.into());
     }
     if from == 0 {
         return Ok(Vec::new());
@@ -152,8 +133,4 @@ fn left_size(size: u64) -> u64 {
 fn subtree_index(level: u32, n: u64) -> u64 {
     let last_entry = ((n + 1) << level) - 1;
     first_hash_index(last_entry) + u64::from(level)
-}
-
-fn check_size<E>(size: u64) -> Result<(), TreeError<E>> {
-    if size > SIZE_LIMIT { Err(TreeError::TooLarge { size }) } else { Ok(()) }
 }

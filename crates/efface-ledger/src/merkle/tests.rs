@@ -254,16 +254,16 @@ fn what_cannot_be_is_refused() {
     let store = store(5);
     assert_eq!(root(&store, 0), Ok(EMPTY_ROOT));
     assert_eq!(consistency_proof(&store, 0, 0), Ok(Vec::new()));
-    assert_eq!(inclusion_proof(&store, 0, 0), Err(TreeError::IndexOutside { index: 0, size: 0 }));
-    assert_eq!(inclusion_proof(&store, 5, 5), Err(TreeError::IndexOutside { index: 5, size: 5 }));
-    assert_eq!(consistency_proof(&store, 5, 4), Err(TreeError::Shrinks { from: 5, to: 4 }));
+    assert_eq!(inclusion_proof(&store, 0, 0), Err(ProofError::IndexOutside { index: 0, size: 0 }.into()));
+    assert_eq!(inclusion_proof(&store, 5, 5), Err(ProofError::IndexOutside { index: 5, size: 5 }.into()));
+    assert_eq!(consistency_proof(&store, 5, 4), Err(ProofError::Shrinks { from: 5, to: 4 }.into()));
     assert_eq!(root(&store, 6), Err(TreeError::Store(MissingHash { index: 9, len: 8 })));
     assert_eq!(append(&store, 7, leaf(7)), Err(TreeError::Store(MissingHash { index: 10, len: 8 })));
     for size in [SIZE_LIMIT + 1, u64::MAX] {
-        assert_eq!(root(&store, size), Err(TreeError::TooLarge { size }));
-        assert_eq!(inclusion_proof(&store, size, 0), Err(TreeError::TooLarge { size }));
-        assert_eq!(consistency_proof(&store, 0, size), Err(TreeError::TooLarge { size }));
-        assert_eq!(append(&store, size - 1, leaf(0)), Err(TreeError::TooLarge { size }));
+        assert_eq!(root(&store, size), Err(ProofError::TooLarge { size }.into()));
+        assert_eq!(inclusion_proof(&store, size, 0), Err(ProofError::TooLarge { size }.into()));
+        assert_eq!(consistency_proof(&store, 0, size), Err(ProofError::TooLarge { size }.into()));
+        assert_eq!(append(&store, size - 1, leaf(0)), Err(ProofError::TooLarge { size }.into()));
         let refused = Err(ProofError::TooLarge { size });
         assert_eq!(verify_inclusion(&leaf(0), size - 1, size, &[], &EMPTY_ROOT), refused);
         assert_eq!(verify_consistency(size, &EMPTY_ROOT, size, &EMPTY_ROOT, &[]), refused);

@@ -1,7 +1,7 @@
 //! Verification of proofs, by the algorithms of RFC 9162, sections 2.1.3.2 and 2.1.4.2. A proof that is accepted has
 //! exactly the hashes it needs.
 
-use super::{EMPTY_ROOT, Hash, ProofError, SIZE_LIMIT, node_hash};
+use super::{EMPTY_ROOT, Hash, ProofError, check_size, node_hash};
 
 /// Checks that the entry with this hash is at `index` in the log with `size` entries and this root.
 pub fn verify_inclusion(
@@ -11,9 +11,7 @@ pub fn verify_inclusion(
     proof: &[Hash],
     root: &Hash,
 ) -> Result<(), ProofError> {
-    if size > SIZE_LIMIT {
-        return Err(ProofError::TooLarge { size });
-    }
+    check_size(size)?;
     if index >= size {
         return Err(ProofError::IndexOutside { index, size });
     }
@@ -40,9 +38,7 @@ pub fn verify_consistency(
     proof: &[Hash],
 ) -> Result<(), ProofError> {
     let length = ProofError::Length { found: proof.len() };
-    if to > SIZE_LIMIT {
-        return Err(ProofError::TooLarge { size: to });
-    }
+    check_size(to)?;
     if from > to {
         return Err(ProofError::Shrinks { from, to });
     }
@@ -83,7 +79,6 @@ struct Path {
     last: u64,
 }
 
-/// On which side of a node its sibling is.
 enum Side {
     Left,
     Right,

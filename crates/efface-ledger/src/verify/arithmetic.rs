@@ -4,13 +4,12 @@ use efface_core::accounting::{Extractor, Guarantee, gaussian};
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_core::rows::MOST_ROW_WEIGHT;
 
-use super::check::Check;
+use super::check::{Check, CheckOutcome};
 use crate::certificate::ReleaseCertificate;
 
-/// All checks of numbers.
 pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
     let numbers = Check::of("numbers", numbers(certificate));
-    if !is_passed(&numbers) {
+    if numbers.outcome != CheckOutcome::Passed {
         return vec![numbers];
     }
     let checks: [(&'static str, Computation); 7] = [
@@ -25,7 +24,6 @@ pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
     [numbers].into_iter().chain(checks.map(|(name, check)| Check::of(name, check(certificate)))).collect()
 }
 
-/// A number computed again: what was found, or what is wrong.
 type Computation = fn(&ReleaseCertificate) -> Result<String, String>;
 
 /// Every number is one, and the sizes fit each other.
@@ -217,7 +215,6 @@ fn n_left(c: &ReleaseCertificate) -> usize {
     c.n_removed.saturating_add(c.since_previous.n_corrected)
 }
 
-/// Every point of δ(ε).
 fn curve(c: &ReleaseCertificate) -> Result<String, String> {
     let holds = |point: &&crate::certificate::CurvePoint| match &*c.law {
         _ if c.noise_std == 0.0 => true,
@@ -268,11 +265,6 @@ fn ratio(numerator: f64, denominator: f64) -> f64 {
     LowerBound::new(numerator).over(UpperBound::new(denominator)).get()
 }
 
-fn is_passed(check: &Check) -> bool {
-    check.outcome == super::CheckOutcome::Passed
-}
-
-/// The share of an extractor that is not there.
 const NOTHING: Guarantee = Guarantee { epsilon: 0.0, delta: 0.0 };
 
 /// A few roundings, in opposite directions.

@@ -82,7 +82,7 @@ impl Check {
     }
 
     /// Passed with one message, or failed with another.
-    pub(crate) fn of(check: &'static str, result: Result<String, String>) -> Self {
+    pub fn of(check: &'static str, result: Result<String, String>) -> Self {
         match result {
             Ok(message) => Self::passed(check, message),
             Err(message) => Self::failed(check, message),

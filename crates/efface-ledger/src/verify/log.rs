@@ -10,7 +10,6 @@ use crate::envelope::Envelope;
 use crate::key::PublicKey;
 use crate::merkle;
 
-/// An entry that must be in the log.
 pub(super) struct Expected {
     pub(super) position: u64,
     pub(super) entry: Entry,
@@ -86,7 +85,6 @@ fn linked(file: &[u8], earlier: &Checkpoint, later: &Checkpoint, key: &PublicKey
     Ok(format!("the log of {} entries continues the one of {}", to.size, from.size))
 }
 
-/// An error with what caused it.
 fn with_sources(error: &dyn std::error::Error) -> String {
     let sources = std::iter::successors(Some(error), |error| error.source());
     sources.map(ToString::to_string).collect::<Vec<_>>().join(": ")

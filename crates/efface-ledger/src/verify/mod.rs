@@ -27,7 +27,10 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use self::log::Expected;
-use crate::certificate::{Predicate, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate};
+use crate::canonical::CanonicalError;
+use crate::certificate::{
+    Issued, Predicate, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate,
+};
 use crate::entry::{Change, Entry, Event, is_salt, request_commitment};
 use crate::envelope::{Envelope, EnvelopeError, PAYLOAD_TYPE};
 use crate::key::PublicKey;
@@ -87,13 +90,16 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             checks.extend([tags, labels::certified(certificate)]);
             checks.push(issuer(&envelope, &**certificate));
             checks.push(subject::model_file(&subject, evidence.model, "certified"));
-            checks.extend(in_log(&envelope, &**certificate, digest, Vec::new(), evidence));
+            checks.extend(in_log(&envelope, &**certificate, digest.clone(), Vec::new(), evidence));
             // Under a word that is not known, other rules may hold: nothing is called wrong by these.
             if readable {
                 checks.extend(arithmetic::checks(certificate));
-                checks.extend([labels::labels(certificate), labels::requests(certificate)]);
+                let stated = Ok("limits and scope are stated".into());
+                checks.push(Check::of("labels", labels::missing_label(certificate).map_or(stated, Err)));
+                checks.push(Check::of("requests", labels::requests(certificate)));
             }
-            checks.extend(revocation(&envelope, certificate, evidence));
+            let is_revoked = |withdrawn: &_| is_revoked(certificate, &digest, withdrawn);
+            checks.extend(evidence.revocation.map(|text| revocation(text, evidence, is_revoked)));
             checks.push(previous::account(certificate, evidence));
         }
         Document::Request(certificate) => {
@@ -101,7 +107,8 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             let (check, shown) = request(&subject, certificate);
             checks.push(check);
             checks.extend(evidence.model.map(|_| subject::not_of_a_model(certificate)));
-            checks.extend(evidence.revocation.map(|text| revocation_of_cover(certificate, text, evidence)));
+            let is_revoked = |withdrawn: &_| is_cover_revoked(certificate, withdrawn);
+            checks.extend(evidence.revocation.map(|text| revocation(text, evidence, is_revoked)));
             if shown.is_empty() {
                 let message = format!("its own entry is in the log {}, which was lost", certificate.request_origin);
                 checks.push(Check::not_checked("request-entry", message));
@@ -109,7 +116,7 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             checks.extend(in_log(&envelope, &**certificate, digest, shown, evidence));
         }
         Document::Revocation(certificate) => {
-            let RevocationCertificate { release, model, issued, .. } = &**certificate;
+            let (release, model, issued) = (certificate.release, &certificate.model, &certificate.issued);
             let message = format!("release {release} of model {model} was withdrawn on {issued}: it must not be used");
             checks.push(Check::passed(check::WITHDRAWAL, message));
             checks.push(issuer(&envelope, &**certificate));
@@ -129,7 +136,7 @@ struct Opened {
 
 fn open(certificate: &[u8]) -> Result<Opened, Check> {
     let envelope = Envelope::parse(certificate).map_err(|error| match error {
-        EnvelopeError::Unsupported { .. } => Check::unsupported("form", error.to_string()),
+        EnvelopeError::Text(CanonicalError::Unsupported { .. }) => Check::unsupported("form", error.to_string()),
         error => Check::failed("form", format!("not a certificate: {error}")),
     })?;
     if envelope.payload_type() != PAYLOAD_TYPE {
@@ -141,7 +148,6 @@ fn open(certificate: &[u8]) -> Result<Opened, Check> {
     Ok(Opened { envelope, payload_digest, subject, document })
 }
 
-/// What the payload says, by the type of its predicate.
 fn document(payload: &[u8]) -> Result<(Vec<Subject>, Document), Check> {
     #[derive(Deserialize)]
     struct Kind {
@@ -161,16 +167,17 @@ fn document(payload: &[u8]) -> Result<(Vec<Subject>, Document), Check> {
 
 fn typed<P: Predicate>(
     payload: &[u8],
-    document: impl FnOnce(Box<P>) -> Document,
+    document: impl FnOnce(Box<Issued<P>>) -> Document,
 ) -> Result<(Vec<Subject>, Document), Check> {
-    let statement: Statement<P> = Statement::from_payload(payload).map_err(|error| match error {
-        StatementError::Unsupported { .. } | StatementError::Type { .. } => {
+    let statement: Statement<Issued<P>> = Statement::from_payload(payload).map_err(|error| match error {
+        StatementError::Text(CanonicalError::Unsupported { .. }) | StatementError::Type { .. } => {
             Check::unsupported("form", error.to_string())
         }
         error => Check::failed("form", error.to_string()),
     })?;
-    if statement.predicate.schema() != P::SCHEMA {
-        let message = format!("schema `{}` is not known; expected `{}`", statement.predicate.schema(), P::SCHEMA);
+    let schema = &statement.predicate.schema;
+    if schema != P::SCHEMA {
+        let message = format!("schema `{schema}` is not known; expected `{}`", P::SCHEMA);
         return Err(Check::unsupported("form", message));
     }
     Ok((statement.subject, document(Box::new(statement.predicate))))
@@ -190,12 +197,12 @@ fn signature(envelope: &Envelope, key: Option<&PublicKey>) -> Check {
 }
 
 /// The certificate names the key that signed it.
-fn issuer(envelope: &Envelope, predicate: &impl Predicate) -> Check {
-    let (named, signed) = (predicate.key_id(), envelope.key_id());
+fn issuer<P>(envelope: &Envelope, certificate: &Issued<P>) -> Check {
+    let (named, signed) = (&*certificate.issue.key_id, envelope.key_id());
     Check::of(
         "issuer",
         if named == signed {
-            Ok(format!("model {}", predicate.model()))
+            Ok(format!("model {}", certificate.model))
         } else {
             Err(format!("it names key {named}, and is signed by {signed}"))
         },
@@ -205,7 +212,7 @@ fn issuer(envelope: &Envelope, predicate: &impl Predicate) -> Check {
 /// The certificate's own entry, and those `shown` with it, are in the log.
 fn in_log(
     envelope: &Envelope,
-    predicate: &impl Predicate,
+    certificate: &Issued<impl Predicate>,
     digest: String,
     shown: Vec<Expected>,
     evidence: &Evidence<'_>,
@@ -213,9 +220,9 @@ fn in_log(
     let Some(key) = evidence.key else {
         return vec![Check::not_checked("log", "no public key was given to check the log's checkpoint with")];
     };
-    let own = Expected { position: predicate.log().position, entry: predicate.entry(digest) };
+    let own = Expected { position: certificate.issue.log.position, entry: certificate.entry(digest) };
     let expected: Vec<Expected> = std::iter::once(own).chain(shown).collect();
-    match log::included(envelope, predicate.log(), &expected, key) {
+    match log::included(envelope, &certificate.issue.log, &expected, key) {
         Err(check) => vec![check],
         Ok(checkpoint) => {
             let message =
@@ -251,50 +258,37 @@ fn request(subject: &[Subject], c: &RequestCertificate) -> (Check, Vec<Expected>
         }
         Some(state) => Check::passed("request", format!("request {}: {}", c.request.id, state.in_words())),
     };
-    let in_this_log = c.request_origin == c.log.origin;
+    let in_this_log = c.request_origin == c.issue.log.origin;
     let shown = if in_this_log { vec![Expected { position: c.request.position, entry }] } else { Vec::new() };
     (check, shown)
 }
 
-/// A withdrawal that the verifier has, if the key signed it.
-fn withdrawal(text: &[u8], evidence: &Evidence<'_>) -> Result<Box<RevocationCertificate>, Check> {
+/// A withdrawal that the verifier has is one that the key signed, and of another release; `concerns` says what is wrong
+/// otherwise.
+fn revocation(
+    text: &[u8],
+    evidence: &Evidence<'_>,
+    concerns: impl FnOnce(&RevocationCertificate) -> Option<String>,
+) -> Check {
     let own = Evidence { key: evidence.key, ..Evidence::default() };
-    match read(text) {
-        Ok(Document::Revocation(revocation)) if verify(text, &own).is_genuine() => Ok(revocation),
-        _ => Err(Check::failed("revocation", "the revocation is not one that this key signed")),
-    }
-}
-
-/// The release that covers a request was not withdrawn.
-fn revocation_of_cover(c: &RequestCertificate, text: &[u8], evidence: &Evidence<'_>) -> Check {
-    match withdrawal(text, evidence) {
-        Err(check) => check,
-        Ok(withdrawn) if withdrawn.model == c.model && Some(withdrawn.release) == c.release => Check::failed(
-            "revocation",
-            format!("release {}, which covers the request, was revoked on {}", withdrawn.release, withdrawn.issued),
-        ),
-        Ok(withdrawn) => Check::passed(
-            "revocation",
-            format!("the revocation is of release {} of model {}", withdrawn.release, withdrawn.model),
-        ),
-    }
-}
-
-/// A revocation that the verifier has is of another release, or this one must not be used.
-fn revocation(envelope: &Envelope, c: &ReleaseCertificate, evidence: &Evidence<'_>) -> Option<Check> {
-    let withdrawn = match withdrawal(evidence.revocation?, evidence) {
-        Ok(withdrawn) => withdrawn,
-        Err(check) => return Some(check),
+    let withdrawn = match read(text) {
+        Ok(Document::Revocation(withdrawn)) if verify(text, &own).is_genuine() => withdrawn,
+        _ => return Check::failed("revocation", "the revocation is not one that this key signed"),
     };
-    let digest = hex::encode(Sha256::digest(envelope.unverified_payload()));
+    let other = format!("the revocation is of release {} of model {}", withdrawn.release, withdrawn.model);
+    Check::of("revocation", concerns(&withdrawn).map_or(Ok(other), Err))
+}
+
+/// This release must not be used. `digest` is that of its certificate.
+fn is_revoked(c: &ReleaseCertificate, digest: &str, withdrawn: &RevocationCertificate) -> Option<String> {
     let same_release = withdrawn.model == c.model && withdrawn.release == c.release;
-    let same = same_release && withdrawn.release_certificate.as_ref().is_none_or(|certificate| *certificate == digest);
-    Some(Check::of(
-        "revocation",
-        if same {
-            Err(format!("release {} was revoked on {}", c.release, withdrawn.issued))
-        } else {
-            Ok(format!("the revocation is of release {} of model {}", withdrawn.release, withdrawn.model))
-        },
-    ))
+    let same = same_release && withdrawn.release_certificate.as_ref().is_none_or(|certificate| certificate == digest);
+    same.then(|| format!("release {} was revoked on {}", c.release, withdrawn.issued))
+}
+
+/// The release that covers a request must not be used.
+fn is_cover_revoked(c: &RequestCertificate, withdrawn: &RevocationCertificate) -> Option<String> {
+    let (release, issued) = (withdrawn.release, &withdrawn.issued);
+    let same = withdrawn.model == c.model && Some(release) == c.release;
+    same.then(|| format!("release {release}, which covers the request, was revoked on {issued}"))
 }

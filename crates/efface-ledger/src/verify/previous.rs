@@ -90,7 +90,6 @@ fn continues(c: &ReleaseCertificate, before: &ReleaseCertificate) -> Result<(), 
     Ok(())
 }
 
-/// The releases up to this one, in words.
 fn releases(last: usize) -> String {
     if last == 1 { "release 1".into() } else { format!("releases 1 to {last}") }
 }

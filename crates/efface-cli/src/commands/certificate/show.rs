@@ -55,9 +55,9 @@ fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
         lines.push(("  columns not public", c.not_public.join(", ")));
     }
     lines.extend(provenance(&c.issue.log, &c.issue.key_id));
-    lines.push(("  releases are made", policy(c.issue.policy)));
-    if !c.issue.revoked.is_empty() {
-        lines.push(("  revoked before it", first_of(c.issue.revoked.iter().map(usize::to_string), usize::MAX)));
+    lines.push(("  releases are made", policy(c.decided.policy)));
+    if !c.decided.revoked.is_empty() {
+        lines.push(("  revoked before it", first_of(c.decided.revoked.iter().map(usize::to_string), usize::MAX)));
     }
     lines
 }
@@ -108,7 +108,7 @@ fn request(c: &RequestCertificate) -> Vec<Line> {
         ("  state", state),
         ("  meaning", meaning.into()),
     ]);
-    lines.extend(provenance(&c.log, &c.key_id));
+    lines.extend(provenance(&c.issue.log, &c.issue.key_id));
     lines
 }
 
@@ -117,7 +117,7 @@ fn revocation(c: &RevocationCertificate, files: &[Subject]) -> Vec<Line> {
     lines.extend(named_files(files));
     lines.push(("  reason", c.reason.clone().unwrap_or_else(|| "none given".into())));
     lines.push(("  meaning", "this release must not be used any more".into()));
-    lines.extend(provenance(&c.log, &c.key_id));
+    lines.extend(provenance(&c.issue.log, &c.issue.key_id));
     lines
 }
 

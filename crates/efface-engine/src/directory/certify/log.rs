@@ -3,29 +3,28 @@
 
 use std::path::{Path, PathBuf};
 
-use efface_core::noise::NoiseSource;
-use efface_ledger::certificate::{LogPosition, Predicate};
+use efface_ledger::certificate::{LogPosition, Predicate, Signed};
 use efface_ledger::checkpoint::Checkpoint;
 use efface_ledger::consistency::ConsistencyFile;
 use efface_ledger::entry::{self, Change, Entry, Event};
 use efface_ledger::envelope::{EntryProof, Envelope, LogProof, PAYLOAD_TYPE};
 use efface_ledger::key::SigningKey;
-use efface_ledger::merkle::{self, Hash, HashStore};
+use efface_ledger::merkle::{self, Hash, HashStore, TreeError};
 use efface_ledger::statement::{Statement, Subject};
 use sha2::{Digest, Sha256};
 
 use super::signing;
+use crate::certify::issued;
 use crate::clock;
-use crate::directory::database::ledger::StoredHashes;
-use crate::directory::database::{Head, LedgerHead, Tables, ledger, put};
+use crate::directory::database::ledger::{StoredHashes, read_error};
+use crate::directory::database::{Head, Tables, ledger, put};
 use crate::directory::{DirectoryKeeper, ModelDirectory};
 use crate::error::{CertifyError, EngineError};
-use crate::life::{AnsweredRequest, Past, RowKeys};
-use crate::settings::Settings;
+use crate::life::{Past, RowKeys};
+use crate::settings::{Settings, fresh};
 
 /// A certificate that is signed and has its place in the log, which it takes with its entry.
 pub(crate) struct Certified {
-    /// The file.
     pub(crate) text: String,
     /// SHA-256 of its payload.
     pub(crate) digest: String,
@@ -53,12 +52,10 @@ pub(in crate::directory) fn begin(
         named.as_ref().map_or(Ok(()), |key: &PathBuf| put(tables, "key", key))?;
         ledger::append(tables, &mut head.ledger, &entry)?;
         past.latest_release.as_ref().map_or(Ok(()), |release| release.insert(tables))?;
-        for (id, AnsweredRequest { change, answer }) in &past.requests {
-            answer.insert(tables, id, *change)?;
-        }
+        past.requests.iter().try_for_each(|(id, request)| request.insert(tables, id))?;
         past.changes.iter().try_for_each(|entry| ledger::append(tables, &mut head.ledger, entry))?;
         ledger::touch(tables, &mut head.history, past.people.iter().copied())?;
-        head.write(tables)
+        put(tables, "head", &head)
     })?;
     keeper.head = head;
     Ok(())
@@ -68,45 +65,21 @@ fn absolute(key: &Path) -> Result<PathBuf, EngineError> {
     std::fs::canonicalize(key).map_err(EngineError::io(key))
 }
 
-/// Another log, to begin because entries of the one before were lost: somebody may have a checkpoint with them.
-pub(crate) struct NewLog {
-    name: String,
-    model: String,
-    changes: u64,
-}
-
-impl NewLog {
-    /// A log of a model that has had so many changes.
-    pub(crate) fn new(model: &str, changes: u64) -> Result<Self, EngineError> {
-        Ok(Self { name: random_name()?, model: model.into(), changes })
-    }
-}
-
-/// Begins another log.
-pub(crate) fn restart(tables: &Tables<'_>, head: &mut Head, new: &NewLog) -> rusqlite::Result<()> {
-    let (model, head) = (&new.model, &mut head.ledger);
+/// Begins another log of a model that has had so many changes, because entries of the one before were lost: somebody may
+/// have a checkpoint with them.
+pub(crate) fn restart(tables: &Tables<'_>, head: &mut Head, name: String, changes: u64) -> rusqlite::Result<()> {
+    let (model, head) = (head.history.model.clone(), &mut head.ledger);
     let store = StoredHashes { tables, log: &head.log };
-    let root = merkle::root(&store, head.size).map_err(|error| match error {
-        merkle::TreeError::Store(error) => error,
-        other => rusqlite::Error::ToSqlConversionFailure(other.to_string().into()),
-    })?;
-    let event = Event::Restart {
-        model: model.clone(),
-        key_id: head.key_id.clone(),
-        previous_origin: head.origin(model),
-        previous_size: head.size,
-        previous_root: hex::encode(root),
-        changes: new.changes,
-    };
-    (head.log, head.size) = (new.name.clone(), 0);
+    let root = merkle::root(&store, head.size).map_err(read_error)?;
+    let (key_id, previous_origin, previous_size) = (head.key_id.clone(), head.origin(&model), head.size);
+    let previous_root = hex::encode(root);
+    let event = Event::Restart { model, key_id, previous_origin, previous_size, previous_root, changes };
+    (head.log, head.size) = (name, 0);
     ledger::append(tables, head, &Entry::new(clock::timestamp(clock::now()), event))
 }
 
-/// A name that no other log has.
-fn random_name() -> Result<String, EngineError> {
-    let mut name = [0; 8];
-    NoiseSource::from_system()?.fill(&mut name);
-    Ok(hex::encode(name))
+pub(crate) fn random_name() -> Result<String, EngineError> {
+    Ok(hex::encode(fresh::<8>()?))
 }
 
 impl ModelDirectory {
@@ -133,11 +106,11 @@ impl ModelDirectory {
 
     /// The proof that an entry is in the log as it is now.
     pub fn inclusion_proof(&self, position: u64) -> Result<Vec<Hash>, EngineError> {
-        let LedgerHead { log, size, .. } = &self.keeper.head.ledger;
-        if position >= *size {
-            return Err(CertifyError::NoSuchEntry { position, size: *size }.into());
+        let size = self.keeper.head.ledger.size;
+        if position >= size {
+            return Err(CertifyError::NoSuchEntry { position, size }.into());
         }
-        self.keeper.database.ask_hashes(log, |stored| merkle::inclusion_proof(stored, *size, position))
+        self.keeper.ask_hashes(|stored| merkle::inclusion_proof(stored, size, position))
     }
 
     /// Calls `visit` with every entry of the log as it is hashed, in order.
@@ -153,17 +126,14 @@ impl ModelDirectory {
             None => (self.keeper.head.ledger.size, self.checkpoint_at(self.keeper.head.ledger.size, &key)?),
             Some(later) => (self.known_checkpoint(later, &key)?.size, later.to_owned()),
         };
-        let log = &self.keeper.head.ledger.log;
         if from.size > size {
             let reason = format!("it has {} entries, more than the later one of {size}", from.size);
             return Err(CertifyError::NotConsistent { reason }.into());
         }
-        let proof =
-            self.keeper.database.ask_hashes(log, |stored| merkle::consistency_proof(stored, from.size, size))?;
+        let proof = self.keeper.ask_hashes(|stored| merkle::consistency_proof(stored, from.size, size))?;
         Ok(ConsistencyFile::new(earlier.into(), to, proof).to_text())
     }
 
-    /// A checkpoint that this log has been at.
     fn known_checkpoint(&self, note: &str, key: &SigningKey) -> Result<Checkpoint, EngineError> {
         let checkpoint = Checkpoint::open(note, &key.public(), &self.keeper.origin())
             .map_err(|error| EngineError::Certify(CertifyError::NotACheckpoint { reason: error.to_string() }))?;
@@ -172,8 +142,7 @@ impl ModelDirectory {
         if found > size {
             return refused(format!("it has {found} entries, and the log {size}: the log was cut"));
         }
-        let root =
-            self.keeper.database.ask_hashes(&self.keeper.head.ledger.log, |stored| merkle::root(stored, found))?;
+        let root = self.keeper.ask_hashes(|stored| merkle::root(stored, found))?;
         if root != checkpoint.root {
             return refused(format!("the first {found} entries of the log are not those of the checkpoint"));
         }
@@ -181,22 +150,21 @@ impl ModelDirectory {
     }
 
     fn checkpoint_at(&self, size: u64, key: &SigningKey) -> Result<String, EngineError> {
-        let root =
-            self.keeper.database.ask_hashes(&self.keeper.head.ledger.log, |stored| merkle::root(stored, size))?;
+        let root = self.keeper.ask_hashes(|stored| merkle::root(stored, size))?;
         let checkpoint = Checkpoint { origin: self.keeper.origin(), size, root };
-        checkpoint
-            .sign(key)
-            .map_err(|error| EngineError::Certify(CertifyError::NotSigned { reason: error.to_string() }))
+        checkpoint.sign(key).map_err(unsigned)
     }
 }
 
 impl DirectoryKeeper {
-    /// The next place in the log.
-    pub(super) fn next_position(&self) -> LogPosition {
-        LogPosition { origin: self.origin(), position: self.head.ledger.size }
+    pub(in crate::directory) fn ask_hashes<T>(
+        &self,
+        question: impl FnOnce(&StoredHashes<'_>) -> Result<T, TreeError<rusqlite::Error>>,
+    ) -> Result<T, EngineError> {
+        let log = &self.head.ledger.log;
+        self.database.ask(|tables| question(&StoredHashes { tables, log }).map_err(read_error))
     }
 
-    /// Name of the log in its checkpoints.
     pub(in crate::directory) fn origin(&self) -> String {
         self.head.ledger.origin(&self.head.history.model)
     }
@@ -205,32 +173,32 @@ impl DirectoryKeeper {
     /// earlier entries whose proofs go with it.
     pub(super) fn certify<P: Predicate>(
         &self,
-        subject: Vec<Subject>,
-        predicate: P,
+        subject: Subject,
+        body: P,
+        time: u64,
         key: &SigningKey,
         shown: &[u64],
     ) -> Result<Certified, EngineError> {
-        let unsigned =
-            |error: &dyn std::error::Error| EngineError::Certify(CertifyError::NotSigned { reason: error.to_string() });
-        let statement = Statement::new(subject, P::TYPE, predicate);
-        let payload = statement.to_payload().map_err(|error| unsigned(&error))?;
-        let predicate = statement.predicate;
+        let log = LogPosition { origin: self.origin(), position: self.head.ledger.size };
+        let issue = Signed { key_id: self.head.ledger.key_id.clone(), log };
+        let certificate = issued(P::SCHEMA, &self.head.history, time, issue, body);
+        let statement = Statement::new(vec![subject], P::TYPE, certificate);
+        let payload = statement.to_payload().map_err(unsigned)?;
         let digest = hex::encode(Sha256::digest(&payload));
-        let entry = predicate.entry(digest.clone());
+        let entry = statement.predicate.entry(digest.clone());
         let leaf = merkle::leaf_hash(entry.to_leaf().as_bytes());
         let position = self.head.ledger.size;
-        let (root, proofs) = self.database.ask_hashes(&self.head.ledger.log, |stored| {
+        let (root, proofs) = self.ask_hashes(|stored| {
             let new = merkle::append(stored, position, leaf)?;
             let grown = Grown { stored, first: merkle::first_hash_index(position), new };
             let size = position + 1;
             let proofs = std::iter::once(position).chain(shown.iter().copied()).map(|position| {
-                let inclusion = merkle::inclusion_proof(&grown, size, position)?;
-                Ok(EntryProof { position, inclusion })
+                merkle::inclusion_proof(&grown, size, position).map(|inclusion| EntryProof { position, inclusion })
             });
             Ok((merkle::root(&grown, size)?, proofs.collect::<Result<Vec<_>, _>>()?))
         })?;
         let checkpoint = Checkpoint { origin: self.origin(), size: position + 1, root };
-        let checkpoint = checkpoint.sign(key).map_err(|error| unsigned(&error))?;
+        let checkpoint = checkpoint.sign(key).map_err(unsigned)?;
         let envelope = Envelope::sign(PAYLOAD_TYPE, payload, key).with_log(LogProof { checkpoint, proofs });
         Ok(Certified { text: envelope.to_text(), digest, entry })
     }
@@ -252,10 +220,13 @@ impl Settings {
         Change { change, n_rows, rows, request }
     }
 
-    /// The salt of the commitment to a request's id.
     pub(crate) fn request_salt(&self, change: u64) -> String {
         hex::encode(self.id_key.request_salt(change))
     }
+}
+
+fn unsigned(error: impl std::error::Error) -> EngineError {
+    EngineError::Certify(CertifyError::NotSigned { reason: error.to_string() })
 }
 
 /// The root of a tree over the commitments to single rows.

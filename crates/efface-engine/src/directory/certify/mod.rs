@@ -13,11 +13,6 @@ pub use revocation::RevocationReport;
 use efface_ledger::merkle::Hash;
 use sha2::{Digest, Sha256};
 
-fn sha256(bytes: &[u8]) -> Hash {
+pub(super) fn sha256(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
-}
-
-/// SHA-256 in hexadecimal.
-pub(super) fn sha256_hex(bytes: &[u8]) -> String {
-    hex::encode(sha256(bytes))
 }

@@ -24,11 +24,10 @@ impl ModelDirectory {
         self.keeper.set_policy(of, policy)
     }
 
-    /// One commit of what concerns the history alone: neither rows nor weights.
-    pub(crate) fn commit_head<T>(
+    pub(crate) fn commit_head(
         &mut self,
-        change: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<T>,
-    ) -> Result<T, EngineError> {
+        change: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<()>,
+    ) -> Result<(), EngineError> {
         let of = Kept { settings: &self.settings, model: &self.model };
         self.keeper.commit_head(of, change)
     }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use efface_ledger::certificate::{CoveredRequest, Signed};
+use efface_ledger::certificate::{CoveredRequest, Decided};
 use efface_ledger::key::PublicKey;
 use efface_ledger::statement::Subject;
 use efface_ledger::verify::{CheckOutcome, Evidence, verify};
@@ -33,21 +33,16 @@ impl DirectoryKeeper {
         };
         let model = new.model.to_json().into_bytes();
         let (aside, folder) = release_folders(&self.path, new.release.claim.release);
-        let mut entry = new.entry(&self.head.history, None);
+        let mut entry = new.entry(&self.head.history);
         let ledger = &self.head.ledger;
-        let issue = Signed {
-            key_id: ledger.key_id.clone(),
-            log: self.next_position(),
-            policy: ledger.policy,
-            revoked: ledger.revoked.clone(),
-        };
-        let certificate = new.certificate.issue::<_, CoveredRequest>(&self.head.history, issue);
-        let certified = self.certify(vec![Subject::new(MODEL_FILE, sha256(&model))], certificate, &key, &[])?;
+        let decided = Decided { policy: ledger.policy, revoked: ledger.revoked.clone() };
+        let claims = new.certificate.claims::<_, CoveredRequest>(&self.head.history, decided);
+        let certified = self.certify(Subject::new(MODEL_FILE, sha256(&model)), claims, new.time, &key, &[])?;
         let text = certified.text.as_bytes();
         check_own_certificate(text, &model, &key.public())?;
         entry.certificate = Some(certified.digest);
         let counted = write_aside(&aside, &model, text).and_then(|()| {
-            self.write_state(of, |tables, head| {
+            self.write_state(of, &[], |tables, head| {
                 head.history.is_stale = false;
                 entry.insert(tables)?;
                 ledger::untouch(tables, &mut head.history)?;
@@ -158,7 +153,6 @@ pub(in crate::directory) fn finish(path: &Path, n_releases: usize) -> Result<(),
     files::sync_parent(&folder)
 }
 
-/// Where a release is written aside, and where it goes.
 pub(crate) fn release_folders(path: &Path, release: usize) -> (PathBuf, PathBuf) {
     let releases = path.join(RELEASES);
     (releases.join(format!("{release}.partial")), releases.join(release.to_string()))

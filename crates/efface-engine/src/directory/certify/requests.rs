@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use efface_ledger::certificate::{Predicate, RequestCertificate, RequestState};
+use efface_ledger::certificate::{RequestAnswer, RequestState};
 use efface_ledger::entry::Event;
 use efface_ledger::statement::Subject;
 use serde::Serialize;
 
 use super::sha256;
-use crate::certify::SOFTWARE;
 use crate::clock;
 use crate::directory::database::{LedgerHead, ledger};
 use crate::directory::{ModelDirectory, files};
@@ -40,7 +39,8 @@ impl ModelDirectory {
         }
         let unknown = || EngineError::Certify(CertifyError::NoSuchRequest { request_id: request_id.into() });
         let numbered = || numbered_change(request_id);
-        let change = self.keeper.database.change_of_request(request_id)?.or_else(numbered).ok_or_else(unknown)?;
+        let past = self.keeper.database.past_request(request_id)?.map(|past| past.change);
+        let change = past.or_else(numbered).ok_or_else(unknown)?;
         let (log, logged) =
             self.keeper.database.entry_of_change(&self.keeper.head.ledger.log, change)?.ok_or_else(unknown)?;
         let Event::Removal(removal) = logged.entry.event.clone() else { return Err(unknown()) };
@@ -53,14 +53,7 @@ impl ModelDirectory {
         let (leaf, n_rows) = (logged.entry.to_leaf(), removal.n_rows);
         let request =
             covered_request(&self.keeper, &self.settings, logged.position, logged.entry.time.clone(), removal)?;
-        let issued = clock::timestamp(clock::now());
-        let certificate = RequestCertificate {
-            schema: RequestCertificate::SCHEMA.into(),
-            software: SOFTWARE.into(),
-            model: self.keeper.head.history.model.clone(),
-            issued,
-            key_id: self.keeper.head.ledger.key_id.clone(),
-            log: self.keeper.next_position(),
+        let answer = RequestAnswer {
             request,
             request_origin: LedgerHead { log: log.clone(), ..LedgerHead::default() }
                 .origin(&self.keeper.head.history.model),
@@ -70,8 +63,8 @@ impl ModelDirectory {
         };
         // An entry of a log that was lost cannot be shown any more.
         let shown = if log == self.keeper.head.ledger.log { vec![logged.position] } else { Vec::new() };
-        let subject = vec![Subject::new("request", sha256(leaf.as_bytes()))];
-        let certified = self.keeper.certify(subject, certificate, &self.keeper.signing_key()?, &shown)?;
+        let subject = Subject::new("request", sha256(leaf.as_bytes()));
+        let certified = self.keeper.certify(subject, answer, clock::now(), &self.keeper.signing_key()?, &shown)?;
         // Its place is tried before the log speaks of it.
         files::reserve(out)?;
         let counted = self.commit_head(|tables, head| ledger::append(tables, &mut head.ledger, &certified.entry));

@@ -2,19 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use efface_ledger::certificate::{Predicate, RevocationCertificate};
+use efface_ledger::certificate::Withdrawal;
 use efface_ledger::statement::Subject;
 use serde::Serialize;
 
-use super::log::{NewLog, restart};
 use super::publication::MODEL_FILE;
 use super::sha256;
-use crate::certify::SOFTWARE;
 use crate::clock;
-use crate::directory::database::{Mending, ledger};
+use crate::directory::ModelDirectory;
+use crate::directory::database::ledger;
 use crate::directory::files::{self, RELEASES};
-use crate::directory::{ModelDirectory, recovery};
-use crate::error::{CertifyError, EngineError, StorageError};
+use crate::error::{CertifyError, EngineError};
 
 /// Gives withdrawals their names that a crash kept from getting them, and removes what was never committed.
 pub(in crate::directory) fn finish(path: &Path, n_releases: usize, revoked: &[usize]) -> Result<(), EngineError> {
@@ -34,6 +32,12 @@ pub(in crate::directory) fn finish(path: &Path, n_releases: usize, revoked: &[us
     Ok(())
 }
 
+/// Withdrawals of the first releases that are there and not listed: the database was restored, they were not.
+pub(in crate::directory) fn unlisted(path: &Path, n_releases: usize, revoked: &[usize]) -> Vec<usize> {
+    let file = |release: &usize| path.join(RELEASES).join(release.to_string()).join(REVOCATION_FILE);
+    (1..=n_releases).filter(|release| !revoked.contains(release) && file(release).exists()).collect()
+}
+
 /// The signed withdrawal, in the folder of its release.
 pub(crate) const REVOCATION_FILE: &str = "revocation.json";
 
@@ -49,25 +53,6 @@ pub struct RevocationReport {
 }
 
 impl ModelDirectory {
-    /// Counts withdrawals that are there and that the database does not know of: it was restored, they were not. Entries
-    /// of the log are lost with them.
-    pub(in crate::directory) fn count_found_revocations(&mut self) -> Result<(), EngineError> {
-        let file = |release: &usize| self.keeper.path.join(RELEASES).join(release.to_string()).join(REVOCATION_FILE);
-        let unknown = |release: &usize| !self.keeper.head.ledger.revoked.contains(release) && file(release).exists();
-        let found: Vec<usize> = (1..=self.keeper.head.account.n_releases).filter(unknown).collect();
-        if found.is_empty() {
-            return Ok(());
-        }
-        let mended = recovery::note(&self.keeper.database, "withdrawals were newer than the database", 0, 0)?;
-        let log = NewLog::new(&self.keeper.head.history.model, self.keeper.head.history.n_changes)?;
-        self.commit_head(|tables, head| {
-            head.ledger.revoked.extend(&found);
-            head.ledger.revoked.sort_unstable();
-            restart(tables, head, &log)?;
-            Mending::write_all(&mended, tables)
-        })
-    }
-
     /// Withdraws release k. Its files stay; `predict` does not use it any more.
     pub fn revoke(&mut self, release: usize, reason: Option<String>) -> Result<RevocationReport, EngineError> {
         let n_releases = self.keeper.head.account.n_releases;
@@ -81,27 +66,14 @@ impl ModelDirectory {
         files::make_private_directory(&folder)?;
         files::sync_parent(&folder)?;
         let model = folder.join(MODEL_FILE);
-        let subject = match std::fs::read(&model) {
-            Ok(bytes) => Subject::new(MODEL_FILE, sha256(&bytes)),
-            // The file is gone already: the release is named instead.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let name = format!("efface/{}/release/{release}", self.keeper.head.history.model);
-                Subject::new(&name, sha256(name.as_bytes()))
-            }
-            Err(source) => return Err(StorageError::Io { path: model, source }.into()),
-        };
-        let certificate = RevocationCertificate {
-            schema: RevocationCertificate::SCHEMA.into(),
-            software: SOFTWARE.into(),
-            model: self.keeper.head.history.model.clone(),
-            issued: clock::timestamp(clock::now()),
-            key_id: self.keeper.head.ledger.key_id.clone(),
-            log: self.keeper.next_position(),
-            release,
-            release_certificate: self.keeper.database.release(release)?.and_then(|entry| entry.certificate),
-            reason,
-        };
-        let certified = self.keeper.certify(vec![subject], certificate, &self.keeper.signing_key()?, &[])?;
+        // Where the file is gone already, the release is named instead.
+        let name = format!("efface/{}/release/{release}", self.keeper.head.history.model);
+        let found =
+            files::if_there(std::fs::read(&model), &model)?.map(|bytes| Subject::new(MODEL_FILE, sha256(&bytes)));
+        let subject = found.unwrap_or_else(|| Subject::new(&name, sha256(name.as_bytes())));
+        let release_certificate = self.keeper.database.release(release)?.and_then(|entry| entry.certificate);
+        let withdrawal = Withdrawal { release, release_certificate, reason };
+        let certified = self.keeper.certify(subject, withdrawal, clock::now(), &self.keeper.signing_key()?, &[])?;
         let path = folder.join(REVOCATION_FILE);
         let aside = files::with_suffix(&path, ".partial");
         files::write_synced(&aside, certified.text.as_bytes())?;

@@ -99,7 +99,6 @@ pub(crate) fn named_key(path: &Path, passphrase: Option<&Passphrase>) -> Result<
     }
 }
 
-/// A private key, opened with the passphrase if it takes one.
 fn read_private(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyError> {
     match (SigningKey::read(path, None), passphrase) {
         (Err(KeyError::NeedsPassphrase), Some(passphrase)) => SigningKey::read(path, Some(passphrase.as_bytes())),
@@ -107,7 +106,6 @@ fn read_private(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningK
     }
 }
 
-/// Makes a directory its own key. The public half.
 pub(crate) fn make_own_key(directory: &Path, model: &str) -> Result<PublicKey, EngineError> {
     let path = directory.join(OWN_KEY);
     let failed = key_error(&path);
@@ -123,11 +121,7 @@ pub(crate) fn make_own_key(directory: &Path, model: &str) -> Result<PublicKey, E
 /// Takes the rights of others off a directory's own key, which a restored backup may have given them.
 pub(crate) fn make_own_key_private(directory: &Path) -> Result<(), EngineError> {
     let path = directory.join(OWN_KEY);
-    match fs::File::open(&path) {
-        Ok(file) => files::make_private(&file, &path),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(StorageError::Io { path, source }.into()),
-    }
+    files::if_there(fs::File::open(&path), &path)?.map_or(Ok(()), |file| files::make_private(&file, &path))
 }
 
 impl ModelDirectory {

@@ -1,12 +1,13 @@
 //! What the database says of the model as a whole.
 
 use efface_core::model::ReleaseAccount;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Database, Intent, LedgerHead, Tables};
+use super::{Database, Intent, LedgerHead};
+use crate::clock;
 use crate::error::{EngineError, OpenError};
 use crate::life::{History, Kept, RowKeys};
 use crate::settings::Settings;
@@ -16,7 +17,6 @@ use crate::status::Status;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Head {
     pub(crate) history: History,
-    /// A hash over all changes of the rows.
     pub(crate) chain: Chain,
     /// The latest checkpoint; its state file belongs to this head less the intents.
     pub(crate) generation: u64,
@@ -24,9 +24,7 @@ pub(crate) struct Head {
     pub(crate) state: String,
     /// Positions that count, those of rows that left included.
     pub(crate) n_positions: usize,
-    /// What releases have spent.
     pub(crate) account: ReleaseAccount,
-    /// Where the log stands.
     pub(crate) ledger: LedgerHead,
 }
 
@@ -35,7 +33,6 @@ pub(crate) struct Head {
 pub(crate) struct Chain(pub(crate) String);
 
 impl Chain {
-    /// The chain of a model without changes.
     pub(crate) fn start(model: &str) -> Self {
         Self(hex::encode(Sha256::new().chain_update(b"efface-model").chain_update(model).finalize()))
     }
@@ -63,7 +60,7 @@ impl Chain {
 
 /// Something that was not as it was left, and was put right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mending {
+pub struct Repair {
     /// When, in seconds since 1970.
     pub time: u64,
     /// What was found.
@@ -81,27 +78,21 @@ impl Head {
         let (key_id, revoked) = (self.ledger.key_id.clone(), self.ledger.revoked.clone());
         Status { policy, revoked, key_id, log_size, ..Status::of(of, &self.history) }
     }
-
-    pub(crate) fn write(&self, tables: &Tables<'_>) -> rusqlite::Result<()> {
-        put(tables, "head", self)
-    }
 }
 
-impl Settings {
-    pub(crate) fn write(&self, tables: &Connection) -> rusqlite::Result<()> {
-        put(tables, "settings", self)
-    }
-}
-
-impl Status {
-    pub(crate) fn write(&self, tables: &Tables<'_>) -> rusqlite::Result<()> {
-        put(tables, "status", self)
-    }
-}
-
-impl Mending {
-    pub(crate) fn write_all(all: &[Self], tables: &Tables<'_>) -> rusqlite::Result<()> {
-        put(tables, "mended", &all)
+impl Repair {
+    /// All repairs so far, and one more for each thing that was found; the first of them counts the rows.
+    pub(crate) fn note(
+        database: &Database,
+        found: &[&str],
+        n_removed_again: usize,
+        n_lost: usize,
+    ) -> Result<Vec<Self>, EngineError> {
+        let (mut repairs, time) = (database.repairs()?, clock::now());
+        let counts = std::iter::once((n_removed_again, n_lost)).chain(std::iter::repeat((0, 0)));
+        let found = found.iter().map(ToString::to_string).zip(counts);
+        repairs.extend(found.map(|(found, (n_removed_again, n_lost))| Self { time, found, n_removed_again, n_lost }));
+        Ok(repairs)
     }
 }
 
@@ -118,19 +109,17 @@ impl Database {
         self.required("status")
     }
 
-    /// Whether this is the status that is written.
     pub(crate) fn has_status(&self, status: &Status) -> Result<bool, EngineError> {
         let written = self.value::<serde_json::Value>("status").ok().flatten();
         let status = serde_json::to_value(status).map_err(|error| self.bad(format!("`status`: {error}")))?;
         Ok(written == Some(status))
     }
 
-    /// What was mended so far, oldest first.
-    pub(crate) fn mended(&self) -> Result<Vec<Mending>, EngineError> {
-        Ok(self.value("mended")?.unwrap_or_default())
+    /// What was repaired so far, oldest first.
+    pub(crate) fn repairs(&self) -> Result<Vec<Repair>, EngineError> {
+        Ok(self.value("repairs")?.unwrap_or_default())
     }
 
-    /// Where the witness is, if there is one.
     pub(crate) fn witness(&self) -> Result<Option<std::path::PathBuf>, EngineError> {
         self.value("witness")
     }
@@ -149,8 +138,7 @@ impl Database {
     }
 
     fn value<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, EngineError> {
-        let select = "SELECT value FROM settings WHERE key = ?1";
-        let text: Option<String> = self.ask(|c| c.query_row(select, [key], |row| row.get(0)).optional())?;
+        let text: Option<String> = self.first("SELECT value FROM settings WHERE key = ?1", [key])?;
         text.map(|text| serde_json::from_str(&text).map_err(|error| self.bad(format!("`{key}`: {error}")))).transpose()
     }
 

@@ -3,13 +3,12 @@
 
 use efface_data::IdDigest;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::Database;
 use crate::error::EngineError;
 use crate::life::RowKeys;
 
-/// Enters a row that arrives.
 pub(crate) fn insert(tables: &Connection, position: usize, keys: &RowKeys) -> rusqlite::Result<()> {
     let mut insert = tables.prepare_cached("INSERT INTO rows (position, id, subject) VALUES (?1, ?2, ?3)")?;
     insert.execute(params![position, Key(keys.id), keys.subject.map(Key)])?;
@@ -23,7 +22,6 @@ pub(crate) fn forget(tables: &Connection, position: usize) -> rusqlite::Result<(
     Ok(())
 }
 
-/// Notes that the row at a position left long ago.
 pub(crate) fn was_purged(tables: &Connection, position: usize) -> rusqlite::Result<()> {
     tables.prepare_cached("INSERT INTO gone (position, purged) VALUES (?1, 1)")?.execute([position])?;
     Ok(())
@@ -35,7 +33,6 @@ pub(crate) fn suppress(tables: &Connection, digest: IdDigest) -> rusqlite::Resul
     Ok(())
 }
 
-/// Whether any row of a subject is left.
 pub(crate) fn has_rows(tables: &Connection, subject: IdDigest) -> rusqlite::Result<bool> {
     tables.prepare_cached("SELECT 1 FROM rows WHERE subject = ?1 LIMIT 1")?.exists([Key(subject)])
 }
@@ -59,24 +56,18 @@ pub(crate) fn stamped(tables: &Connection, epochs: &[u64]) -> rusqlite::Result<(
 }
 
 impl Database {
-    /// The position of the row with this id.
     pub(crate) fn position_of(&self, id: IdDigest) -> Result<Option<usize>, EngineError> {
-        let select = "SELECT position FROM rows WHERE id = ?1";
-        self.ask(|c| c.prepare_cached(select)?.query_row([Key(id)], |row| row.get(0)).optional())
+        self.first("SELECT position FROM rows WHERE id = ?1", [Key(id)])
     }
 
-    /// The positions of all rows of a subject, ascending.
     pub(crate) fn positions_of_subject(&self, subject: IdDigest) -> Result<Vec<usize>, EngineError> {
-        let select = "SELECT position FROM rows WHERE subject = ?1 ORDER BY position";
-        self.ask(|c| c.prepare_cached(select)?.query_map([Key(subject)], |row| row.get(0))?.collect())
+        self.list("SELECT position FROM rows WHERE subject = ?1 ORDER BY position", [Key(subject)])
     }
 
-    /// Whether any row belongs to somebody.
     pub(crate) fn has_subjects(&self) -> Result<bool, EngineError> {
         self.ask(|c| c.prepare_cached("SELECT 1 FROM rows WHERE subject IS NOT NULL LIMIT 1")?.exists([]))
     }
 
-    /// Under what the rows at these positions are found.
     pub(crate) fn keys_at(&self, positions: &[usize]) -> Result<Vec<RowKeys>, EngineError> {
         self.ask(|c| {
             let mut select = c.prepare_cached("SELECT id, subject FROM rows WHERE position = ?1")?;
@@ -84,42 +75,31 @@ impl Database {
         })
     }
 
-    /// Whether an id or a subject was removed.
     pub(crate) fn is_suppressed(&self, digest: IdDigest) -> Result<bool, EngineError> {
         self.ask(|c| c.prepare_cached("SELECT 1 FROM suppressed WHERE digest = ?1")?.exists([Key(digest)]))
     }
 
-    /// How many ids and subjects were removed.
     pub(crate) fn n_suppressed(&self) -> Result<usize, EngineError> {
         self.ask(|c| c.query_row("SELECT count(*) FROM suppressed", [], |row| row.get(0)))
     }
 
     /// Every id and subject that was removed, in the order of their digests.
     pub(crate) fn suppressed(&self) -> Result<Vec<IdDigest>, EngineError> {
-        self.ask(|c| {
-            let mut digests = c.prepare("SELECT digest FROM suppressed ORDER BY digest")?;
-            digests.query_map([], |row| row.get(0).map(|Key(digest)| digest))?.collect()
-        })
+        let digests = self.list("SELECT digest FROM suppressed ORDER BY digest", [])?;
+        Ok(digests.into_iter().map(|Key(digest)| digest).collect())
     }
 
-    /// Positions of all rows that left, ascending.
     pub(crate) fn gone(&self) -> Result<Vec<usize>, EngineError> {
-        self.ask(|c| {
-            c.prepare("SELECT position FROM gone ORDER BY position")?.query_map([], |row| row.get(0))?.collect()
-        })
+        self.list("SELECT position FROM gone ORDER BY position", [])
     }
 
-    /// Positions whose bytes have not been overwritten yet.
     pub(crate) fn unpurged(&self) -> Result<Vec<usize>, EngineError> {
-        let select = "SELECT position FROM gone WHERE purged = 0 ORDER BY position";
-        self.ask(|c| c.prepare_cached(select)?.query_map([], |row| row.get(0))?.collect())
+        self.list("SELECT position FROM gone WHERE purged = 0 ORDER BY position", [])
     }
 
     /// What the header of each row segment must show.
     pub(crate) fn epochs(&self) -> Result<Vec<u64>, EngineError> {
-        self.ask(|c| {
-            c.prepare("SELECT epoch FROM segments ORDER BY segment")?.query_map([], |row| row.get(0))?.collect()
-        })
+        self.list("SELECT epoch FROM segments ORDER BY segment", [])
     }
 }
 
@@ -129,7 +109,6 @@ fn keys(row: &Row<'_>) -> rusqlite::Result<RowKeys> {
     Ok(RowKeys { id, subject: subject.map(|Key(subject)| subject) })
 }
 
-/// A digest as the database keeps it.
 struct Key(IdDigest);
 
 impl ToSql for Key {

@@ -26,26 +26,19 @@ impl Intent {
         tables.prepare_cached(insert)?.execute(params![self.change, removed, self.added.start, self.added.end])?;
         Ok(())
     }
-
-    /// Forgets all intents: a state that includes them is on disk.
-    pub(crate) fn clear(tables: &Connection) -> rusqlite::Result<()> {
-        tables.execute("DELETE FROM intents", []).map(drop)
-    }
 }
 
 impl PastRequest {
-    /// `change`: which change of the model it was.
-    pub(crate) fn insert(&self, tables: &Connection, request_id: &str, change: u64) -> rusqlite::Result<()> {
+    pub(crate) fn insert(&self, tables: &Connection, request_id: &str) -> rusqlite::Result<()> {
         let answer = serde_json::to_string(&self.report)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
         let insert = "INSERT INTO requests (request, fingerprint, answer, change) VALUES (?1, ?2, ?3, ?4)";
-        tables.prepare_cached(insert)?.execute(params![request_id, self.fingerprint, answer, change])?;
+        tables.prepare_cached(insert)?.execute(params![request_id, self.fingerprint, answer, self.change])?;
         Ok(())
     }
 }
 
 impl Database {
-    /// Changes since the latest checkpoint, in order.
     pub(crate) fn intents(&self) -> Result<Vec<Intent>, EngineError> {
         self.ask(|c| {
             let mut select = c.prepare("SELECT change, removed, added_from, added_to FROM intents ORDER BY change")?;
@@ -62,27 +55,19 @@ impl Database {
         })
     }
 
-    /// Which change a request was; `None`: there is no such request.
-    pub(crate) fn change_of_request(&self, request_id: &str) -> Result<Option<u64>, EngineError> {
-        let select = "SELECT change FROM requests WHERE request = ?1";
-        self.ask(|c| c.prepare_cached(select)?.query_row([request_id], |row| row.get(0)).optional())
-    }
-
-    /// The id of the request that a change was, where it has one.
     pub(crate) fn request_of_change(&self, change: u64) -> Result<Option<String>, EngineError> {
-        let select = "SELECT request FROM requests WHERE change = ?1";
-        self.ask(|c| c.prepare_cached(select)?.query_row([change], |row| row.get(0)).optional())
+        self.first("SELECT request FROM requests WHERE change = ?1", [change])
     }
 
-    /// The answer that a request got.
     pub(crate) fn past_request(&self, request_id: &str) -> Result<Option<PastRequest>, EngineError> {
-        let select = "SELECT fingerprint, answer FROM requests WHERE request = ?1";
-        let found: Option<(String, String)> = self.ask(|c| {
-            c.prepare_cached(select)?.query_row([request_id], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+        let select = "SELECT change, fingerprint, answer FROM requests WHERE request = ?1";
+        let found: Option<(u64, String, String)> = self.ask(|c| {
+            let mut select = c.prepare_cached(select)?;
+            select.query_row([request_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
         })?;
-        let Some((fingerprint, answer)) = found else { return Ok(None) };
+        let Some((change, fingerprint, answer)) = found else { return Ok(None) };
         let report = serde_json::from_str(&answer)
             .map_err(|error| self.bad(format!("the answer to request `{request_id}`: {error}")))?;
-        Ok(Some(PastRequest { fingerprint, report }))
+        Ok(Some(PastRequest { change, fingerprint, report }))
     }
 }

@@ -6,25 +6,20 @@
 use efface_ledger::certificate::ReleasePolicy;
 use efface_ledger::entry::Entry;
 use efface_ledger::merkle::{self, Hash, HashStore, TreeError};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
 use super::Database;
 use crate::error::EngineError;
 use crate::life::{History, LoggedEntry};
 
-/// Where the log stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LedgerHead {
     /// A random name that tells this log from others of the same model; empty before the first entry.
     pub(crate) log: String,
-    /// Entries so far.
     pub(crate) size: u64,
-    /// Id of the key that signs.
     pub(crate) key_id: String,
-    /// When releases are made.
     pub(crate) policy: ReleasePolicy,
-    /// Releases that were withdrawn.
     pub(crate) revoked: Vec<usize>,
 }
 
@@ -35,7 +30,6 @@ impl LedgerHead {
     }
 }
 
-/// Adds an entry to the log.
 pub(crate) fn append(tables: &Connection, head: &mut LedgerHead, entry: &Entry) -> rusqlite::Result<()> {
     let leaf = entry.to_leaf();
     let store = StoredHashes { tables, log: &head.log };
@@ -88,7 +82,6 @@ pub(crate) fn untouch(tables: &Connection, history: &mut History) -> rusqlite::R
     tables.execute("DELETE FROM touched", []).map(drop)
 }
 
-/// Hashes of a log in the database.
 pub(crate) struct StoredHashes<'a> {
     pub(crate) tables: &'a Connection,
     pub(crate) log: &'a str,
@@ -104,15 +97,6 @@ impl HashStore for StoredHashes<'_> {
 }
 
 impl Database {
-    /// Asks a question of the hashes of a log.
-    pub(crate) fn ask_hashes<T>(
-        &self,
-        log: &str,
-        question: impl FnOnce(&StoredHashes<'_>) -> Result<T, TreeError<rusqlite::Error>>,
-    ) -> Result<T, EngineError> {
-        self.ask(|tables| question(&StoredHashes { tables, log }).map_err(read_error))
-    }
-
     /// The changes in a log beyond the first `changes` of the model.
     pub(crate) fn changes_after(&self, log: &str, changes: u64) -> Result<Vec<LoggedEntry>, EngineError> {
         let select = "SELECT position, leaf FROM ledger WHERE change > ?2 AND log = ?1 ORDER BY position";
@@ -122,27 +106,33 @@ impl Database {
         leaves.into_iter().map(|(position, leaf)| self.logged(position, &leaf)).collect()
     }
 
-    /// Calls `visit` with every leaf of a log, in order.
     pub(crate) fn visit_leaves(&self, log: &str, mut visit: impl FnMut(u64, &str)) -> Result<(), EngineError> {
         let select = "SELECT position, leaf FROM ledger WHERE log = ?1 ORDER BY position";
-        self.ask(|c| {
-            let mut select = c.prepare(select)?;
-            let mut rows = select.query([log])?;
-            while let Some(row) = rows.next()? {
-                visit(row.get(0)?, row.get_ref(1)?.as_str()?);
-            }
+        self.visit(select, log, |row| {
+            visit(row.get(0)?, row.get_ref(1)?.as_str()?);
             Ok(())
         })
     }
 
-    /// Calls `visit` with every stored hash of a log, in order.
     pub(crate) fn visit_hashes(&self, log: &str, mut visit: impl FnMut(u64, Hash)) -> Result<(), EngineError> {
         let select = "SELECT position, hash FROM ledger_hashes WHERE log = ?1 ORDER BY position";
+        self.visit(select, log, |row| {
+            visit(row.get(0)?, row.get(1)?);
+            Ok(())
+        })
+    }
+
+    fn visit(
+        &self,
+        select: &str,
+        log: &str,
+        mut visit: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), EngineError> {
         self.ask(|c| {
             let mut select = c.prepare(select)?;
             let mut rows = select.query([log])?;
             while let Some(row) = rows.next()? {
-                visit(row.get(0)?, row.get(1)?);
+                visit(row)?;
             }
             Ok(())
         })
@@ -164,7 +154,7 @@ impl Database {
     }
 }
 
-fn read_error(error: TreeError<rusqlite::Error>) -> rusqlite::Error {
+pub(crate) fn read_error(error: TreeError<rusqlite::Error>) -> rusqlite::Error {
     match error {
         TreeError::Store(error) => error,
         other => rusqlite::Error::ToSqlConversionFailure(other.to_string().into()),

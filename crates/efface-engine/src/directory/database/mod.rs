@@ -2,7 +2,7 @@
 //!
 //! | table | holds |
 //! |---|---|
-//! | `settings` | one JSON value per key: the settings, the head, the status, what was mended |
+//! | `settings` | one JSON value per key: the settings, the head, the status, what was repaired |
 //! | `rows` | position → keyed hashes of the row's id and its subject; only rows that are present |
 //! | `gone` | positions of rows that left, and whether their bytes have been overwritten |
 //! | `intents` | changes since the latest checkpoint: positions that left, positions that came |
@@ -20,7 +20,7 @@ mod journal;
 pub(crate) mod ledger;
 mod releases;
 
-pub use head::Mending;
+pub use head::Repair;
 pub(crate) use head::{Chain, Head, put};
 pub(crate) use journal::Intent;
 pub(crate) use ledger::LedgerHead;
@@ -28,18 +28,17 @@ pub(crate) use ledger::LedgerHead;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, TransactionBehavior};
 
 use crate::directory::files;
 use crate::error::{ChangeError, EngineError, OpenError, StorageError};
 
-/// An open database.
 pub(crate) struct Database {
     connection: Connection,
     path: PathBuf,
 }
 
-/// The database within a transaction.
 pub(crate) type Tables<'a> = rusqlite::Transaction<'a>;
 
 /// What the tables look like. Written into the file's `user_version`.
@@ -95,7 +94,6 @@ impl Database {
         Ok(database)
     }
 
-    /// Builds the indexes and makes the database durable.
     pub(crate) fn finish_import(self) -> Result<Self, EngineError> {
         self.run(INDEXES).map_err(|error| match self.first_repeated_id() {
             Ok(Some((first, second))) => EngineError::Change(ChangeError::RepeatedId { first, second }),
@@ -103,14 +101,11 @@ impl Database {
         })?;
         self.run("COMMIT; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE);")?;
         let Self { connection, path } = self;
-        connection.close().map_err(|(_, source)| {
-            EngineError::Storage(StorageError::Database { path: path.clone(), source: Box::new(source) })
-        })?;
+        connection.close().map_err(|(_, source)| failed(&path)(source))?;
         std::fs::File::open(&path).and_then(|file| file.sync_all()).map_err(EngineError::io(&path))?;
         Self::open_at(path)
     }
 
-    /// Opens the database of a model directory for changing.
     pub(crate) fn open(directory: &Path) -> Result<Self, EngineError> {
         Self::open_at(directory.join(files::DATABASE))
     }
@@ -163,18 +158,27 @@ impl Database {
         &mut self,
         change: impl FnOnce(&Tables<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, EngineError> {
-        let path = &self.path;
-        let failed =
-            |source| EngineError::Storage(StorageError::Database { path: path.clone(), source: Box::new(source) });
-        let tables = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-        let done = change(&tables).map_err(failed)?;
-        tables.commit().map_err(failed)?;
-        Ok(done)
+        let connection = &mut self.connection;
+        let done = connection.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|tables| {
+            let done = change(&tables)?;
+            tables.commit()?;
+            Ok(done)
+        });
+        done.map_err(failed(&self.path))
     }
 
-    /// Asks a question.
     pub(crate) fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, EngineError> {
         question(&self.connection).map_err(failed(&self.path))
+    }
+
+    /// The first column of every row that is found.
+    fn list<T: FromSql>(&self, select: &str, parameters: impl Params) -> Result<Vec<T>, EngineError> {
+        self.ask(|c| c.prepare_cached(select)?.query_map(parameters, |row| row.get(0))?.collect())
+    }
+
+    /// The first column of the first one.
+    fn first<T: FromSql>(&self, select: &str, parameters: impl Params) -> Result<Option<T>, EngineError> {
+        self.ask(|c| c.prepare_cached(select)?.query_row(parameters, |row| row.get(0)).optional())
     }
 
     /// Writes the log into the database and cuts it to nothing, so that no old page is left in it. A reader can be in

@@ -19,7 +19,6 @@ impl ReleaseEntry {
 }
 
 impl Database {
-    /// The latest release that is known.
     pub(crate) fn latest_release(&self) -> Result<Option<ReleaseEntry>, EngineError> {
         Ok(self.releases("ORDER BY release DESC LIMIT 1", None)?.pop())
     }
@@ -29,7 +28,6 @@ impl Database {
         self.releases("WHERE n_changes >= ?1 ORDER BY release", Some(change))
     }
 
-    /// Release k.
     pub(crate) fn release(&self, release: usize) -> Result<Option<ReleaseEntry>, EngineError> {
         Ok(self.releases("WHERE release = ?1", Some(release as u64))?.pop())
     }

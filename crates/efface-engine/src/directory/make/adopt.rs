@@ -16,12 +16,10 @@ use crate::error::{ChangeError, EngineError, StorageError};
 use crate::life::{Keeper, Kept, Past, check_is_bounded, in_words};
 use crate::settings::Settings;
 
-/// A model in memory.
 pub(crate) struct Adopted<'a> {
     pub(crate) of: Kept<'a>,
     pub(crate) rows: &'a dyn Vault,
     pub(crate) keeper: &'a dyn Keeper,
-    /// Ids and subjects that were removed and must not come back.
     pub(crate) removed: Vec<IdDigest>,
     pub(crate) past: &'a Past,
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use efface_core::noise::NoiseSource;
+use efface_core::model::TrainError;
 use efface_data::{
-    ClassCollector, FeatureOrder, IdKey, LabelCodec, Remark, RowLayout, RowTransform, Scale, Table, TableReader,
-    encode_table,
+    ClassCollector, FeatureOrder, IdKey, LabelCodec, Remark, RowLayout, RowTransform, Scale, StoredRows, Table,
+    TableReader, encode_table,
 };
 
 use super::row_sink::RowSink;
@@ -14,8 +14,8 @@ use super::{FilledRows, chunk_rows};
 use crate::directory::witness::Memory;
 use crate::error::EngineError;
 use crate::life::row_keys;
+use crate::settings::fresh;
 
-/// A directory that is being filled.
 pub(super) struct Import<'a> {
     transform: RowTransform,
     sink: RowSink<'a>,
@@ -27,7 +27,6 @@ pub(super) struct Import<'a> {
     n_suppressed: usize,
 }
 
-/// Rows that have been read.
 pub(super) struct Imported {
     pub(super) filled: FilledRows,
     pub(super) features: Vec<String>,
@@ -45,14 +44,11 @@ impl<'a> Import<'a> {
         memory_bytes: Option<u64>,
         known: Option<Memory>,
     ) -> Result<Self, EngineError> {
-        let (mut salt, mut key) = ([0; 32], [0; 32]);
-        let mut randomness = NoiseSource::from_system()?;
-        randomness.fill(&mut salt);
-        randomness.fill(&mut key);
+        let key = fresh()?;
         Ok(Self {
             transform,
             sink: RowSink::new(directory, transform.row_norm_bound(), memory_bytes)?,
-            salt,
+            salt: fresh()?,
             labels: ClassCollector::new(is_classification),
             id_key: known.as_ref().map_or_else(|| IdKey::new(key), |known| known.key.clone()),
             known,
@@ -60,7 +56,6 @@ impl<'a> Import<'a> {
         })
     }
 
-    /// Reads everything.
     pub(super) fn run(
         mut self,
         mut reader: Box<dyn TableReader>,
@@ -79,9 +74,7 @@ impl<'a> Import<'a> {
             report(TrainProgress::Reading(reader.progress()));
         }
         drop(reader);
-        let Some(rows) = self.sink.rows() else {
-            return Err(efface_core::model::TrainError::NoRows.into());
-        };
+        let rows = self.sink.rows.as_mut().filter(|rows| !rows.is_empty()).ok_or(TrainError::NoRows)?;
         let (codec, mapping) = self.labels.finish()?;
         rows.relabel(&mapping)?;
         let filled = self.sink.finish(self.known.iter().flat_map(|known| &known.suppressed))?;
@@ -98,7 +91,7 @@ impl<'a> Import<'a> {
             }
         };
         let labels = self.labels.push_table(&chunk, |row| kept[row])?;
-        let precision = self.sink.precision().unwrap_or(chunk.features().precision());
+        let precision = self.sink.rows.as_ref().map_or(chunk.features().precision(), StoredRows::precision);
         let encoded = encode_table(chunk, &self.transform, None, FeatureOrder::AsRead, precision)?;
         let mut encoded = encoded.with_labels(labels)?;
         self.n_suppressed += encoded.retain(&kept);

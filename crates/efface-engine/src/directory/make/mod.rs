@@ -9,43 +9,43 @@ pub(crate) use adopt::Adopted;
 pub use train::{TrainProgress, TrainReport, TrainRequest};
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use efface_core::noise::NoiseSource;
 use efface_data::StoredRows;
 use efface_ledger::certificate::ReleasePolicy;
 
 use super::DirectoryKeeper;
 use super::certify::{log, signing};
-use super::database::{Chain, Database, Head, LedgerHead};
+use super::database::{Chain, Database, Head, LedgerHead, put};
 use super::files::{self, RELEASES, STATES};
 use super::lock::WriterLock;
 use super::witness::{self, Memory, Witness};
 use crate::error::{EngineError, StorageError};
 use crate::life::{History, Kept, Past};
+use crate::settings::fresh;
 
 /// Where a model directory is made, and what belongs to it beside the model.
-#[derive(Clone)]
-pub(crate) struct Place {
-    /// Must not exist.
-    pub(crate) out: PathBuf,
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// The model directory. Must not exist.
+    pub out: PathBuf,
     /// The key that signs certificates; `None`: one of the directory's own.
-    pub(crate) key: Option<PathBuf>,
-    /// A file elsewhere that remembers what was removed.
-    pub(crate) witness: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+    /// A file elsewhere that remembers what was removed. If it exists, rows that it knows were removed are left out of
+    /// training; a model that was trained in memory cannot take it over.
+    pub witness: Option<PathBuf>,
     /// When releases are made.
-    pub(crate) policy: ReleasePolicy,
+    pub policy: ReleasePolicy,
 }
 
 /// A model directory that has no name yet: removed again unless it is finished.
 struct NewDirectory {
     place: Place,
-    /// Where it is made.
     aside: PathBuf,
     lock: Option<WriterLock>,
     /// Held until the new model is in it: whatever an old one still tells it is read before or refused.
-    witness: Option<(PathBuf, WriterLock)>,
+    witness: Option<(WriterLock, PathBuf)>,
 }
 
 /// Rows on disk, in segments and index.
@@ -55,7 +55,6 @@ struct FilledRows {
 }
 
 impl NewDirectory {
-    /// Takes a place, if nothing is there.
     fn prepare(place: Place) -> Result<Self, EngineError> {
         if place.out.exists() {
             return Err(StorageError::Exists { path: place.out }.into());
@@ -63,8 +62,10 @@ impl NewDirectory {
         if let Some(key) = &place.key {
             signing::named_key(key, None)?;
         }
-        let witness = place.witness.as_deref().map(|path| witness::place(path, &place.out)).transpose()?;
-        let witness = witness.map(locked).transpose()?;
+        let witness = match place.witness.as_deref().map(|path| witness::place(path, &place.out)).transpose()? {
+            None => None,
+            Some(path) => Some((WriterLock::acquire_witness(&path, Duration::ZERO)?, path)),
+        };
         files::remove_abandoned(&place.out);
         let aside = files::aside(&place.out);
         let lock = Some(WriterLock::acquire_new(&aside)?);
@@ -75,17 +76,14 @@ impl NewDirectory {
         Ok(this)
     }
 
-    /// What a witness knows that is there already.
     fn known(&self) -> Result<Option<Memory>, EngineError> {
-        Ok(self.witness.as_ref().map(|(path, _)| Memory::recall(path)).transpose()?.flatten())
+        Ok(self.witness.as_ref().map(|(_, path)| Memory::recall(path)).transpose()?.flatten())
     }
 
     /// Writes the rest of the directory, and gives it its name. Its lock is still held.
     fn finish(mut self, filled: FilledRows, of: Kept<'_>, past: &Past) -> Result<WriterLock, EngineError> {
         let FilledRows { mut rows, database } = filled;
-        let mut name = [0; 16];
-        NoiseSource::from_system()?.fill(&mut name);
-        let name = hex::encode(name);
+        let name = hex::encode(fresh::<16>()?);
         let class_counts = rows.count_classes(of.settings.n_classes())?;
         let head = Head {
             chain: Chain::start(&name),
@@ -98,7 +96,7 @@ impl NewDirectory {
         };
         let mut keeper = DirectoryKeeper::new(self.aside.clone(), database, head, None);
         rows.sync()?;
-        keeper.commit_state(of, |tables, _| of.settings.write(tables))?;
+        keeper.commit_state(of, |tables, _| put(tables, "settings", of.settings))?;
         log::begin(&mut keeper, self.place.key.as_deref(), past)?;
         if self.place.policy != ReleasePolicy::default() {
             keeper.set_policy(of, self.place.policy)?;
@@ -107,7 +105,7 @@ impl NewDirectory {
         keeper.purge(&mut rows)?;
         let told = match self.witness.take() {
             None => None,
-            Some((path, lock)) => {
+            Some((lock, path)) => {
                 keeper.database.set_witness(&path)?;
                 keeper.database.truncate_log()?;
                 let suppressed = keeper.database.suppressed()?;
@@ -134,21 +132,10 @@ impl Drop for NewDirectory {
     }
 }
 
-/// The place of a witness, and its lock.
-fn locked(path: PathBuf) -> Result<(PathBuf, WriterLock), EngineError> {
-    let lock = WriterLock::acquire_witness(&path, Duration::ZERO)?;
-    Ok((path, lock))
-}
-
 /// Rows of a new directory are read and written so many bytes at a time.
 const CHUNK_BYTES: usize = 8 << 20;
 
 /// So many rows of these many values at a time.
 fn chunk_rows(dim: usize) -> usize {
     (CHUNK_BYTES / (8 * dim.max(1))).clamp(256, 65_536)
-}
-
-/// Where the rows of a directory are made.
-fn rows_path(aside: &Path) -> PathBuf {
-    aside.join(files::ROWS)
 }

@@ -3,21 +3,21 @@
 use std::path::Path;
 
 use efface_core::rounding::UpperBound;
-use efface_data::{EncodedRows, IdDigest, Precision, RowLayout, StoredRows};
+use efface_data::{EncodedRows, IdDigest, RowLayout, StoredRows};
 
-use super::{FilledRows, rows_path};
+use super::FilledRows;
 use crate::directory::database::{Database, index};
+use crate::directory::files::ROWS;
 use crate::directory::row_memory;
 use crate::error::EngineError;
 use crate::life::RowKeys;
 
-/// Where rows of a new directory go.
 pub(super) struct RowSink<'a> {
     directory: &'a Path,
     row_norm_bound: UpperBound,
     memory_bytes: u64,
     database: Database,
-    rows: Option<StoredRows>,
+    pub(super) rows: Option<StoredRows>,
 }
 
 impl<'a> RowSink<'a> {
@@ -34,7 +34,7 @@ impl<'a> RowSink<'a> {
     /// Makes the segments, unless they are there.
     pub(super) fn lay_out(&mut self, layout: RowLayout) -> Result<(), EngineError> {
         if self.rows.is_none() {
-            let path = rows_path(self.directory);
+            let path = self.directory.join(ROWS);
             self.rows = Some(StoredRows::create(&path, layout, self.row_norm_bound, self.memory_bytes)?);
         }
         Ok(())
@@ -60,19 +60,8 @@ impl<'a> RowSink<'a> {
         self.database.ask(|tables| positions.try_for_each(|position| index::was_purged(tables, position)))
     }
 
-    /// The rows, if there are any.
-    pub(super) fn rows(&mut self) -> Option<&mut StoredRows> {
-        self.rows.as_mut().filter(|rows| !rows.is_empty())
-    }
-
-    /// Number of positions so far.
     pub(super) fn n_positions(&self) -> usize {
         self.rows.as_ref().map_or(0, StoredRows::len)
-    }
-
-    /// The precision that rows are kept in, once it is known.
-    pub(super) fn precision(&self) -> Option<Precision> {
-        self.rows.as_ref().map(StoredRows::precision)
     }
 
     /// Notes what was removed before and must not come back, and makes the index durable.

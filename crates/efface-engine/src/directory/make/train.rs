@@ -7,7 +7,6 @@ use efface_core::model::{Phase, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::RowStore;
 use efface_data::{Columns, ReadProgress, Remark, RowTransform, Schema, TableReader};
-use efface_ledger::certificate::ReleasePolicy;
 use serde::Serialize;
 
 use super::import::{Import, Imported};
@@ -29,16 +28,10 @@ pub struct TrainRequest {
     pub transform: RowTransform,
     /// What to train and promise. `n_classes` is filled in from the labels.
     pub config: TrainingConfig,
-    /// Where the model directory is made. Must not exist.
-    pub out: PathBuf,
     /// Rows are held in memory up to so many bytes; `None`: a quarter of the machine's memory.
     pub memory_bytes: Option<u64>,
-    /// When releases are made.
-    pub policy: ReleasePolicy,
-    /// The key that signs certificates; `None`: one of the directory's own.
-    pub key: Option<PathBuf>,
-    /// A file elsewhere that remembers what was removed. If it exists, rows that it knows were removed are left out.
-    pub witness: Option<PathBuf>,
+    /// Where the model directory is made.
+    pub place: Place,
 }
 
 /// How training goes on.
@@ -89,12 +82,11 @@ impl ModelDirectory {
         report: &mut dyn FnMut(TrainProgress),
     ) -> Result<TrainReport, EngineError> {
         let start = Instant::now();
-        let TrainRequest { rows: reader, columns, schema, transform, config, memory_bytes, .. } = request;
-        let TrainRequest { out, key, witness, policy, .. } = request;
+        let TrainRequest { rows: reader, columns, schema, transform, config, memory_bytes, place } = request;
         // Whatever is wrong with the parameters is said before the rows are read.
         let plan = |config: &TrainingConfig| TrainingPlan::new(config.clone());
         plan(&TrainingConfig { n_classes: config.loss.is_classification().then_some(2), ..config.clone() })?;
-        let new = NewDirectory::prepare(Place { out: out.clone(), key, witness, policy })?;
+        let new = NewDirectory::prepare(place)?;
         let known = new.known()?;
         if known.is_some() && columns.id.is_none() {
             return Err(OpenError::WitnessWithoutIds.into());
@@ -145,7 +137,7 @@ impl ModelDirectory {
             train_seconds,
             seconds: 0.0,
             certified: model.state().certified,
-            model: out,
+            model: new.place.out.clone(),
         };
         let history = History { n_suppressed, is_stale: true, ..History::default() };
         let past = Past { history, ..Past::default() };

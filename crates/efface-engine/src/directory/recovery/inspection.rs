@@ -1,24 +1,19 @@
-//! Whether the parts of a directory belong together, looked at without changing anything: what an old backup brought
-//! back is told before the next change mends it.
+//! Whether the parts of a directory belong together, looked at without changing anything: `status` says what the next
+//! change will repair.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use efface_data::StoredRows;
-use zeroize::Zeroizing;
 
-use super::state::is_later;
+use super::Known;
 use crate::directory::database::{Database, Head};
-use crate::directory::files::{self, ROWS};
-use crate::directory::state_file::{DIGEST_BYTES, StateFile};
+use crate::directory::files::ROWS;
 use crate::directory::witness::Memory;
 use crate::error::EngineError;
 
 /// A writer that is at work may move on between two looks; after so many it is left in peace.
 const ATTEMPTS: usize = 5;
 
-/// What is not as the database says.
 pub(in crate::directory) fn out_of_step(path: &Path, database: &Database) -> Result<Vec<String>, EngineError> {
     for _ in 0..ATTEMPTS {
         let head = database.head()?;
@@ -31,48 +26,21 @@ pub(in crate::directory) fn out_of_step(path: &Path, database: &Database) -> Res
 }
 
 fn look(path: &Path, database: &Database, head: &Head) -> Result<Vec<String>, EngineError> {
-    let witness = database.witness()?;
-    let found = [
-        state(path, head),
-        rows(path, &database.epochs()?),
-        witness.and_then(|witness| memory(&witness, database, head).transpose()).transpose()?,
-    ];
-    Ok(found.into_iter().flatten().collect())
-}
-
-/// The state that the database names is the newest one there is. Its content is checked when it is opened.
-fn state(path: &Path, head: &Head) -> Option<String> {
-    let generations = files::state_generations(path).unwrap_or_default();
-    let later = |generation: &u64| {
-        let file = files::state_path(path, *generation);
-        let bytes = fs::read(&file).map(Zeroizing::new).ok();
-        let state = bytes.and_then(|bytes| StateFile::decode(&file, &bytes).ok());
-        state.is_some_and(|state| state.stamp.model == head.history.model && is_later(&state, head))
-    };
-    if generations.iter().filter(|generation| **generation > head.generation).any(later) {
-        return Some("the database is older than the state".into());
-    }
-    if digest_of(&files::state_path(path, head.generation)).is_ok_and(|digest| digest == head.state) {
-        return None;
-    }
-    Some(
-        if generations.is_empty() {
-            "the state is missing"
-        } else {
-            "the state is not the one that the database names"
+    let (mut found, mut memory) = (Vec::new(), None);
+    if let Some(witness) = database.witness()? {
+        match Memory::recall(&witness) {
+            Ok(Some(known)) if known.model == head.history.model => memory = Some(known),
+            Ok(Some(_)) => found.push(format!("the witness {} is that of another model", witness.display())),
+            Ok(None) => found.push(format!("the witness {} is missing", witness.display())),
+            Err(error) => found.push(format!("the witness cannot be read: {error}")),
         }
-        .into(),
-    )
-}
-
-/// The digest at the end of a state file.
-fn digest_of(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut digest = [0; DIGEST_BYTES];
-    let at = file.metadata()?.len().checked_sub(DIGEST_BYTES as u64).ok_or(io::ErrorKind::UnexpectedEof)?;
-    file.seek(SeekFrom::Start(at))?;
-    file.read_exact(&mut digest)?;
-    Ok(hex::encode(digest))
+    }
+    match Known::gather(path, database, head, memory.as_ref()) {
+        Ok(known) => found.extend(known.found.into_iter().map(String::from)),
+        Err(error) => found.push(error.to_string()),
+    }
+    found.extend(rows(path, &database.epochs()?));
+    Ok(found)
 }
 
 /// No segment is older than the database says. One that is newer is at the end of a checkpoint.
@@ -84,26 +52,4 @@ fn rows(path: &Path, expected: &[u64]) -> Option<String> {
         Ok(_) => None,
         Err(error) => Some(format!("row segments cannot be read: {error}")),
     }
-}
-
-/// The witness is there and knows no more than the database.
-fn memory(witness: &Path, database: &Database, head: &Head) -> Result<Option<String>, EngineError> {
-    let memory = match Memory::recall(witness) {
-        Ok(Some(memory)) => memory,
-        Ok(None) => return Ok(Some(format!("the witness {} is missing", witness.display()))),
-        Err(error) => return Ok(Some(format!("the witness cannot be read: {error}"))),
-    };
-    if memory.model != head.history.model {
-        return Ok(Some(format!("the witness {} is that of another model", witness.display())));
-    }
-    let forgot = memory.knows_more_of(&head.ledger);
-    if memory.chain == head.chain && memory.account == head.account && !forgot {
-        return Ok(None);
-    }
-    let mut behind =
-        forgot || memory.n_changes > head.history.n_changes || memory.account.n_releases > head.account.n_releases;
-    for digest in &memory.suppressed {
-        behind = behind || !database.is_suppressed(*digest)?;
-    }
-    Ok(behind.then(|| "the directory is older than its witness".into()))
 }

@@ -1,46 +1,200 @@
-//! A directory of which a part, or all, was restored from an older backup: what had been removed is removed again.
+//! A directory of which a part, or all, was restored from an older backup: whoever was removed stays removed.
 //!
-//! | older part | noticed by | mended by |
-//! |---|---|---|
-//! | row segments | the epoch in their header is behind the database | overwriting all rows that left once more |
-//! | state | it is not the one that the database names | training again on the rows that are left |
-//! | database and state | rows that they have as present are overwritten | removing those again, and training again |
-//! | database | a state that knows a later change, or its own state gone | removing again what the state says was removed, and training again |
-//! | all but the releases | a release that the account does not count | counting what its certificate says it spent |
-//! | all but the withdrawals | one that the database does not know | counting it as withdrawn |
-//! | everything | the witness knows more | removing again what the witness says was removed |
+//! | older part | noticed by |
+//! |---|---|
+//! | row segments | the epoch in their header is behind the database |
+//! | state | it is not the one that the database names |
+//! | database | a state that knows a later change, or its own state gone |
+//! | database and state | rows that they have as present are overwritten |
+//! | all but the releases | a release that the account does not count |
+//! | all but the withdrawals | one that the database does not know |
+//! | everything | the witness knows more |
 //!
+//! Old segments are overwritten once more where rows left. All else is repaired in one way: what any part knows is
+//! [gathered](Known), rows that were removed leave again, the model is trained again on the others, and another log begins.
 //! What releases have spent is the most that any part remembers.
 
 mod inspection;
 mod releases;
-mod segments;
-mod state;
-mod witness;
+mod repair;
 
 pub(super) use inspection::out_of_step;
-pub(super) use state::{Found, find_newer_rows, find_state, train_again};
+pub(super) use repair::repair;
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
 
-use efface_core::model::ReleaseAccount;
-use efface_data::IdDigest;
+use efface_core::model::{Model, ReleaseAccount};
+use efface_data::{IdDigest, StoredRows};
 
-use super::database::{Database, Mending};
-use crate::clock;
-use crate::error::EngineError;
+use super::certify::revocation;
+use super::database::{Database, Head};
+use super::files;
+use super::state_file::StateFile;
+use super::witness::{Memory, Told};
+use crate::error::{EngineError, StorageError};
+use crate::life::ReleaseEntry;
+use crate::sealed::DIGEST_BYTES;
+use crate::settings::Settings;
 
-/// Where rows are that ought to have gone.
-fn positions_of_removed(database: &Database, suppressed: &[IdDigest]) -> Result<Vec<usize>, EngineError> {
-    let mut positions = BTreeSet::new();
-    for digest in suppressed {
-        positions.extend(database.position_of(*digest)?);
-        positions.extend(database.positions_of_subject(*digest)?);
-    }
-    Ok(positions.into_iter().collect())
+/// What the parts of a directory know, and its database may not.
+pub(super) struct Known {
+    /// How it is seen that the database does not; none: it knows everything.
+    pub(super) found: Vec<&'static str>,
+    n_changes: u64,
+    removed: BTreeSet<IdDigest>,
+    account: ReleaseAccount,
+    /// Releases and withdrawals that the database does not list.
+    releases: Vec<ReleaseEntry>,
+    revoked: Vec<usize>,
+    /// Rows that the latest state of another time had; `None`: there is no such state.
+    n_rows: Option<usize>,
 }
 
-/// What was spent at most.
+impl Known {
+    /// Asks every part but the rows and the state that the database names, without changing anything.
+    pub(super) fn gather(
+        path: &Path,
+        database: &Database,
+        head: &Head,
+        witness: Option<&Memory>,
+    ) -> Result<Self, EngineError> {
+        let (found, removed, account) = (Vec::new(), BTreeSet::new(), head.account);
+        let (releases, revoked) = (Vec::new(), Vec::new());
+        let mut known = Self { found, n_changes: 0, removed, account, releases, revoked, n_rows: None };
+        known.ask_states(path, head)?;
+        known.ask_releases(path)?;
+        known.revoked = revocation::unlisted(path, known.account.n_releases, &head.ledger.revoked);
+        if !known.revoked.is_empty() {
+            known.found.push("withdrawals are newer than the database");
+        }
+        if let Some(witness) = witness {
+            known.ask_witness(witness, database, head)?;
+        }
+        Ok(known)
+    }
+
+    /// A damaged state is an error; a whole one of another time is not.
+    fn ask_states(&mut self, path: &Path, head: &Head) -> Result<(), EngineError> {
+        let (mut is_there, mut others) = (false, Vec::new());
+        for generation in files::state_generations(path)? {
+            let file = files::state_path(path, generation);
+            if generation == head.generation && digest_of(&file).map_err(EngineError::io(&file))? == head.state {
+                is_there = true;
+                continue;
+            }
+            // One that is not there any more was removed by a writer at work.
+            others.extend(StateFile::read(&file)?.filter(|state| state.stamp.model == head.history.model));
+        }
+        if others.iter().any(|state| is_later(state, head)) {
+            self.found.push("the database is older than the state");
+        } else if is_there {
+            return Ok(());
+        } else if others.is_empty() {
+            self.found.push("the state is missing");
+        } else {
+            self.found.push("the state is not the one that the database names");
+        }
+        for state in others {
+            self.learn(state);
+        }
+        Ok(())
+    }
+
+    fn learn(&mut self, state: StateFile) {
+        if state.stamp.n_changes >= self.n_changes {
+            self.n_changes = state.stamp.n_changes;
+            self.n_rows = Some(state.n_rows());
+        }
+        self.account = most_spent(self.account, state.account);
+        self.removed.extend(state.suppressed);
+    }
+
+    fn ask_witness(&mut self, witness: &Memory, database: &Database, head: &Head) -> Result<(), EngineError> {
+        let Some(Told { n_changes, chain, account, .. }) = &witness.latest else { return Ok(()) };
+        let account = most_spent(self.account, *account);
+        // A log that is left for another one anyway need not have all entries.
+        let mut knows_more = account != self.account
+            || *n_changes > self.n_changes.max(head.history.n_changes)
+            || self.found.is_empty() && witness.knows_more_of(&head.ledger);
+        if *chain != head.chain || witness.suppressed.len() != database.n_suppressed()? {
+            for digest in &witness.suppressed {
+                knows_more = knows_more || !self.removed.contains(digest) && !database.is_suppressed(*digest)?;
+            }
+        }
+        if knows_more {
+            self.found.push("the directory is older than its witness");
+            self.n_changes = self.n_changes.max(*n_changes);
+            self.account = account;
+            self.removed.extend(&witness.suppressed);
+        }
+        Ok(())
+    }
+
+    /// The model of the state that the database names, unless the directory is to be repaired.
+    pub(super) fn current_model(
+        &mut self,
+        path: &Path,
+        database: &Database,
+        head: &Head,
+        settings: &Settings,
+    ) -> Result<Option<Model>, EngineError> {
+        if !self.found.is_empty() {
+            return Ok(None);
+        }
+        let file = files::state_path(path, head.generation);
+        let state = StateFile::read(&file)?.ok_or(StorageError::Damaged)?;
+        // A state knows no more removals than the database that named it.
+        if database.n_suppressed()? < state.suppressed.len() {
+            self.found.push("the database has forgotten removals that the state knows");
+            self.learn(state);
+            return Ok(None);
+        }
+        Ok(Some(state.model(&file, settings)?))
+    }
+
+    /// Whether rows have been overwritten that database and state have as present: then both are older than the rows, and
+    /// those have been removed since. A state of another time knows by itself who was.
+    pub(super) fn ask_rows(&mut self, database: &Database, rows: &StoredRows) -> Result<bool, EngineError> {
+        let expected = database.epochs()?;
+        let is_newer = rows.epochs().iter().zip(&expected).any(|(found, expected)| found > expected);
+        if self.n_rows.is_some() || !is_newer {
+            return Ok(false);
+        }
+        let purged = rows.purged_records()?;
+        for keys in database.keys_at(&purged)? {
+            self.removed.insert(keys.id);
+            if let Some(subject) = keys.subject
+                && database.positions_of_subject(subject)?.iter().all(|position| purged.binary_search(position).is_ok())
+            {
+                self.removed.insert(subject);
+            }
+        }
+        if !purged.is_empty() {
+            // First: these are the rows that a repair counts.
+            self.found.insert(0, "the database and the state are older than the rows");
+        }
+        Ok(!purged.is_empty())
+    }
+}
+
+/// Whether a state knows of changes or releases that the database does not. A checkpoint that was cut short leaves the
+/// next state, of changes that the database has as intents and of a release that was not published.
+fn is_later(state: &StateFile, head: &Head) -> bool {
+    state.stamp.n_changes > head.history.n_changes
+        || state.stamp.generation > head.generation + 1 && state.account.n_releases > head.account.n_releases
+}
+
+fn digest_of(path: &Path) -> io::Result<String> {
+    let (mut file, mut digest) = (File::open(path)?, Vec::new());
+    let at = file.metadata()?.len().saturating_sub(DIGEST_BYTES as u64);
+    file.seek(SeekFrom::Start(at))?;
+    file.read_to_end(&mut digest)?;
+    Ok(hex::encode(digest))
+}
+
 pub(super) fn most_spent(one: ReleaseAccount, other: ReleaseAccount) -> ReleaseAccount {
     ReleaseAccount {
         n_releases: one.n_releases.max(other.n_releases),
@@ -49,16 +203,4 @@ pub(super) fn most_spent(one: ReleaseAccount, other: ReleaseAccount) -> ReleaseA
         certified: one.certified && other.certified,
         n_left: one.n_left.max(other.n_left),
     }
-}
-
-/// What was mended so far and now.
-pub(super) fn note(
-    database: &Database,
-    found: &str,
-    n_removed_again: usize,
-    n_lost: usize,
-) -> Result<Vec<Mending>, EngineError> {
-    let mut mended = database.mended()?;
-    mended.push(Mending { time: clock::now(), found: found.into(), n_removed_again, n_lost });
-    Ok(mended)
 }

@@ -2,56 +2,46 @@
 
 mod numbers;
 
+use std::fs;
 use std::path::Path;
 
 use efface_core::curvature::Dense;
 use efface_core::exact::{ColumnRanges, ExactSums};
-use efface_core::linalg::TrackedMatrix;
 use efface_core::model::{Fit, Model, ModelState, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::residual::Rung;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{Problem, RowCount, WeightSum};
 use efface_data::IdDigest;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use self::numbers::{Numbers, array, put, put_integers, put_lower};
+use self::numbers::{Numbers, put, put_integers, put_lower};
 use crate::directory::database::Chain;
-use crate::error::{EngineError, OpenError};
+use crate::directory::files;
+use crate::error::EngineError;
+use crate::sealed::Seal;
 use crate::settings::Settings;
 
 /// To which point of which history a state belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
-    /// The model's random number.
     pub(crate) model: String,
-    /// The checkpoint that wrote it.
     pub(crate) generation: u64,
-    /// Changes of the rows that it includes.
     pub(crate) n_changes: u64,
-    /// A hash over all of them.
     pub(crate) chain: Chain,
 }
 
 /// A state file that was read and checked, not yet fitted to a plan.
 pub(crate) struct StateFile {
     pub(crate) stamp: Stamp,
-    /// What releases have spent.
     pub(crate) account: ReleaseAccount,
     /// Every id and subject removed so far: should the database be an old one, they are not lost.
     pub(crate) suppressed: Vec<IdDigest>,
-    /// SHA-256 of the file's content.
-    pub(crate) digest: String,
     model: ModelHeader,
     numbers: Zeroizing<Vec<u8>>,
 }
 
-const MAGIC: &[u8; 8] = b"EFFSTATE";
-const VERSION: u32 = 1;
-const PREFIX_BYTES: usize = 8 + 4 + 3 * 8;
-/// The last bytes of a state file are its digest.
-pub(crate) const DIGEST_BYTES: usize = 32;
+const SEAL: Seal = Seal { magic: b"EFFSTATE", version: 1, name: "state" };
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -59,7 +49,6 @@ struct Header {
     model: ModelHeader,
 }
 
-/// The scalars of a model.
 #[derive(Serialize, Deserialize)]
 struct ModelHeader {
     n_rows: usize,
@@ -67,7 +56,6 @@ struct ModelHeader {
     #[serde(skip_serializing_if = "Option::is_none")]
     weight_sum: Option<Units>,
     dim: usize,
-    /// Classes whose last row has left.
     absent_classes: Vec<u32>,
     fits: Vec<FitHeader>,
     /// Exact sums, where there are no fits.
@@ -105,37 +93,25 @@ struct SumsHeader {
     made: bool,
 }
 
-/// The bytes of a state, and their SHA-256.
 pub(crate) fn encode(stamp: &Stamp, suppressed: &[IdDigest], model: &Model) -> (Zeroizing<Vec<u8>>, String) {
     let header = Header { stamp: stamp.clone(), model: ModelHeader::of(model) };
     let header = serde_json::to_vec(&header).expect("maps have string keys and numbers are finite or null");
     let numbers = numbers_of(model.state());
-    let suppressed_len = suppressed.len() * IdDigest::BYTES;
-    let len = PREFIX_BYTES + header.len() + suppressed_len + numbers.len() + DIGEST_BYTES;
-    let mut bytes = Zeroizing::new(Vec::with_capacity(len));
-    bytes.extend(MAGIC);
-    bytes.extend(VERSION.to_le_bytes());
-    for len in [header.len(), suppressed_len, numbers.len()] {
-        bytes.extend((len as u64).to_le_bytes());
-    }
-    bytes.extend(&header);
-    bytes.extend(suppressed.iter().flat_map(|digest| digest.0));
-    bytes.extend(numbers.iter());
-    let digest = Sha256::digest(&*bytes);
-    bytes.extend(digest);
-    (bytes, hex::encode(digest))
+    let suppressed: Vec<u8> = suppressed.iter().flat_map(|digest| digest.0).collect();
+    SEAL.close([&header, &suppressed, &numbers])
 }
 
 impl StateFile {
+    /// Reads a state file; `None`: there is none.
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>, EngineError> {
+        let bytes = files::if_there(fs::read(path), path)?.map(Zeroizing::new);
+        bytes.map(|bytes| Self::decode(path, &bytes)).transpose()
+    }
+
     /// Checks the bytes of a state file and takes them apart.
     pub(crate) fn decode(path: &Path, bytes: &[u8]) -> Result<Self, EngineError> {
-        let damaged = |what: &str| damaged(path, what);
-        let prefix = prefix(path, bytes)?;
-        let [header_len, suppressed_len, numbers_len] =
-            [12, 20, 28].map(|at| u64::from_le_bytes(array(&prefix[at..])) as usize);
-        let content = content(path, bytes, &[PREFIX_BYTES, header_len, suppressed_len, numbers_len])?;
-        let (header, rest) = content[PREFIX_BYTES..].split_at(header_len);
-        let (suppressed, numbers) = rest.split_at(suppressed_len);
+        let damaged = |what: &str| SEAL.damaged(path, what);
+        let [header, suppressed, numbers] = SEAL.open(path, bytes)?;
         let Header { stamp, model } = serde_json::from_slice(header).map_err(|error| damaged(&error.to_string()))?;
         let (suppressed, incomplete) = suppressed.as_chunks::<{ IdDigest::BYTES }>();
         if !incomplete.is_empty() {
@@ -145,55 +121,18 @@ impl StateFile {
             stamp,
             account: model.account,
             suppressed: suppressed.iter().map(|digest| IdDigest(*digest)).collect(),
-            digest: hex::encode(&bytes[bytes.len() - DIGEST_BYTES..]),
             model,
             numbers: Zeroizing::new(numbers.to_vec()),
         })
     }
 
-    /// Rows that the model had.
     pub(crate) fn n_rows(&self) -> usize {
         self.model.n_rows
     }
 
-    /// The model that the state is of.
     pub(crate) fn model(self, path: &Path, settings: &Settings) -> Result<Model, EngineError> {
         self.model.restore(path, settings, &self.numbers)
     }
-}
-
-/// The first bytes, once the magic and the version are the right ones.
-fn prefix<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8], EngineError> {
-    let prefix = bytes.get(..PREFIX_BYTES).ok_or_else(|| damaged(path, "it ends within its first bytes"))?;
-    if &prefix[..8] != MAGIC {
-        return Err(damaged(path, "it does not begin with the magic bytes"));
-    }
-    let found = u32::from_le_bytes(array(&prefix[8..12]));
-    if found != VERSION {
-        let reason = format!("state format version {found} is unknown; this program reads version {VERSION}");
-        return Err(OpenError::BadState { path: path.into(), reason }.into());
-    }
-    Ok(prefix)
-}
-
-/// Everything before the digest, once the announced sizes and the digest are right.
-fn content<'a>(path: &Path, bytes: &'a [u8], sizes: &[usize]) -> Result<&'a [u8], EngineError> {
-    let content = sizes.iter().try_fold(0_usize, |sum, size| sum.checked_add(*size));
-    let expected = content.and_then(|content| content.checked_add(DIGEST_BYTES));
-    let expected = expected.ok_or_else(|| damaged(path, "its sizes are impossible"))?;
-    if bytes.len() != expected {
-        return Err(damaged(path, &format!("{} bytes where {expected} are announced", bytes.len())));
-    }
-    let (content, digest) = bytes.split_at(expected - DIGEST_BYTES);
-    if Sha256::digest(content).as_slice() == digest {
-        Ok(content)
-    } else {
-        Err(damaged(path, "its checksum does not match"))
-    }
-}
-
-fn damaged(path: &Path, what: &str) -> EngineError {
-    EngineError::Open(OpenError::BadState { path: path.into(), reason: format!("the state file is damaged: {what}") })
 }
 
 fn numbers_of(state: &ModelState) -> Zeroizing<Vec<u8>> {
@@ -243,22 +182,16 @@ impl ModelHeader {
     fn restore(self, path: &Path, settings: &Settings, numbers: &[u8]) -> Result<Model, EngineError> {
         let absent_classes = self.absent_classes.clone();
         let plan = TrainingPlan::new(TrainingConfig { absent_classes, ..settings.config.clone() })?;
-        let state = self.state(settings.config.l2_per_row, &mut Numbers::new(numbers));
+        let state = self.state(settings.config.l2_per_row, &mut Numbers(numbers));
         let model = state.and_then(|state| Model::from_state(plan, state));
-        model.ok_or_else(|| damaged(path, "its parts do not fit each other"))
+        model.ok_or_else(|| SEAL.damaged(path, "its parts do not fit each other"))
     }
 
     fn state(self, l2_per_row: f64, numbers: &mut Numbers<'_>) -> Option<ModelState> {
         let dim = self.dim;
-        let sums = match self.sums {
-            None => None,
-            Some(sums) => Some(sums.restore(dim, numbers)?),
-        };
+        let sums = self.sums.map_or(Some(None), |sums| sums.restore(dim, numbers).map(Some))?;
         let fits = self.fits.into_iter().map(|fit| fit.restore(dim, l2_per_row, numbers)).collect::<Option<_>>()?;
-        let gram = match self.gram {
-            None => None,
-            Some((error, trace)) => Some(TrackedMatrix::from_parts(dim, numbers.take_lower(dim)?, error, trace)?),
-        };
+        let gram = self.gram.map_or(Some(None), |bounds| numbers.take_matrix(dim, bounds).map(Some))?;
         let state = ModelState {
             count: Units::count(self.weight_sum, self.n_rows),
             fits,
@@ -270,7 +203,7 @@ impl ModelHeader {
             certified: self.certified,
             account: self.account,
         };
-        numbers.is_empty().then_some(state)
+        numbers.0.is_empty().then_some(state)
     }
 }
 
@@ -306,9 +239,9 @@ impl FitHeader {
         let perturbation = if self.perturbed { Some(numbers.take(dim)?.into()) } else { None };
         let curvature = match self.hessian {
             None => None,
-            Some((error, trace)) => {
+            Some(bounds) => {
                 let anchor = numbers.take(dim)?;
-                let hessian = TrackedMatrix::from_parts(dim, numbers.take_lower(dim)?, error, trace)?;
+                let hessian = numbers.take_matrix(dim, bounds)?;
                 Some(Dense::new(anchor.into(), hessian, l2_per_row * count.weight_sum.get())?)
             }
         };

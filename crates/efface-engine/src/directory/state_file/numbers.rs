@@ -1,9 +1,9 @@
 //! Arrays of doubles and of integers as bytes, little-endian.
 
 use efface_core::linalg::TrackedMatrix;
+use efface_core::rounding::UpperBound;
 use zeroize::Zeroizing;
 
-/// Appends an array.
 pub(super) fn put(bytes: &mut Vec<u8>, numbers: &[f64]) {
     bytes.reserve(numbers.len() * 8);
     for x in numbers {
@@ -20,7 +20,6 @@ pub(super) fn put_lower(bytes: &mut Vec<u8>, matrix: &TrackedMatrix) {
     }
 }
 
-/// Appends integers of 128 bits.
 pub(super) fn put_integers(bytes: &mut Vec<u8>, integers: &[i128]) {
     bytes.reserve(integers.len() * 16);
     for integer in integers {
@@ -29,34 +28,25 @@ pub(super) fn put_integers(bytes: &mut Vec<u8>, integers: &[i128]) {
 }
 
 /// Numbers still to be read. Sizes are checked against what is there before anything is allocated.
-pub(super) struct Numbers<'a> {
-    bytes: &'a [u8],
-}
+pub(super) struct Numbers<'a>(pub(super) &'a [u8]);
 
-impl<'a> Numbers<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
+impl Numbers<'_> {
     pub(super) fn take(&mut self, n: usize) -> Option<Vec<f64>> {
-        let (taken, rest) = self.bytes.split_at_checked(n.checked_mul(8)?)?;
-        self.bytes = rest;
-        Some(taken.chunks_exact(8).map(|bytes| f64::from_le_bytes(array(bytes))).collect())
+        let (taken, rest) = self.0.split_at_checked(n.checked_mul(8)?)?;
+        self.0 = rest;
+        Some(taken.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect())
     }
 
     /// The lower triangle of a square of integers.
     pub(super) fn take_integers(&mut self, n_columns: usize) -> Option<Vec<i128>> {
         let n = n_columns.checked_mul(n_columns.checked_add(1)?)? / 2;
-        let (taken, rest) = self.bytes.split_at_checked(n.checked_mul(16)?)?;
-        self.bytes = rest;
-        Some(taken.chunks_exact(16).map(|bytes| i128::from_le_bytes(array(bytes))).collect())
+        let (taken, rest) = self.0.split_at_checked(n.checked_mul(16)?)?;
+        self.0 = rest;
+        Some(taken.as_chunks().0.iter().map(|bytes| i128::from_le_bytes(*bytes)).collect())
     }
 
-    pub(super) fn take_lower(&mut self, dim: usize) -> Option<Vec<f64>> {
+    /// A matrix from its lower triangle, with its error and its trace bound.
+    pub(super) fn take_matrix(&mut self, dim: usize, bounds: (UpperBound, UpperBound)) -> Option<TrackedMatrix> {
         let packed_len = dim.checked_mul(dim.checked_add(1)?)? / 2;
         let packed = Zeroizing::new(self.take(packed_len)?);
         let mut entries = vec![0.0; dim * dim];
@@ -65,13 +55,6 @@ impl<'a> Numbers<'a> {
             entries[j * dim + j..(j + 1) * dim].copy_from_slice(&packed[start..start + dim - j]);
             start += dim - j;
         }
-        Some(entries)
+        TrackedMatrix::from_parts(dim, entries, bounds.0, bounds.1)
     }
-}
-
-/// The first `N` of at least `N` bytes.
-pub(super) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    let mut array = [0; N];
-    array.copy_from_slice(&bytes[..N]);
-    array
 }

@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use efface_data::{IdKind, open_table};
-use efface_ledger::certificate::ReleasePolicy;
 use efface_ledger::verify::Verdict;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -235,11 +234,8 @@ fn train_directory(folder: &tempfile::TempDir, config: TrainingConfig) -> Result
         schema: None,
         transform: TRANSFORM,
         config,
-        out: out.clone(),
         memory_bytes: None,
-        policy: ReleasePolicy::default(),
-        key: None,
-        witness: None,
+        place: Place { out: out.clone(), ..Place::default() },
     };
     ModelDirectory::train(request, &mut randomness(), &mut |_| {})?;
     Ok(out)

@@ -123,9 +123,9 @@ fn bytes_that_were_altered_are_refused_or_read_but_do_not_panic() {
 fn with_text(bytes: &[u8], text: &str, other: &str) -> Vec<u8> {
     let at = bytes.windows(text.len()).position(|part| part == text.as_bytes()).expect("in the header");
     let mut altered = [&bytes[..at], other.as_bytes(), &bytes[at + text.len()..]].concat();
-    let len = u64::from_le_bytes(bytes[8..16].try_into().expect("eight bytes"));
+    let len = u64::from_le_bytes(bytes[12..20].try_into().expect("eight bytes"));
     let len = len + other.len() as u64 - text.len() as u64;
-    altered[8..16].copy_from_slice(&len.to_le_bytes());
+    altered[12..20].copy_from_slice(&len.to_le_bytes());
     with_digest(altered)
 }
 

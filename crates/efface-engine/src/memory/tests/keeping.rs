@@ -34,7 +34,7 @@ fn a_model_moves_into_a_directory_and_goes_on_there() {
         let state = |model: &Model| (model.state().count, model.state().account, model.state().fits[0].count);
         assert_eq!(state(ours), state(theirs.model));
         assert_eq!(theirs.rows.weight_sum(), ours.state().count.weight_sum);
-        let status = directory.status().expect("readable");
+        let status = directory.view().status().expect("readable");
         assert_eq!((status.n_rows, status.n_removed, status.n_releases), (N_ROWS - 2, 2, 1));
 
         assert!(is_removed(&directory.remove(&Selection::Ids(vec![id(300)]), None).expect_err("gone")));
@@ -44,7 +44,8 @@ fn a_model_moves_into_a_directory_and_goes_on_there() {
         directory.settle(None).expect("settled");
         held.settle().expect("settled");
         assert!(distance(directory.audit_material().model, &held.model.model) < 1e-9);
-        let (kept, lent) = (directory.influences(None).expect("rows"), held.influences(None).expect("rows"));
+        let (kept, lent) =
+            (directory.live(|life| life.influences(None)).expect("rows"), held.influences(None).expect("rows"));
         assert!(kept.iter().zip(&lent).all(|(a, b)| (a - b).abs() < 1e-9) && kept.len() == lent.len());
     }
 }
@@ -64,7 +65,7 @@ fn what_happened_since_the_latest_release_is_certified_after_the_move() {
     let mut directory = held.keep(folder.path()).expect("writable");
     let error = ModelDirectory::open(directory.path()).err().expect("the one that was returned has the lock");
     assert!(matches!(error, EngineError::Open(OpenError::Locked { .. })), "{error}");
-    let status = directory.status().expect("readable");
+    let status = directory.view().status().expect("readable");
     assert_eq!((status.n_people_since_release, status.n_removed, status.n_suppressed), (2, 2, 1));
     assert!(status.released.is_some());
 
@@ -143,8 +144,11 @@ fn rows_that_no_id_names_are_found_by_subject_only_before_the_move_and_after_it(
     drop(directory);
     let mut directory = ModelDirectory::open(path).expect("free");
     assert!(is_refused(directory.remove(&ids([7]), None)));
-    assert!(is_refused(directory.remove_present(&ids([7]), None)));
-    assert!(matches!(directory.influences(Some(&named)), Err(EngineError::Change(ChangeError::NoRowIds))));
+    assert!(is_refused(directory.live(|life| life.remove(&ids([7]), None, Missing::Skip))));
+    assert!(matches!(
+        directory.live(|life| life.influences(Some(&named))),
+        Err(EngineError::Change(ChangeError::NoRowIds))
+    ));
     assert_eq!(directory.remove(&person_of(8), None).expect("there").n_changed, 4);
 }
 

@@ -173,7 +173,7 @@ fn whose_row_it_was_is_forgotten_with_the_row() {
     let nobody = IdDigest([0; IdDigest::BYTES]);
     assert_eq!(whose(&held, 8), (nobody, nobody));
     // The person has other rows, the row must not come back.
-    let is_removed = |held: &Held, digest| held.model.keeper.index.is_removed(digest);
+    let is_removed = |held: &Held, digest| held.model.keeper.index.removed.contains(&digest);
     assert!(is_removed(&held, id) && !is_removed(&held, subject));
     held.remove(&person_of(8)).expect("there");
     assert!(is_removed(&held, subject));

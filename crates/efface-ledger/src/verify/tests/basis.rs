@@ -3,10 +3,10 @@
 use efface_core::accounting::{Extractor, Guarantee, gaussian};
 use efface_core::rounding::{LowerBound, UpperBound};
 
-use super::example::{TIME, named_request, nameless_request};
+use super::example::{issued, named_request, nameless_request};
 use crate::certificate::tags::{Limit, OutsideScope};
 use crate::certificate::{
-    Adversary, Arithmetic, CurvePoint, LogPosition, Predicate, ReleaseCertificate, ReleasePolicy, Signed,
+    Adversary, Arithmetic, CurvePoint, Decided, LogPosition, ReleaseCertificate, ReleaseClaims, ReleasePolicy,
     SincePrevious, SpentBefore,
 };
 
@@ -123,17 +123,8 @@ impl Basis {
             _ => &[],
         };
         let texts = |tags: &[&str]| tags.iter().map(ToString::to_string).collect::<Vec<_>>();
-        ReleaseCertificate {
-            schema: ReleaseCertificate::SCHEMA.into(),
-            software: "efface 0.1.0".into(),
-            model: "model".into(),
-            issued: TIME.into(),
-            issue: Signed {
-                key_id,
-                log,
-                policy: ReleasePolicy { min_removals: Some(2), every_seconds: None },
-                revoked: vec![1],
-            },
+        let body = ReleaseClaims {
+            decided: Decided { policy: ReleasePolicy { min_removals: Some(2), every_seconds: None }, revoked: vec![1] },
             release: before.len() + 1,
             certified: true,
             n_removed: 9,
@@ -193,6 +184,7 @@ impl Basis {
             limits: texts(limits),
             outside_scope: texts(&OutsideScope::ALL.map(OutsideScope::tag)),
             not_public: vec!["city".into()],
-        }
+        };
+        issued(body, log, key_id)
     }
 }

@@ -3,7 +3,7 @@
 use super::basis::{Basis, Kind};
 use super::example::{Log, MODEL, model_subject, release, request, revocation};
 use crate::entry::{Entry, Event};
-use crate::testing::{assert_every_change_is_refused, signing_key};
+use crate::tests::{assert_every_change_is_refused, signing_key};
 use crate::verify::{Evidence, verify};
 
 /// Every bit of every byte turned over, every byte removed, every byte repeated. All values of every byte would take

@@ -77,6 +77,7 @@ fn epsilon_0_follows_from_equal_bits_only() {
     // No noise, however much, makes two worlds the same.
     for kind in [Kind::Gaussian, Kind::Gamma] {
         let nothing = |c: &mut ReleaseCertificate| {
+            let c = &mut c.body;
             (c.promise.epsilon, c.epsilon, c.epsilon_spent) = (0.0, 0.0, 0.0);
             for value in [&mut c.gradient_residual, &mut c.distance_bound, &mut c.mu, &mut c.mu_total, &mut c.mu_limit]
             {
@@ -97,7 +98,7 @@ fn epsilon_0_follows_from_equal_bits_only() {
 #[test]
 fn gaussian_noise_proves_no_pure_epsilon() {
     let pure = |c: &mut ReleaseCertificate| {
-        let factor = 1e-3;
+        let (c, factor) = (&mut c.body, 1e-3);
         for value in [&mut c.gradient_residual, &mut c.distance_bound, &mut c.mu, &mut c.mu_total] {
             *value *= factor;
         }
@@ -274,7 +275,7 @@ fn requests_and_what_left_add_up() {
     };
     refused(first, "requests", "release 3 has a release before it, and names none");
     refused(|c| c.since_previous.release = Some(3), "requests", "release 3 speaks of releases that come after it");
-    refused(|c| c.issue.revoked.push(3), "requests", "release 3 speaks of releases that come after it");
+    refused(|c| c.decided.revoked.push(3), "requests", "release 3 speaks of releases that come after it");
 }
 
 #[test]

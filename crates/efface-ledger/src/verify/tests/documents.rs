@@ -6,7 +6,7 @@ use super::example::{
 };
 use crate::envelope::{Envelope, PAYLOAD_TYPE};
 use crate::statement::Subject;
-use crate::testing::{other_key, signing_key};
+use crate::tests::{other_key, signing_key};
 use crate::verify::{CheckOutcome, Document, Evidence, Verdict, Verification, read, verify};
 
 fn with_key(envelope: &Envelope) -> Verification {
@@ -95,8 +95,8 @@ fn an_edited_payload_is_not_made_good_by_another_signature() {
 #[test]
 fn a_certificate_names_the_key_that_signs_it() {
     fails(&check(&release(|c| c.issue.key_id = "0".repeat(64))), "issuer", "it names key 0000");
-    fails(&check(&request(|c| c.key_id = "0".repeat(64))), "issuer", "it names key 0000");
-    fails(&check(&revocation(|c| c.key_id = "0".repeat(64))), "issuer", "it names key 0000");
+    fails(&check(&request(|c| c.issue.key_id = "0".repeat(64))), "issuer", "it names key 0000");
+    fails(&check(&revocation(|c| c.issue.key_id = "0".repeat(64))), "issuer", "it names key 0000");
 }
 
 /// It was called valid, and a script that looked at the exit code used the model that it withdraws.

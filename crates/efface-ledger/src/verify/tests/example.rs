@@ -4,7 +4,8 @@ use sha2::{Digest, Sha256};
 
 use super::basis::{Basis, Kind};
 use crate::certificate::{
-    CoveredRequest, LogPosition, Predicate, ReleaseCertificate, RequestCertificate, RevocationCertificate,
+    CoveredRequest, Issued, LogPosition, Predicate, ReleaseCertificate, RequestAnswer, RequestCertificate,
+    RevocationCertificate, Signed, Withdrawal,
 };
 use crate::checkpoint::Checkpoint;
 use crate::consistency::ConsistencyFile;
@@ -13,7 +14,7 @@ use crate::envelope::{EntryProof, Envelope, LogProof, PAYLOAD_TYPE};
 use crate::key::SigningKey;
 use crate::merkle::{self, Hash};
 use crate::statement::{Statement, Subject};
-use crate::testing::signing_key;
+use crate::tests::signing_key;
 use crate::verify::{CheckOutcome, Document, Evidence, Verification, read, verify};
 
 pub(super) const ORIGIN: &str = "efface/model/log";
@@ -57,7 +58,12 @@ impl Log {
     }
 
     /// Signs a predicate, gives it its place in the log, and shows it there together with the entries at `shown`.
-    pub(super) fn certify<P: Predicate>(&mut self, subject: Vec<Subject>, predicate: &P, shown: &[u64]) -> Envelope {
+    pub(super) fn certify<P: Predicate>(
+        &mut self,
+        subject: Vec<Subject>,
+        predicate: &Issued<P>,
+        shown: &[u64],
+    ) -> Envelope {
         let position = self.size;
         let payload = payload(subject, predicate);
         self.append(&predicate.entry(hex::encode(Sha256::digest(&payload))));
@@ -86,20 +92,20 @@ impl Log {
 }
 
 /// The payload of a statement, the predicate as it is.
-pub(super) fn payload<P: Predicate>(subject: Vec<Subject>, predicate: &P) -> Vec<u8> {
+pub(super) fn payload<P: Predicate>(subject: Vec<Subject>, predicate: &Issued<P>) -> Vec<u8> {
     #[derive(serde::Serialize)]
-    struct Raw<'a, P> {
+    struct Raw<'a, P: Predicate> {
         #[serde(rename = "_type")]
         version: &'a str,
         subject: Vec<Subject>,
         #[serde(rename = "predicateType")]
         predicate_type: &'a str,
-        predicate: &'a P,
+        predicate: &'a Issued<P>,
     }
 
     let raw = Raw { version: crate::statement::STATEMENT_TYPE, subject, predicate_type: P::TYPE, predicate };
     let payload = serde_json::to_vec(&raw).expect("JSON");
-    Statement::<P>::from_payload(&payload).expect("a statement of the same bytes");
+    Statement::<Issued<P>>::from_payload(&payload).expect("a statement of the same bytes");
     payload
 }
 
@@ -129,6 +135,12 @@ pub(super) fn entry_of(request: &CoveredRequest) -> Entry {
     Entry::new(time, Event::Removal(Change { change, n_rows, rows, request: commitment }))
 }
 
+/// What a certificate says, as the one who signs for the log says it.
+pub(super) fn issued<T: Predicate>(body: T, log: LogPosition, key_id: String) -> Issued<T> {
+    let [schema, software, model, issued] = [T::SCHEMA, "efface 0.1.0", "model", TIME].map(String::from);
+    Issued { schema, software, model, issued, issue: Signed { key_id, log }, body }
+}
+
 /// A release certificate of a kind, changed before it is signed by the one who signs for the log.
 pub(super) fn release_of(kind: Kind, edit: impl FnOnce(&mut ReleaseCertificate)) -> Envelope {
     release_from(&Basis::of(kind), edit)
@@ -152,7 +164,7 @@ pub(super) fn first_release(edit: impl FnOnce(&mut ReleaseCertificate)) -> Envel
     let basis = Basis { before: Vec::new(), ..Basis::of(Kind::Gaussian) };
     release_from(&basis, |c| {
         (c.since_previous.release, c.since_previous.certificate) = (None, None);
-        (c.since_previous.exposure, c.issue.revoked) = ("no-previous-release".into(), Vec::new());
+        (c.since_previous.exposure, c.decided.revoked) = ("no-previous-release".into(), Vec::new());
         edit(c);
     })
 }
@@ -161,19 +173,14 @@ pub(super) fn first_release(edit: impl FnOnce(&mut ReleaseCertificate)) -> Envel
 pub(super) fn request(edit: impl FnOnce(&mut RequestCertificate)) -> Envelope {
     let mut log = Log::started();
     let request = named_request();
-    let mut certificate = RequestCertificate {
-        schema: RequestCertificate::SCHEMA.into(),
-        software: "efface 0.1.0".into(),
-        model: "model".into(),
-        issued: TIME.into(),
-        key_id: log.key.public().id(),
-        log: log.next(),
+    let answer = RequestAnswer {
         request_origin: log.origin.clone(),
         state: "covered".into(),
         release: Some(3),
         release_certificate: Some("ce".repeat(32)),
         request: request.clone(),
     };
+    let mut certificate = issued(answer, log.next(), log.key.public().id());
     edit(&mut certificate);
     let subject = vec![Subject::new("request", Sha256::digest(entry_of(&request).to_leaf()).into())];
     log.certify(subject, &certificate, &[request.position])
@@ -182,17 +189,8 @@ pub(super) fn request(edit: impl FnOnce(&mut RequestCertificate)) -> Envelope {
 /// The withdrawal of a release.
 pub(super) fn revocation(edit: impl FnOnce(&mut RevocationCertificate)) -> Envelope {
     let mut log = Log::started();
-    let mut certificate = RevocationCertificate {
-        schema: RevocationCertificate::SCHEMA.into(),
-        software: "efface 0.1.0".into(),
-        model: "model".into(),
-        issued: TIME.into(),
-        key_id: log.key.public().id(),
-        log: log.next(),
-        release: 3,
-        release_certificate: None,
-        reason: Some("superseded".into()),
-    };
+    let withdrawal = Withdrawal { release: 3, release_certificate: None, reason: Some("superseded".into()) };
+    let mut certificate = issued(withdrawal, log.next(), log.key.public().id());
     edit(&mut certificate);
     log.certify(model_subject(), &certificate, &[])
 }

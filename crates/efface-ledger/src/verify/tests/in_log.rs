@@ -4,7 +4,7 @@ use super::basis::{Basis, Kind};
 use super::example::{Log, check, fails, model_subject, release, request};
 use crate::entry::{Entry, Event};
 use crate::envelope::{EntryProof, Envelope, LogProof};
-use crate::testing::{other_key, signing_key};
+use crate::tests::{other_key, signing_key};
 use crate::verify::{CheckOutcome, Evidence, Verdict, Verification, verify};
 
 /// The same envelope with another proof, which is not signed.

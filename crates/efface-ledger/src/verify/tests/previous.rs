@@ -6,7 +6,7 @@ use super::basis::Kind;
 use super::example::{MODEL, check, fails, first_release, release, release_of};
 use crate::certificate::ReleaseCertificate;
 use crate::envelope::Envelope;
-use crate::testing::signing_key;
+use crate::tests::signing_key;
 use crate::verify::{CheckOutcome, Document, Evidence, Verdict, Verification, read, verify};
 
 /// The release after `before`, honest but for `edit`.

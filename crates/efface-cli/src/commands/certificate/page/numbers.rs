@@ -39,8 +39,8 @@ pub(super) fn table(c: &ReleaseCertificate) -> Table {
                 },
             ),
         ),
-        ("Releases made", shown(&policy(c.issue.policy))),
-        ("Withdrawn so far", withdrawn(&c.issue.revoked)),
+        ("Releases made", shown(&policy(c.decided.policy))),
+        ("Withdrawn so far", withdrawn(&c.decided.revoked)),
     ];
     if c.extractor.is_some() {
         rows.insert(1, ("… by removal", guarantee(c.promise.epsilon, c.promise.delta)));

@@ -41,8 +41,8 @@ pub(super) fn request(c: &RequestCertificate, file: &str) -> Page {
             section("What this says", vec![says(c)]),
             section("The request", vec![Part::Table(Table::pairs("", rows))]),
             section("What the states mean", vec![Part::Terms(meanings.to_vec()), Part::text(none_of_them)]),
-            check(vec![format!("efface verify {} --key PUB", argument(file))], answer.into(), &c.key_id),
-            provenance(&c.issued, &c.software, &c.log, file),
+            check(vec![format!("efface verify {} --key PUB", argument(file))], answer.into(), &c.issue.key_id),
+            provenance(&c.issued, &c.software, &c.issue.log, file),
         ],
     )
 }
@@ -105,9 +105,9 @@ pub(super) fn revocation(c: &RevocationCertificate, files: &[Subject], file: &st
                     format!("efface verify CERTIFICATE --key PUB --revocation {}", argument(file)),
                 ],
                 answers.into(),
-                &c.key_id,
+                &c.issue.key_id,
             ),
-            provenance(&c.issued, &c.software, &c.log, file),
+            provenance(&c.issued, &c.software, &c.issue.log, file),
         ],
     )
 }

@@ -1,4 +1,4 @@
-//! An old backup that is put back and mended, stopped everywhere: whoever was removed stays removed, and what was spent
+//! An old backup that is put back and repaired, stopped everywhere: whoever was removed stays removed, and what was spent
 //! stays spent.
 
 use std::fs;
@@ -37,15 +37,15 @@ pub(crate) fn restore(root: &Path, old: &Image, parts: &[&str]) {
     }
 }
 
-/// Mending that was interrupted.
-pub(crate) struct Mending {
+/// Repair that was interrupted.
+pub(crate) struct Repair {
     pub(crate) setup: Setup,
     /// What there was before the backup was put back.
     pub(crate) world: World,
     pub(crate) n_releases: usize,
 }
 
-impl Check for Mending {
+impl Check for Repair {
     fn check(&self, image: &Image, acknowledged: bool) -> Result<Found, String> {
         let folder = scratch();
         image.write(folder.path()).map_err(|error| error.to_string())?;
@@ -58,7 +58,7 @@ impl Check for Mending {
         let (n_rows, n_releases) = (self.world.n_rows(), self.n_releases);
         ensure(claims.n_rows == n_rows, || format!("{} rows where {n_rows} are expected", claims.n_rows))?;
         ensure(claims.n_releases == n_releases, || format!("{} releases are counted", claims.n_releases))?;
-        ensure(!claims.mended.is_empty(), || "nothing is told of it".into())?;
+        ensure(!claims.repaired.is_empty(), || "nothing is told of it".into())?;
         let opened = Image::read(folder.path()).map_err(|error| error.to_string())?;
         self.world.compare(opened.files())?;
 
