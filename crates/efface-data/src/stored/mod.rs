@@ -10,8 +10,8 @@ mod cache;
 mod checksum;
 mod header;
 mod layout;
-mod mend;
 mod read;
+mod repair;
 mod segment;
 mod write;
 
