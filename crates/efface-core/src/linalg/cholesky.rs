@@ -58,9 +58,20 @@ impl Cholesky {
         self.dim
     }
 
-    /// Replaces b by the solution of `L Lᵀ x = b`; or several, one after the other, in one pass over the factor.
+    /// Replaces b by the solution of `L Lᵀ x = b`.
     pub fn solve(&self, b: &mut [f64]) {
-        kernel::cholesky_solve(&self.lower, self.dim, b);
+        self.solve_forward(b);
+        self.solve_backward(b);
+    }
+
+    /// Replaces b by the solution of `L x = b`; or several, one after the other, in one pass over the factor.
+    pub(crate) fn solve_forward(&self, b: &mut [f64]) {
+        kernel::forward_solve(&self.lower, self.dim, b);
+    }
+
+    /// Replaces b by the solution of `Lᵀ x = b`.
+    pub(crate) fn solve_backward(&self, b: &mut [f64]) {
+        kernel::backward_solve(&self.lower, b);
     }
 
     /// Replaces each column of `columns` by its solution; `dim` numbers each, one after the other. Reads the factor once

@@ -10,17 +10,18 @@ use crate::secret::SecretVector;
 
 /// `(L Lᵀ + Σ ±x_i x_iᵀ)⁻¹` for the rows that left or arrived since L was made.
 ///
-/// Each row is a correction of rank one (Sherman and Morrison): with `u = P⁻¹ x`,
+/// With `y_i = L⁻¹ x_i` that is `L⁻ᵀ (I + Σ ±y_i y_iᵀ)⁻¹ L⁻¹`, and each row corrects the inverse Q in the middle by rank one
+/// (Sherman and Morrison): with `u = Q y`,
 ///
 /// ```text
-/// (P ± x xᵀ)⁻¹ = P⁻¹ ∓ u uᵀ / (1 ± xᵀu)
+/// (Q⁻¹ ± y yᵀ)⁻¹ = Q ∓ u uᵀ / (1 ± yᵀu)
 /// ```
 #[derive(Clone)]
 pub(crate) struct Inverse {
     factor: Arc<Cholesky>,
-    /// The u_i, each with its ∓ 1 / (1 ± xᵀu).
+    /// The u_i, each with its ∓ 1 / (1 ± y_iᵀu_i).
     corrections: Listed,
-    /// Rows that are not corrected for yet: they are solved for beside the next vector, in one pass over the factor.
+    /// Rows that are not corrected for yet: L⁻¹ is applied to them beside the next vector, in one pass over the factor.
     waiting: Listed,
 }
 
@@ -61,21 +62,23 @@ impl Inverse {
     /// Replaces v by about `A⁻¹ v`.
     pub(crate) fn apply(&mut self, v: &mut [f64]) {
         let (dim, waiting) = (v.len(), std::mem::take(&mut self.waiting));
-        let mut solutions: SecretVector = v.iter().chain(waiting.rows()).copied().collect();
-        self.factor.solve(&mut solutions);
-        let (solution, others) = solutions.split_at_mut(dim);
-        let mut others = others.chunks_exact_mut(dim);
+        let mut halves: SecretVector = v.iter().chain(waiting.rows()).copied().collect();
+        self.factor.solve_forward(&mut halves);
+        let (half, others) = halves.split_at(dim);
+        let mut others = others.chunks_exact(dim);
         for (rows, sign) in waiting.runs(dim) {
-            for (row, u) in rows.chunks_exact(dim).zip(&mut others) {
-                self.corrections.add_product(row, u);
-                let divisor = 1.0 + sign * kernel::dot(row, u);
+            for y in others.by_ref().take(rows.len() / dim) {
+                let mut u = SecretVector::from(y.to_vec());
+                self.corrections.add_product(y, &mut u);
+                let divisor = 1.0 + sign * kernel::dot(y, &u);
                 if divisor > LEAST_DIVISOR {
-                    self.corrections.push(u, dim, -sign / divisor, self.most());
+                    self.corrections.push(&u, dim, -sign / divisor, self.most());
                 }
             }
         }
-        self.corrections.add_product(v, solution);
-        v.copy_from_slice(solution);
+        v.copy_from_slice(half);
+        self.corrections.add_product(half, v);
+        self.factor.solve_backward(v);
     }
 }
 

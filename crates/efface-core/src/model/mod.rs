@@ -269,9 +269,11 @@ impl Model {
             rows,
         };
         // The fits share nothing that is written, so their order, and the number of threads, makes no difference.
-        let steps = state.fits.par_iter_mut().zip(changes);
-        let rungs: Result<Vec<Option<Rung>>, StoreError> =
-            steps.map(|(fit, change)| removal::step(fit, change, &context)).collect();
+        let step = |(fit, change)| removal::step(fit, change, &context);
+        let rungs: Result<Vec<Option<Rung>>, StoreError> = match &mut state.fits[..] {
+            [only] => [only].into_iter().zip(changes).map(step).collect(),
+            fits => fits.par_iter_mut().zip(changes).map(step).collect(),
+        };
         let mut rungs = rungs?.into_iter().flatten();
         if let Some(first) = rungs.next() {
             state.rung = rungs.find(|rung| *rung != Rung::NoStep).unwrap_or(first);

@@ -135,16 +135,16 @@ pub(crate) fn fold<B: RowBlocks + ?Sized, A: Send>(
     empty: impl Fn() -> A + Sync,
     add: impl Fn(&mut A, &RowBlock<'_>) + Sync,
 ) -> Result<Vec<A>, StoreError> {
-    runs(rows.n_blocks(), n_runs)
-        .into_par_iter()
-        .map(|blocks| {
-            let mut sum = empty();
-            for index in blocks {
-                rows.visit_block(index, &mut |block| add(&mut sum, block))?;
-            }
-            Ok(sum)
-        })
-        .collect()
+    let add_up = |blocks: Range<usize>| {
+        let mut sum = empty();
+        for index in blocks {
+            rows.visit_block(index, &mut |block| add(&mut sum, block))?;
+        }
+        Ok(sum)
+    };
+    let runs = runs(rows.n_blocks(), n_runs);
+    // Waking another thread takes longer than adding up a few rows.
+    if runs.len() == 1 { runs.into_iter().map(add_up).collect() } else { runs.into_par_iter().map(add_up).collect() }
 }
 
 /// Splits `0..n_blocks` into at most `n_runs` runs of nearly equal length.

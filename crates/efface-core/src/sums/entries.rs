@@ -72,8 +72,9 @@ impl Entries {
     pub(super) fn lower_mut(&mut self, dim: usize) -> (&mut Vec<f64>, usize) {
         let n = self.n_rows(dim);
         if let Self::Rows(rows) = self {
+            // Written before it is read: memory that is zero because nobody wrote to it is mapped twice otherwise.
             let mut lower = Zeroizing::new(vec![0.0; dim * dim]);
-            add_rows(&mut lower, dim, rows, n, 1.0);
+            multiply_rows(&mut lower, dim, rows, n, 1.0, Accum::Replace);
             *self = Self::Lower(lower);
         }
         match self {
@@ -136,18 +137,23 @@ fn unpacked(reader: &mut Reader<'_>, dim: usize) -> Result<Zeroizing<Vec<f64>>, 
 
 /// `lower += sign · Σ row rowᵀ`.
 pub(crate) fn add_rows(lower: &mut [f64], dim: usize, rows: &[f64], n: usize, sign: f64) {
-    if n == 0 || dim == 0 {
-        return;
-    }
     if n <= FEW_ROWS {
         kernel::rank_update(lower, dim, &rows[..n * dim], &vec![sign; n]);
+    } else {
+        multiply_rows(lower, dim, rows, n, sign, Accum::Add);
+    }
+}
+
+/// `sign · Σ row rowᵀ`, added to what is there or in its place.
+fn multiply_rows(lower: &mut [f64], dim: usize, rows: &[f64], n: usize, sign: f64, beta: Accum) {
+    if n == 0 || dim == 0 {
         return;
     }
     let columns = MatRef::from_column_major_slice(&rows[..n * dim], dim, n);
     triangular::matmul(
         MatMut::from_column_major_slice_mut(lower, dim, dim),
         BlockStructure::TriangularLower,
-        Accum::Add,
+        beta,
         columns,
         BlockStructure::Rectangular,
         columns.transpose(),

@@ -15,7 +15,7 @@ mod triangle;
 use pulp::{Arch, Simd, WithSimd};
 
 pub(crate) use rows::{Value, add_scaled_rows, margins, scaled_rows_depth};
-pub(crate) use triangle::{cholesky_solve, quadratic_form, rank_update, symmetric_product};
+pub(crate) use triangle::{backward_solve, forward_solve, quadratic_form, rank_update, symmetric_product};
 
 /// Partial sums of a dot product.
 const LANES: usize = 32;

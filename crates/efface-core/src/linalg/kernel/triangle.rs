@@ -19,9 +19,14 @@ pub(crate) fn quadratic_form(lower: &[f64], v: &[f64]) -> f64 {
     run(QuadraticForm { lower, v })
 }
 
-/// Solves `L Lᵀ x = b` in place, for each of the vectors in `b`; L lower triangular, column-major.
-pub(crate) fn cholesky_solve(lower: &[f64], dim: usize, b: &mut [f64]) {
-    run(CholeskySolve { lower, dim, b });
+/// Solves `L x = b` in place, for each of the vectors in `b`; L lower triangular, column-major.
+pub(crate) fn forward_solve(lower: &[f64], dim: usize, b: &mut [f64]) {
+    run(ForwardSolve { lower, dim, b });
+}
+
+/// Solves `Lᵀ x = b` in place; L lower triangular, column-major.
+pub(crate) fn backward_solve(lower: &[f64], b: &mut [f64]) {
+    run(BackwardSolve { lower, b });
 }
 
 struct RankUpdate<'a> {
@@ -78,6 +83,45 @@ fn add_columns<S: Simd>(simd: S, columns: [&[f64]; COLUMNS_AT_ONCE], factors: [f
     }
 }
 
+/// Both of a symmetric product: `out += Σ_k factors[k] · columns[k]`, and the dot product of each column with `x`. Each
+/// column is read once.
+#[inline(always)]
+fn add_and_dot_columns<S: Simd>(
+    simd: S,
+    columns: [&[f64]; COLUMNS_AT_ONCE],
+    factors: [f64; COLUMNS_AT_ONCE],
+    x: &[f64],
+    out: &mut [f64],
+) -> [f64; COLUMNS_AT_ONCE] {
+    let splats = factors.map(|factor| simd.splat_f64s(factor));
+    let mut sums = [[0.0; STRIP]; COLUMNS_AT_ONCE];
+    let (x, x_rest) = x.as_chunks::<STRIP>();
+    let (out, out_rest) = out.as_chunks_mut::<STRIP>();
+    let split = columns.map(|column| column.as_chunks::<STRIP>());
+    let strips = split.map(|(strips, _)| &strips[..x.len()]);
+    for (i, (x, out)) in x.iter().zip(out).enumerate() {
+        let (x, out) = (S::as_simd_f64s(x).0, S::as_mut_simd_f64s(out).0);
+        for (lane, (x, out)) in x.iter().zip(out).enumerate() {
+            let mut added = *out;
+            for k in 0..COLUMNS_AT_ONCE {
+                let entry = S::as_simd_f64s(&strips[k][i]).0[lane];
+                added = simd.mul_add_e_f64s(entry, splats[k], added);
+                let sum = &mut S::as_mut_simd_f64s(&mut sums[k]).0[lane];
+                *sum = simd.mul_add_e_f64s(entry, *x, *sum);
+            }
+            *out = added;
+        }
+    }
+    let rest = split.map(|(_, rest)| rest);
+    for k in 0..COLUMNS_AT_ONCE {
+        for (out, entry) in out_rest.iter_mut().zip(rest[k]) {
+            *out = multiply_add::<S>(*entry, factors[k], *out);
+        }
+        add_products(simd, &padded(rest[k]), &padded(x_rest), &mut sums[k]);
+    }
+    sums.map(|lanes| lanes.iter().sum())
+}
+
 /// The dot product of each column with `x`.
 #[inline(always)]
 fn dot_columns<S: Simd>(simd: S, columns: [&[f64]; COLUMNS_AT_ONCE], x: &[f64]) -> [f64; COLUMNS_AT_ONCE] {
@@ -117,9 +161,7 @@ impl Loop for SymmetricProduct<'_> {
             let end = j + COLUMNS_AT_ONCE;
             let factors = std::array::from_fn(|k| v[j + k]);
             let columns = columns_below(lower, dim, j);
-            // Two loops are faster than one: the columns stay in the cache, and all sums in registers.
-            add_columns(simd, columns, factors, &mut out[end..]);
-            let dots = dot_columns(simd, columns, &v[end..]);
+            let dots = add_and_dot_columns(simd, columns, factors, &v[end..], &mut out[end..]);
             for k in 0..COLUMNS_AT_ONCE {
                 out[j + k] += dots[k];
                 corner::<S>(lower, dim, j + k, end, v, out);
@@ -178,13 +220,13 @@ impl Loop for QuadraticForm<'_> {
     }
 }
 
-struct CholeskySolve<'a> {
+struct ForwardSolve<'a> {
     lower: &'a [f64],
     dim: usize,
     b: &'a mut [f64],
 }
 
-impl Loop for CholeskySolve<'_> {
+impl Loop for ForwardSolve<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -200,15 +242,29 @@ impl Loop for CholeskySolve<'_> {
         }
         for b in b.chunks_exact_mut(dim) {
             (whole..dim).for_each(|j| _ = forward(lower, dim, j, dim, b));
-            (whole..dim).rev().for_each(|j| backward(lower, dim, j, dim, 0.0, b));
         }
+    }
+}
+
+struct BackwardSolve<'a> {
+    lower: &'a [f64],
+    b: &'a mut [f64],
+}
+
+impl Loop for BackwardSolve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { lower, b } = self;
+        let dim = b.len();
+        let whole = dim - dim % COLUMNS_AT_ONCE;
+        (whole..dim).rev().for_each(|j| backward(lower, dim, j, dim, 0.0, b));
         for j in (0..whole).step_by(COLUMNS_AT_ONCE).rev() {
-            let (end, columns) = (j + COLUMNS_AT_ONCE, columns_below(lower, dim, j));
-            for b in b.chunks_exact_mut(dim) {
-                let dots = dot_columns(simd, columns, &b[end..]);
-                for k in (0..COLUMNS_AT_ONCE).rev() {
-                    backward(lower, dim, j + k, end, dots[k], b);
-                }
+            let end = j + COLUMNS_AT_ONCE;
+            let dots = dot_columns(simd, columns_below(lower, dim, j), &b[end..]);
+            for k in (0..COLUMNS_AT_ONCE).rev() {
+                backward(lower, dim, j + k, end, dots[k], b);
             }
         }
     }
