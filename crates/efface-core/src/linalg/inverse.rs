@@ -62,7 +62,7 @@ impl Inverse {
     /// Replaces v by about `A⁻¹ v`.
     pub(crate) fn apply(&mut self, v: &mut [f64]) {
         let (dim, waiting) = (v.len(), std::mem::take(&mut self.waiting));
-        let mut halves: SecretVector = v.iter().chain(waiting.rows()).copied().collect();
+        let mut halves = SecretVector::from([&*v, waiting.rows()].concat());
         self.factor.solve_forward(&mut halves);
         let (half, others) = halves.split_at(dim);
         let mut others = others.chunks_exact(dim);
