@@ -1,6 +1,7 @@
 //! A directory as a keeper: every commit is one transaction of its database, told to the witness.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use efface_data::{IdDigest, IdKind, RowId};
 use efface_ledger::key::SigningKey;
@@ -209,7 +210,7 @@ impl Keeper for DirectoryKeeper {
         self.database.changes_after(&self.head.ledger.log, changes)
     }
 
-    fn publish(&mut self, release: NewRelease<'_>, of: Kept<'_>) -> Result<(), EngineError> {
+    fn publish(&mut self, release: NewRelease<'_>, of: Kept<'_>) -> Result<Duration, EngineError> {
         self.guarded(|this| this.publish_signed(release, of))
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::time::Duration;
 
 use efface_core::model::{Model, Release};
 use efface_data::{IdDigest, IdKey, IdKind, RowId};
@@ -58,8 +59,9 @@ pub(crate) trait Keeper {
     /// The changes beyond the first `changes` of the model, in order.
     fn changes_after(&self, changes: u64) -> Result<Vec<LoggedEntry>, EngineError>;
 
-    /// Publishes a release that the model has accounted for. It is counted before anybody can see it.
-    fn publish(&mut self, release: NewRelease<'_>, of: Kept<'_>) -> Result<(), EngineError>;
+    /// Publishes a release that the model has accounted for. It is counted before anybody can see it. Answers how long the
+    /// certificate took, without what is written.
+    fn publish(&mut self, release: NewRelease<'_>, of: Kept<'_>) -> Result<Duration, EngineError>;
 
     fn status(&self, of: Kept<'_>) -> Result<Status, EngineError>;
 }

@@ -1,5 +1,7 @@
 //! Memory as a keeper: nothing is written anywhere, and certificates are not signed.
 
+use std::time::{Duration, Instant};
+
 use efface_data::{IdDigest, IdKind, RowId};
 use efface_ledger::certificate::{ReleaseCertificate, Undecided, UnloggedRequest, Unsigned};
 
@@ -101,7 +103,8 @@ impl Keeper for MemoryKeeper {
         Ok(changes.map(|(position, entry)| LoggedEntry { position, entry: entry.clone() }).collect())
     }
 
-    fn publish(&mut self, new: NewRelease<'_>, _: Kept<'_>) -> Result<(), EngineError> {
+    fn publish(&mut self, new: NewRelease<'_>, _: Kept<'_>) -> Result<Duration, EngineError> {
+        let start = Instant::now();
         let entry = new.entry(&self.past.history);
         let claims = new.certificate.claims::<_, UnloggedRequest>(&self.past.history, Undecided {});
         let schema = ReleaseCertificate::SCHEMA;
@@ -113,7 +116,7 @@ impl Keeper for MemoryKeeper {
         past.changes.clear();
         past.people.clear();
         self.latest = Some(LatestRelease { model: new.model, certificate });
-        Ok(())
+        Ok(start.elapsed())
     }
 
     fn status(&self, of: Kept<'_>) -> Result<Status, EngineError> {

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use efface_ledger::certificate::{CoveredRequest, Decided};
 use efface_ledger::key::PublicKey;
@@ -21,12 +22,13 @@ pub(crate) const CERTIFICATE_FILE: &str = "certificate.json";
 
 impl DirectoryKeeper {
     /// Signs and publishes a release. After the commit the account counts it, whether or not it ever appears under its
-    /// name.
+    /// name. Answers how long the certificate took.
     pub(in crate::directory) fn publish_signed(
         &mut self,
         new: NewRelease<'_>,
         of: Kept<'_>,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Duration, EngineError> {
+        let start = Instant::now();
         let key = match self.key.take() {
             Some(key) => key,
             None => self.signing_key()?,
@@ -40,6 +42,7 @@ impl DirectoryKeeper {
         let certified = self.certify(Subject::new(MODEL_FILE, sha256(&model)), claims, new.time, &key, &[])?;
         let text = certified.text.as_bytes();
         check_own_certificate(text, &model, &key.public())?;
+        let certified_in = start.elapsed();
         entry.certificate = Some(certified.digest);
         let counted = write_aside(&aside, &model, text).and_then(|()| {
             self.write_state(of, &[], |tables, head| {
@@ -55,7 +58,8 @@ impl DirectoryKeeper {
             return Err(error);
         }
         fs::rename(&aside, &folder).map_err(EngineError::io(&folder))?;
-        files::sync_parent(&folder)
+        files::sync_parent(&folder)?;
+        Ok(certified_in)
     }
 
     /// Where a release lies that was published, and its certificate: in the directory, or copies of them elsewhere.
