@@ -25,7 +25,6 @@ mod verify;
 pub(crate) mod witness;
 
 pub use open::OpenOptions;
-pub(crate) use open::check_is_model;
 pub use queries::AuditMaterial;
 pub use verify::DirectoryReport;
 

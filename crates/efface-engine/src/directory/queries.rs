@@ -7,7 +7,8 @@ use efface_core::model::Model;
 use efface_core::rows::RowBlocks;
 
 use super::database::{Database, Repair};
-use super::{ModelDirectory, check_is_model, recovery};
+use super::files::check_is_model;
+use super::{ModelDirectory, recovery};
 use crate::error::{CertifyError, EngineError};
 use crate::life::{ChangeReport, Kept, LatestRelease, View};
 use crate::published::{PublishedModel, latest_certificate};

@@ -9,7 +9,8 @@ use efface_ledger::key::{KeyError, Protection, PublicKey, SigningKey};
 use zeroize::Zeroizing;
 
 use crate::directory::database::Database;
-use crate::directory::{DirectoryKeeper, ModelDirectory, check_is_model, files};
+use crate::directory::files::{self, OWN_KEY, check_is_model};
+use crate::directory::{DirectoryKeeper, ModelDirectory};
 use crate::error::{CertifyError, EngineError, StorageError};
 
 /// What a private key is protected with.
@@ -33,9 +34,6 @@ impl fmt::Debug for Passphrase {
         f.write_str("Passphrase(…)")
     }
 }
-
-/// The private key that a model directory has when no other is named.
-pub(crate) const OWN_KEY: &str = "signing.key";
 
 /// The public half of a key lies beside it.
 pub fn public_key_path(key: &Path) -> PathBuf {

@@ -19,7 +19,7 @@ use super::DirectoryKeeper;
 use super::certify::{log, signing};
 use super::database::{Chain, Database, Head, LedgerHead, put};
 use super::files::{self, RELEASES, STATES};
-use super::lock::WriterLock;
+use super::lock::{self, WriterLock};
 use super::witness::{self, Memory, Witness};
 use crate::error::{EngineError, StorageError};
 use crate::life::{History, Kept, Past};
@@ -66,7 +66,7 @@ impl NewDirectory {
             None => None,
             Some(path) => Some((WriterLock::acquire_witness(&path, Duration::ZERO)?, path)),
         };
-        files::remove_abandoned(&place.out);
+        lock::remove_abandoned(&place.out);
         let aside = files::aside(&place.out);
         let lock = Some(WriterLock::acquire_new(&aside)?);
         let this = Self { place, aside, lock, witness };

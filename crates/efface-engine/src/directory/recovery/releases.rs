@@ -9,8 +9,8 @@ use efface_ledger::envelope::Envelope;
 use serde::Deserialize;
 
 use super::Known;
-use crate::directory::certify::publication::{CERTIFICATE_FILE, MODEL_FILE, release_folders};
-use crate::directory::files::{self, RELEASES};
+use crate::directory::certify::publication::release_folders;
+use crate::directory::files::{self, CERTIFICATE_FILE, MODEL_FILE, RELEASES};
 use crate::error::{CertifyError, EngineError};
 use crate::life::ReleaseEntry;
 
