@@ -1,5 +1,5 @@
-//! The right to change a model directory, or to use a witness: one process has it, and says who it is. What killed trainings left
-//! is removed, as nobody holds it.
+//! The right to change a model directory, or to use a witness: one process has it, and says who it is. What killed
+//! trainings left aside is removed, as nobody holds it.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Seek, Write};

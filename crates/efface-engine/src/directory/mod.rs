@@ -37,11 +37,11 @@ use efface_core::noise::NoiseSource;
 use efface_data::StoredRows;
 
 use self::certify::publication::Copies;
-use self::database::Repair;
 use self::lock::WriterLock;
 use crate::error::EngineError;
 use crate::life::{ChangeReport, Life, Missing, ReleaseAnswer, RetrainReport, RowSource, Selection, SettleReport};
 use crate::settings::Settings;
+use crate::status::Repair;
 
 /// A model on disk, opened for changing. Exactly one process can have it open.
 ///

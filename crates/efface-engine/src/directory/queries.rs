@@ -6,14 +6,14 @@ use std::path::Path;
 use efface_core::model::Model;
 use efface_core::rows::RowBlocks;
 
-use super::database::{Database, Repair};
+use super::database::Database;
 use super::files::check_is_model;
 use super::{ModelDirectory, recovery};
 use crate::error::{CertifyError, EngineError};
 use crate::life::{ChangeReport, Kept, LatestRelease, View};
 use crate::published::{PublishedModel, latest_certificate};
 use crate::settings::Settings;
-use crate::status::Status;
+use crate::status::{Repair, Status};
 
 /// The secret model and its rows, to be looked at and copied in memory, never to be changed or shown.
 #[derive(Clone, Copy)]
