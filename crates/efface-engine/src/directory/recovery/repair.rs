@@ -8,7 +8,7 @@ use efface_core::rows::RowStore;
 use efface_data::{IdDigest, StoredRows};
 use efface_ledger::entry::{Entry, Event};
 
-use super::{Known, most_spent};
+use super::Known;
 use crate::clock;
 use crate::directory::certify::log::{random_name, restart};
 use crate::directory::database::{Database, Intent, index, ledger, put};
@@ -41,7 +41,7 @@ pub(in crate::directory) fn repair(
     head.history.class_counts = rows.count_classes(head.history.class_counts.len())?;
     head.history.is_stale = true;
     let releases_lost = known.account.n_releases > head.account.n_releases;
-    let mut account = most_spent(head.account, known.account);
+    let mut account = head.account.most(known.account);
     // Those that another part has counted already are counted twice: too many, never too few.
     account.n_left = account.n_left.saturating_add(leaving.len());
     let absent_classes = absent_classes(&head.history.class_counts).collect();
