@@ -9,8 +9,7 @@ use efface_data::{
 };
 
 use super::row_sink::RowSink;
-use super::train::TrainProgress;
-use super::{FilledRows, chunk_rows};
+use super::{FilledRows, TrainProgress, chunk_rows};
 use crate::directory::witness::Memory;
 use crate::error::EngineError;
 use crate::life::row_keys;

@@ -6,13 +6,14 @@ mod row_sink;
 mod train;
 
 pub(crate) use adopt::Adopted;
-pub use train::{TrainProgress, TrainReport, TrainRequest};
+pub use train::{TrainReport, TrainRequest};
 
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use efface_data::StoredRows;
+use efface_core::model::Phase;
+use efface_data::{ReadProgress, Remark, StoredRows};
 use efface_ledger::certificate::ReleasePolicy;
 
 use super::DirectoryKeeper;
@@ -37,6 +38,17 @@ pub struct Place {
     pub witness: Option<PathBuf>,
     /// When releases are made.
     pub policy: ReleasePolicy,
+}
+
+/// How training goes on.
+#[derive(Clone, Debug)]
+pub enum TrainProgress {
+    /// Something about the rows that deserves a second look.
+    Remark(Remark),
+    /// Rows are being read.
+    Reading(ReadProgress),
+    /// The model is being trained.
+    Training(Phase),
 }
 
 /// A model directory that has no name yet: removed again unless it is finished.
