@@ -11,7 +11,7 @@ use efface_ledger::certificate::{
 use serde::Serialize;
 
 use crate::clock;
-use crate::life::{History, Kept};
+use crate::history::{History, Kept};
 
 /// A certificate as somebody issues it at a time in seconds since 1970.
 pub(crate) fn issued<T, I>(schema: &str, history: &History, time: u64, issue: I, body: T) -> Issued<T, I> {

@@ -20,6 +20,7 @@ mod directory;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
+mod history;
 mod life;
 mod memory;
 mod planning;

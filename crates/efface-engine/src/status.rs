@@ -10,7 +10,7 @@ use efface_data::Scale;
 use efface_ledger::certificate::ReleasePolicy;
 use serde::{Deserialize, Serialize};
 
-use crate::life::{History, Kept, ReleaseEntry};
+use crate::history::{History, Kept, ReleaseEntry};
 
 /// The current values of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]

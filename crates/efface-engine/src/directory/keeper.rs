@@ -10,10 +10,8 @@ use super::database::{Database, Head, Intent, Tables, index, ledger, put};
 use super::witness::Witness;
 use crate::certify::HeldBack;
 use crate::error::{EngineError, StorageError};
-use crate::life::{
-    CommittedChange, Found, History, Keeper, Kept, LoggedEntry, NewRelease, PastRequest, ReleaseEntry, RowKeys,
-    StepKind,
-};
+use crate::history::{History, Kept, ReleaseEntry, RowKeys};
+use crate::life::{CommittedChange, Found, Keeper, LoggedEntry, NewRelease, PastRequest, StepKind};
 use crate::status::Status;
 
 pub(crate) struct DirectoryKeeper {

@@ -19,7 +19,8 @@ use super::row_memory;
 use super::witness::{self, Witness};
 use super::{DirectoryKeeper, ModelDirectory};
 use crate::error::{EngineError, OpenError, StorageError};
-use crate::life::{Kept, in_words};
+use crate::history::Kept;
+use crate::life::in_words;
 use crate::settings::Settings;
 
 /// How a model is opened.

@@ -13,10 +13,11 @@ use efface_ledger::verify::exposure;
 use serde::{Deserialize, Serialize};
 
 use super::Life;
-use super::keeper::{Keeper, Kept, LoggedEntry, NewRelease, ReleaseEntry};
+use super::keeper::{Keeper, LoggedEntry, NewRelease};
 use crate::certify::{Draft, HeldBack};
 use crate::clock;
 use crate::error::EngineError;
+use crate::history::{Kept, ReleaseEntry};
 use crate::published::PublishedModel;
 use crate::settings::Settings;
 

@@ -20,7 +20,8 @@ use crate::directory::database::ledger::{StoredHashes, read_error};
 use crate::directory::database::{Head, Tables, ledger, put};
 use crate::directory::{DirectoryKeeper, ModelDirectory};
 use crate::error::{CertifyError, EngineError};
-use crate::life::{Past, RowKeys};
+use crate::history::RowKeys;
+use crate::life::Past;
 use crate::settings::{Settings, fresh};
 
 /// A certificate that is signed and has its place in the log, which it takes with its entry.

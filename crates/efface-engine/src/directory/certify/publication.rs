@@ -14,7 +14,8 @@ use crate::directory::DirectoryKeeper;
 use crate::directory::database::ledger;
 use crate::directory::files::{self, CERTIFICATE_FILE, MODEL_FILE, RELEASES};
 use crate::error::{CertifyError, EngineError, StorageError};
-use crate::life::{Kept, NewRelease};
+use crate::history::Kept;
+use crate::life::NewRelease;
 
 impl DirectoryKeeper {
     /// Signs and publishes a release. After the commit the account counts it, whether or not it ever appears under its

@@ -12,7 +12,8 @@ use crate::clock;
 use crate::directory::database::{LedgerHead, ledger};
 use crate::directory::{ModelDirectory, files};
 use crate::error::{CertifyError, EngineError, StorageError};
-use crate::life::{ReleaseEntry, covered_request, numbered_change};
+use crate::history::ReleaseEntry;
+use crate::life::{covered_request, numbered_change};
 
 /// What became of a request.
 #[derive(Clone, Debug, Serialize)]

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::{Database, Intent, LedgerHead};
 use crate::clock;
 use crate::error::{EngineError, OpenError};
-use crate::life::{History, Kept, RowKeys};
+use crate::history::{History, Kept, RowKeys};
 use crate::settings::Settings;
 use crate::status::{Repair, Status};
 

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Database;
 use crate::error::EngineError;
-use crate::life::{History, LoggedEntry};
+use crate::history::History;
+use crate::life::LoggedEntry;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LedgerHead {

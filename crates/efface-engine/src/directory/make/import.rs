@@ -12,7 +12,7 @@ use super::row_sink::RowSink;
 use super::{FilledRows, TrainProgress, chunk_rows};
 use crate::directory::witness::Memory;
 use crate::error::EngineError;
-use crate::life::row_keys;
+use crate::history::row_keys;
 use crate::settings::fresh;
 
 pub(super) struct Import<'a> {

@@ -23,7 +23,8 @@ use super::files::{self, RELEASES, STATES};
 use super::lock::{self, WriterLock};
 use super::witness::{self, Memory, Witness};
 use crate::error::{EngineError, StorageError};
-use crate::life::{History, Kept, Past};
+use crate::history::{History, Kept};
+use crate::life::Past;
 use crate::settings::fresh;
 
 /// Where a model directory is made, and what belongs to it beside the model.

@@ -13,7 +13,8 @@ use super::import::{Import, Imported};
 use super::{NewDirectory, Place, TrainProgress};
 use crate::directory::ModelDirectory;
 use crate::error::{EngineError, OpenError};
-use crate::life::{History, Kept, Past, check_is_bounded};
+use crate::history::{History, Kept};
+use crate::life::{Past, check_is_bounded};
 use crate::settings::{RowNames, Settings};
 
 /// What to train, on what.

@@ -35,7 +35,7 @@ use super::files;
 use super::state_file::StateFile;
 use super::witness::{Memory, Told};
 use crate::error::{EngineError, StorageError};
-use crate::life::ReleaseEntry;
+use crate::history::ReleaseEntry;
 use crate::sealed::DIGEST_BYTES;
 use crate::settings::Settings;
 

@@ -12,7 +12,7 @@ use super::Known;
 use crate::directory::certify::publication::release_folders;
 use crate::directory::files::{self, CERTIFICATE_FILE, MODEL_FILE, RELEASES};
 use crate::error::{CertifyError, EngineError};
-use crate::life::ReleaseEntry;
+use crate::history::ReleaseEntry;
 
 impl Known {
     /// Counts releases that are there under their names and not in the account: it was restored, they were not.

@@ -14,8 +14,9 @@ use crate::directory::certify::log::{random_name, restart};
 use crate::directory::database::{Database, Intent, index, ledger, put};
 use crate::directory::{DirectoryKeeper, ModelDirectory, files};
 use crate::error::EngineError;
-use crate::life::{Kept, RowKeys, absent_classes, check_is_bounded};
-use crate::settings::Settings;
+use crate::history::{Kept, RowKeys};
+use crate::life::check_is_bounded;
+use crate::settings::{Settings, absent_classes};
 
 /// Removes again whoever any part knows was removed, and trains again on the rows that are left, in one commit. The witness
 /// is told afterwards: cut short, it is done again from the beginning.
