@@ -5,7 +5,9 @@ use std::path::Path;
 
 use efface_core::model::Model;
 use efface_core::rows::RowBlocks;
+use efface_ledger::key::PublicKey;
 
+use super::certify::signing;
 use super::database::Database;
 use super::files::check_is_model;
 use super::{ModelDirectory, recovery};
@@ -39,6 +41,11 @@ impl ModelDirectory {
     /// What was decided at training.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The public half of the key that signs for this model.
+    pub fn public_key(&self) -> Result<PublicKey, EngineError> {
+        signing::read_public(&signing::public_key_path(&self.keeper.key_path()?))
     }
 
     /// The model to be looked at.
