@@ -71,7 +71,7 @@ pub(crate) fn restart(tables: &Tables<'_>, head: &mut Head, name: String, change
     let (model, head) = (head.history.model.clone(), &mut head.ledger);
     let store = StoredHashes { tables, log: &head.log };
     let root = merkle::root(&store, head.size).map_err(read_error)?;
-    let (key_id, previous_origin, previous_size) = (head.key_id.clone(), head.origin(&model), head.size);
+    let (key_id, previous_origin, previous_size) = (head.key_id.clone(), ledger::origin(&model, &head.log), head.size);
     let previous_root = hex::encode(root);
     let event = Event::Restart { model, key_id, previous_origin, previous_size, previous_root, changes };
     (head.log, head.size) = (name, 0);
@@ -166,7 +166,7 @@ impl DirectoryKeeper {
     }
 
     pub(in crate::directory) fn origin(&self) -> String {
-        self.head.ledger.origin(&self.head.history.model)
+        ledger::origin(&self.head.history.model, &self.head.ledger.log)
     }
 
     /// Signs a certificate and gives it the next place in the log. It counts once its entry is in the log. `shown` are

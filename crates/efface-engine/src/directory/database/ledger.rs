@@ -24,11 +24,9 @@ pub(crate) struct LedgerHead {
     pub(crate) revoked: Vec<usize>,
 }
 
-impl LedgerHead {
-    /// Name of the log in its checkpoints.
-    pub(crate) fn origin(&self, model: &str) -> String {
-        format!("efface/{model}/{}", self.log)
-    }
+/// Name of a log of a model in its checkpoints.
+pub(crate) fn origin(model: &str, log: &str) -> String {
+    format!("efface/{model}/{log}")
 }
 
 pub(crate) fn append(tables: &Connection, head: &mut LedgerHead, entry: &Entry) -> rusqlite::Result<()> {
