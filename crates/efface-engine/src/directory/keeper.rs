@@ -217,7 +217,7 @@ impl Keeper for DirectoryKeeper {
             return Ok(listed);
         }
         let certified = self.head.account.certified;
-        let (time, n_removed, distance_bound, certificate, n_changes) = (None, 0, 0.0, None, None);
+        let (time, n_removed, distance_bound, certificate, n_changes) = (None, 0, None, None, None);
         Ok(Some(ReleaseEntry { release, time, n_removed, distance_bound, certified, certificate, n_changes }))
     }
 

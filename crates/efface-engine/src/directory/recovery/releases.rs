@@ -46,7 +46,7 @@ impl Known {
                 release,
                 time,
                 n_removed,
-                distance_bound,
+                distance_bound: Some(distance_bound),
                 certified,
                 certificate,
                 n_changes,
