@@ -99,12 +99,13 @@ impl Life<'_> {
         if let Some(held_back) = self.keeper.before_release()? {
             return Ok(ReleaseAnswer::HeldBack(held_back));
         }
+        // Asked before the weights move: an error leaves them as they were.
+        let (requests, since_previous, exposure) = since_previous(self.keeper, self.settings)?;
         let settle_passes = if self.model.should_settle_before_release() {
             self.over_rows(|model, rows| model.settle_before_release(rows))??
         } else {
             0
         };
-        let (requests, since_previous, exposure) = since_previous(self.keeper, self.settings)?;
         let before = self.model.state().account;
         let release = match self.model.release(noise) {
             ReleaseOutcome::Published(release) => release,
