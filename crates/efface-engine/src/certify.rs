@@ -1,4 +1,5 @@
-//! What is certified of a release: put together from the model, its claim and its history, by whoever issues it.
+//! What is certified of a release: put together from the model, its claim and its history, by whoever issues it. And what
+//! the log says of a change, which a certificate refers to.
 
 use efface_core::accounting::{Guarantee, gaussian};
 use efface_core::model::{Mechanism, ReleaseAccount, ReleaseClaim};
@@ -8,10 +9,13 @@ use efface_ledger::certificate::tags::{self, Limit, OutsideScope};
 use efface_ledger::certificate::{
     Adversary, Arithmetic, CoveredRequest, CurvePoint, Issued, ReleaseClaims, SincePrevious, SpentBefore,
 };
+use efface_ledger::entry::{self, Change};
+use efface_ledger::merkle::{self, Hash};
 use serde::Serialize;
 
 use crate::clock;
-use crate::life::{History, Kept};
+use crate::history::{History, Kept, RowKeys};
+use crate::settings::Settings;
 
 /// A certificate as somebody issues it at a time in seconds since 1970.
 pub(crate) fn issued<T, I>(schema: &str, history: &History, time: u64, issue: I, body: T) -> Issued<T, I> {
@@ -116,6 +120,39 @@ impl Draft<'_> {
             not_public,
         }
     }
+}
+
+impl Settings {
+    /// What the log says of a change: counts and commitments.
+    pub(crate) fn logged_change(
+        &self,
+        change: u64,
+        n_rows: usize,
+        removed: &[RowKeys],
+        request_id: Option<&str>,
+    ) -> Change {
+        let key = &self.id_key;
+        let leaves = (0..).zip(removed).map(|(index, keys)| key.row_commitment(change, index, keys.id));
+        let rows = (!removed.is_empty()).then(|| hex::encode(commitment_root(leaves)));
+        let request = request_id.map(|id| entry::request_commitment(&self.request_salt(change), id));
+        Change { change, n_rows, rows, request }
+    }
+
+    pub(crate) fn request_salt(&self, change: u64) -> String {
+        hex::encode(self.id_key.request_salt(change))
+    }
+}
+
+/// The root of a tree over the commitments to single rows.
+fn commitment_root(leaves: impl Iterator<Item = [u8; 32]>) -> Hash {
+    let mut hashes: Vec<Hash> = Vec::new();
+    let mut size = 0;
+    for leaf in leaves {
+        let new = merkle::append(&hashes, size, merkle::leaf_hash(&leaf)).unwrap_or_default();
+        hashes.extend(new);
+        size += 1;
+    }
+    merkle::root(&hashes, size).unwrap_or(merkle::EMPTY_ROOT)
 }
 
 /// A few points of δ(ε) at μ, around the promised ε.

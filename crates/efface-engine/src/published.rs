@@ -13,9 +13,7 @@ use efface_data::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::directory::certify::publication::{CERTIFICATE_FILE, MODEL_FILE};
-use crate::directory::certify::revocation::REVOCATION_FILE;
-use crate::directory::files::RELEASES;
+use crate::directory::files::{CERTIFICATE_FILE, MODEL_FILE, RELEASES, REVOCATION_FILE};
 use crate::error::{CertifyError, EngineError, OpenError};
 use crate::settings::Settings;
 

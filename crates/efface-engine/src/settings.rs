@@ -6,7 +6,6 @@ use efface_data::{Columns, IdKey, LabelCodec, Precision, RowSpec, RowTransform, 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ChangeError, EngineError};
-use crate::life::absent_classes;
 
 /// The fixed part of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,6 +56,11 @@ pub(crate) fn fresh<const N: usize>() -> Result<[u8; N], EngineError> {
     let mut bytes = [0; N];
     NoiseSource::from_system()?.fill(&mut bytes);
     Ok(bytes)
+}
+
+/// Classes of which there are no rows.
+pub(crate) fn absent_classes(class_counts: &[usize]) -> impl Iterator<Item = u32> + '_ {
+    (0..).zip(class_counts).filter(|(_, count)| **count == 0).map(|(class, _)| class)
 }
 
 impl Settings {

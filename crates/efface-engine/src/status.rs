@@ -10,8 +10,7 @@ use efface_data::Scale;
 use efface_ledger::certificate::ReleasePolicy;
 use serde::{Deserialize, Serialize};
 
-use crate::directory::database::Repair;
-use crate::life::{History, Kept, ReleaseEntry};
+use crate::history::{History, Kept, ReleaseEntry};
 
 /// The current values of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -98,6 +97,19 @@ pub struct Status {
     pub repairs: Vec<Repair>,
     /// The file elsewhere that remembers what was removed.
     pub witness: Option<PathBuf>,
+}
+
+/// Something that was not as it was left, and was put right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repair {
+    /// When, in seconds since 1970.
+    pub time: u64,
+    /// What was found.
+    pub found: String,
+    /// Rows that had been removed and were there again.
+    pub n_removed_again: usize,
+    /// Rows whose present values were not to be found any more, and which have left with their old ones.
+    pub n_lost: usize,
 }
 
 impl Status {

@@ -40,6 +40,20 @@ impl Default for ReleaseAccount {
     }
 }
 
+impl ReleaseAccount {
+    /// The most that either of two accounts of one model remembers: what was spent stays spent.
+    #[must_use]
+    pub fn most(self, other: Self) -> Self {
+        Self {
+            n_releases: self.n_releases.max(other.n_releases),
+            distance_squares: self.distance_squares.max(other.distance_squares),
+            distances: self.distances.max(other.distances),
+            certified: self.certified && other.certified,
+            n_left: self.n_left.max(other.n_left),
+        }
+    }
+}
+
 /// Published weights and what is claimed of them.
 #[derive(Clone, Debug)]
 pub struct Release {

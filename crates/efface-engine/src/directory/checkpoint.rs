@@ -17,7 +17,8 @@ use super::files;
 use super::state_file::{self, Stamp};
 use super::{DirectoryKeeper, ModelDirectory};
 use crate::error::{EngineError, StorageError};
-use crate::life::{Keeper, Kept};
+use crate::history::Kept;
+use crate::life::Keeper;
 
 /// So many changes after a checkpoint the next one is made: opening after a crash takes no longer than that many steps.
 const CHANGES_PER_CHECKPOINT: usize = 256;

@@ -4,20 +4,38 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::Duration;
 
 pub(crate) use efface_data::files::{percent_encoded, private_options};
 
-use crate::directory::certify::signing::OWN_KEY;
-use crate::directory::lock::{LOCK, WriterLock};
-use crate::error::{EngineError, StorageError};
+use crate::error::{EngineError, OpenError, StorageError};
 
+pub(crate) const LOCK: &str = "lock";
 pub(crate) const DATABASE: &str = "efface.db";
 pub(crate) const ROWS: &str = "rows";
 pub(crate) const STATES: &str = "state";
 pub(crate) const RELEASES: &str = "releases";
 
-const PARTIAL: &str = ".partial";
+/// The private key that a model directory has when no other is named.
+pub(crate) const OWN_KEY: &str = "signing.key";
+
+pub(crate) const MODEL_FILE: &str = "model.json";
+pub(crate) const CERTIFICATE_FILE: &str = "certificate.json";
+
+/// The signed withdrawal, in the folder of its release.
+pub(crate) const REVOCATION_FILE: &str = "revocation.json";
+
+pub(crate) const PARTIAL: &str = ".partial";
+
+pub(crate) fn check_is_model(path: &Path) -> Result<(), EngineError> {
+    let database = path.join(DATABASE);
+    match fs::metadata(&database) {
+        Ok(file) if file.is_file() => Ok(()),
+        Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+            Err(StorageError::Io { path: database, source }.into())
+        }
+        _ => Err(OpenError::NotAModel { path: path.into() }.into()),
+    }
+}
 
 pub(crate) fn state_path(directory: &Path, generation: u64) -> PathBuf {
     directory.join(STATES).join(generation.to_string())
@@ -113,53 +131,6 @@ pub(crate) fn sync_directory(path: &Path) -> Result<(), EngineError> {
     efface_data::files::sync_directory(path).map_err(EngineError::io(path))
 }
 
-/// Removes what killed trainings of the same model left aside, at whatever point they were killed. One that is still at
-/// work holds the lock of its part.
-pub(crate) fn remove_abandoned(out: &Path) {
-    let Some(name) = out.file_name().and_then(|name| name.to_str()) else { return };
-    let prefix = format!("{name}{PARTIAL}-");
-    let Ok(entries) = fs::read_dir(parent(out)) else { return };
-    for entry in entries.flatten() {
-        let (path, name) = (entry.path(), entry.file_name());
-        let number = name.to_str().and_then(|name| name.strip_prefix(&prefix));
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let ours = number.is_some_and(is_number) && is_folder && is_left_by_training(&path);
-        // Locked as well where there was no lock yet: a training that has just begun makes its directory again.
-        if ours && let Ok(_lock) = WriterLock::acquire(&path, Duration::ZERO) {
-            // Best effort: it is not a model, and nothing depends on it.
-            let _ = fs::remove_dir_all(&path);
-        }
-    }
-}
-
-/// Whether there is nothing in a folder but what a training puts there before its model has a name.
-fn is_left_by_training(folder: &Path) -> bool {
-    let all = |folder: &Path, known: &dyn Fn(&str) -> bool| {
-        let Ok(mut entries) = fs::read_dir(folder) else { return false };
-        entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(known)))
-    };
-    let holds = |name: &str, known: &dyn Fn(&str) -> bool| {
-        let inside = folder.join(name);
-        !inside.exists() || all(&inside, known)
-    };
-    let is_database = |name: &str| {
-        let suffix = name.strip_prefix(DATABASE);
-        suffix.is_some_and(|suffix| ["", "-wal", "-shm", "-journal"].contains(&suffix))
-    };
-    let is_key = |name: &str| {
-        let name = name.strip_suffix(PARTIAL).unwrap_or(name);
-        name.strip_suffix(".pub").unwrap_or(name) == OWN_KEY
-    };
-    all(folder, &|name| [LOCK, ROWS, STATES, RELEASES].contains(&name) || is_database(name) || is_key(name))
-        && holds(ROWS, &|name| name.strip_suffix(".rows").is_some_and(is_number))
-        && holds(STATES, &|name| is_number(name.strip_suffix(PARTIAL).unwrap_or(name)))
-        && holds(RELEASES, &|_| false)
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 pub(crate) fn make_private_directory(path: &Path) -> Result<(), EngineError> {
     efface_data::files::make_private_directory(path).map_err(EngineError::io(path))
 }
@@ -177,11 +148,4 @@ pub(crate) fn aside(path: &Path) -> PathBuf {
 
 pub(crate) fn make_private(file: &File, path: &Path) -> Result<(), EngineError> {
     efface_data::files::make_private(file).map_err(EngineError::io(path))
-}
-
-fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
 }

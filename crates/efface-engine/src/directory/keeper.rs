@@ -6,15 +6,14 @@ use std::time::Duration;
 use efface_data::{IdDigest, IdKind, RowId};
 use efface_ledger::key::SigningKey;
 
-use super::certify::signing::Passphrase;
+use super::certify::signing::{self, Passphrase};
 use super::database::{Database, Head, Intent, Tables, index, ledger, put};
+use super::files::OWN_KEY;
 use super::witness::Witness;
 use crate::certify::HeldBack;
-use crate::error::{EngineError, StorageError};
-use crate::life::{
-    CommittedChange, Found, History, Keeper, Kept, LoggedEntry, NewRelease, PastRequest, ReleaseEntry, RowKeys,
-    StepKind,
-};
+use crate::error::{CertifyError, EngineError, StorageError};
+use crate::history::{History, Kept, ReleaseEntry, RowKeys};
+use crate::life::{CommittedChange, Found, Keeper, LoggedEntry, NewRelease, PastRequest, StepKind};
 use crate::status::Status;
 
 pub(crate) struct DirectoryKeeper {
@@ -91,6 +90,23 @@ impl DirectoryKeeper {
         let is_behind = witness.memory.suppressed.len() != self.database.n_suppressed()?;
         let removed = if is_behind { self.database.suppressed()? } else { Vec::new() };
         self.tell_witness(removed)
+    }
+
+    /// The key that signs, if it is the one that the log names.
+    pub(super) fn signing_key(&self) -> Result<SigningKey, EngineError> {
+        let (named, path) = (self.database.key()?, self.key_path()?);
+        // The directory's own key has none: one that the environment has is meant for another.
+        let passphrase = named.and(self.passphrase.as_ref());
+        let key = signing::read_private(&path, passphrase).map_err(signing::key_error(&path))?;
+        let (found, expected) = (key.public().id(), &self.head.ledger.key_id);
+        if found != *expected {
+            return Err(CertifyError::OtherKey { path, found, expected: expected.clone() }.into());
+        }
+        Ok(key)
+    }
+
+    pub(super) fn key_path(&self) -> Result<PathBuf, EngineError> {
+        Ok(self.database.key()?.unwrap_or_else(|| self.path.join(OWN_KEY)))
     }
 }
 
@@ -202,7 +218,7 @@ impl Keeper for DirectoryKeeper {
             return Ok(listed);
         }
         let certified = self.head.account.certified;
-        let (time, n_removed, distance_bound, certificate, n_changes) = (None, 0, 0.0, None, None);
+        let (time, n_removed, distance_bound, certificate, n_changes) = (None, 0, None, None, None);
         Ok(Some(ReleaseEntry { release, time, n_removed, distance_bound, certified, certificate, n_changes }))
     }
 

@@ -1,4 +1,5 @@
-//! The right to change a model directory, or to use a witness: one process has it, and says who it is.
+//! The right to change a model directory, or to use a witness: one process has it, and says who it is. What killed
+//! trainings left aside is removed, as nobody holds it.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Seek, Write};
@@ -8,10 +9,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::now;
-use crate::directory::files::{self, private_options};
+use crate::directory::files::{self, DATABASE, LOCK, OWN_KEY, PARTIAL, RELEASES, ROWS, STATES, private_options};
 use crate::error::{EngineError, OpenError, StorageError};
-
-pub(crate) const LOCK: &str = "lock";
 
 const WITNESS_LOCK: &str = ".lock";
 
@@ -132,4 +131,58 @@ fn is_still_there(file: &File, path: &Path) -> bool {
 
 fn holder(lock: &Path) -> Option<Holder> {
     serde_json::from_slice(&fs::read(lock).ok()?).ok()
+}
+
+/// Removes what killed trainings of the same model left aside, at whatever point they were killed. One that is still at
+/// work holds the lock of its part.
+pub(crate) fn remove_abandoned(out: &Path) {
+    let Some(name) = out.file_name().and_then(|name| name.to_str()) else { return };
+    let prefix = format!("{name}{PARTIAL}-");
+    let Ok(entries) = fs::read_dir(parent(out)) else { return };
+    for entry in entries.flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let number = name.to_str().and_then(|name| name.strip_prefix(&prefix));
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let ours = number.is_some_and(is_number) && is_folder && is_left_by_training(&path);
+        // Locked as well where there was no lock yet: a training that has just begun makes its directory again.
+        if ours && let Ok(_lock) = WriterLock::acquire(&path, Duration::ZERO) {
+            // Best effort: it is not a model, and nothing depends on it.
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+/// Whether there is nothing in a folder but what a training puts there before its model has a name.
+fn is_left_by_training(folder: &Path) -> bool {
+    let all = |folder: &Path, known: &dyn Fn(&str) -> bool| {
+        let Ok(mut entries) = fs::read_dir(folder) else { return false };
+        entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(known)))
+    };
+    let holds = |name: &str, known: &dyn Fn(&str) -> bool| {
+        let inside = folder.join(name);
+        !inside.exists() || all(&inside, known)
+    };
+    let is_database = |name: &str| {
+        let suffix = name.strip_prefix(DATABASE);
+        suffix.is_some_and(|suffix| ["", "-wal", "-shm", "-journal"].contains(&suffix))
+    };
+    let is_key = |name: &str| {
+        let name = name.strip_suffix(PARTIAL).unwrap_or(name);
+        name.strip_suffix(".pub").unwrap_or(name) == OWN_KEY
+    };
+    all(folder, &|name| [LOCK, ROWS, STATES, RELEASES].contains(&name) || is_database(name) || is_key(name))
+        && holds(ROWS, &|name| name.strip_suffix(".rows").is_some_and(is_number))
+        && holds(STATES, &|name| is_number(name.strip_suffix(PARTIAL).unwrap_or(name)))
+        && holds(RELEASES, &|_| false)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }

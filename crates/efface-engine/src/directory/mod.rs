@@ -25,7 +25,6 @@ mod verify;
 pub(crate) mod witness;
 
 pub use open::OpenOptions;
-pub(crate) use open::check_is_model;
 pub use queries::AuditMaterial;
 pub use verify::DirectoryReport;
 
@@ -38,11 +37,11 @@ use efface_core::noise::NoiseSource;
 use efface_data::StoredRows;
 
 use self::certify::publication::Copies;
-use self::database::Repair;
 use self::lock::WriterLock;
 use crate::error::EngineError;
 use crate::life::{ChangeReport, Life, Missing, ReleaseAnswer, RetrainReport, RowSource, Selection, SettleReport};
 use crate::settings::Settings;
+use crate::status::Repair;
 
 /// A model on disk, opened for changing. Exactly one process can have it open.
 ///

@@ -1,7 +1,6 @@
 //! Opening a model directory: the lock is taken, and whatever a crash or an old backup left is put right, step by step.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,14 +12,15 @@ use efface_data::StoredRows;
 use super::certify::signing::{self, Passphrase};
 use super::certify::{publication, revocation};
 use super::database::{Database, Head, Intent, put};
-use super::files::{self, DATABASE, RELEASES, ROWS, STATES};
+use super::files::{self, DATABASE, RELEASES, ROWS, STATES, check_is_model};
 use super::lock::WriterLock;
 use super::recovery::{self, Known};
 use super::row_memory;
 use super::witness::{self, Witness};
 use super::{DirectoryKeeper, ModelDirectory};
 use crate::error::{EngineError, OpenError, StorageError};
-use crate::life::{Kept, in_words};
+use crate::history::Kept;
+use crate::life::in_words;
 use crate::settings::Settings;
 
 /// How a model is opened.
@@ -154,17 +154,6 @@ impl DirectoryKeeper {
         } else {
             self.database.commit(|tables| put(tables, "status", &status))
         }
-    }
-}
-
-pub(crate) fn check_is_model(path: &Path) -> Result<(), EngineError> {
-    let database = path.join(DATABASE);
-    match fs::metadata(&database) {
-        Ok(file) if file.is_file() => Ok(()),
-        Err(source) if source.kind() == std::io::ErrorKind::PermissionDenied => {
-            Err(StorageError::Io { path: database, source }.into())
-        }
-        _ => Err(OpenError::NotAModel { path: path.into() }.into()),
     }
 }
 

@@ -5,14 +5,18 @@ use std::path::Path;
 
 use efface_core::model::Model;
 use efface_core::rows::RowBlocks;
+use efface_ledger::key::PublicKey;
 
-use super::database::{Database, Repair};
-use super::{ModelDirectory, check_is_model, recovery};
+use super::certify::signing;
+use super::database::Database;
+use super::files::check_is_model;
+use super::{ModelDirectory, recovery};
 use crate::error::{CertifyError, EngineError};
-use crate::life::{ChangeReport, Kept, LatestRelease, View};
+use crate::history::Kept;
+use crate::life::{ChangeReport, LatestRelease, View};
 use crate::published::{PublishedModel, latest_certificate};
 use crate::settings::Settings;
-use crate::status::Status;
+use crate::status::{Repair, Status};
 
 /// The secret model and its rows, to be looked at and copied in memory, never to be changed or shown.
 #[derive(Clone, Copy)]
@@ -37,6 +41,11 @@ impl ModelDirectory {
     /// What was decided at training.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The public half of the key that signs for this model.
+    pub fn public_key(&self) -> Result<PublicKey, EngineError> {
+        signing::read_public(&signing::public_key_path(&self.keeper.key_path()?))
     }
 
     /// The model to be looked at.

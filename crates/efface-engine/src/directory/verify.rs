@@ -15,10 +15,8 @@ use efface_ledger::verify::{Check, CheckOutcome, Evidence, Verdict, Verification
 use serde::Serialize;
 
 use super::ModelDirectory;
-use super::certify::publication::{CERTIFICATE_FILE, MODEL_FILE};
-use super::certify::revocation::REVOCATION_FILE;
 use super::certify::sha256;
-use super::files::{self, RELEASES};
+use super::files::{self, CERTIFICATE_FILE, MODEL_FILE, RELEASES, REVOCATION_FILE};
 use crate::error::EngineError;
 
 /// What was found in a directory.

@@ -23,7 +23,6 @@ use efface_core::model::ReleaseAccount;
 use efface_data::{IdDigest, IdKey};
 use serde::{Deserialize, Serialize};
 
-use super::recovery::most_spent;
 use crate::directory::database::{Chain, Head, LedgerHead};
 use crate::directory::files;
 use crate::directory::lock::WriterLock;
@@ -111,7 +110,7 @@ impl Witness {
             suppressed.into_iter().filter(|digest| !self.memory.suppressed.contains(digest)).collect();
         // What was spent stays spent, whatever an old head says.
         let latest = self.memory.latest.as_ref();
-        let account = latest.map_or(head.account, |latest| most_spent(latest.account, head.account));
+        let account = latest.map_or(head.account, |latest| latest.account.most(head.account));
         let told = Told::of(head, account, new.into_iter().collect());
         if told.removed.is_empty()
             && latest.is_some_and(|latest| told == Told { removed: Vec::new(), ..latest.clone() })

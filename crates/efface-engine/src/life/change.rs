@@ -6,16 +6,17 @@ use efface_core::removal::Change;
 use efface_core::residual::Rung;
 use efface_core::rows::{RowCount, RowStore};
 use efface_data::{AppendError, EncodedRows, IdKind, LookupError, MemoryRows, TableParts};
-use efface_ledger::entry::{Change as LoggedChange, Entry, Event};
+use efface_ledger::entry::Entry;
 
 use super::Life;
 use super::guard::{RowTally, check_enough_remain};
-use super::keeper::{CommittedChange, Found, Kept, PastRequest, RowKeys};
+use super::keeper::{CommittedChange, Found, PastRequest, StepKind};
 use super::new_rows::{NewRows, RowPurpose, RowSource};
 use super::report::{ChangeReport, Counts};
-use super::selection::{Missing, Selection};
+use super::selection::{Leaving, Missing, Selection};
 use crate::clock;
 use crate::error::{ChangeError, EngineError};
+use crate::history::{Kept, RowKeys};
 
 impl Life<'_> {
     /// Removes rows: the weights follow and the claim is updated. A request id makes it idempotent.
@@ -118,11 +119,6 @@ impl Life<'_> {
         )
     }
 
-    pub(super) fn leaving(&self, positions: Vec<usize>) -> Result<Leaving, EngineError> {
-        let rows = self.rows.batch(&positions)?;
-        Ok(Leaving { keys: self.keeper.keys_at(&positions)?, positions, rows })
-    }
-
     /// Takes one step and commits it.
     ///
     /// New rows are where they will stay before the commit, and do not count without it; old rows are where they were
@@ -211,32 +207,6 @@ struct Step {
     leaving: Option<Leaving>,
     added: Option<(EncodedRows, Vec<RowKeys>)>,
     counts: Counts,
-}
-
-pub(super) struct Leaving {
-    pub(super) positions: Vec<usize>,
-    pub(super) keys: Vec<RowKeys>,
-    pub(super) rows: MemoryRows,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StepKind {
-    /// Rows are removed on request: their ids are remembered as such.
-    Removal,
-    /// Rows are added.
-    Addition,
-    /// Rows are replaced by rows with the same ids.
-    Correction,
-}
-
-impl StepKind {
-    fn event(self, change: LoggedChange) -> Event {
-        match self {
-            Self::Removal => Event::Removal(change),
-            Self::Addition => Event::Addition(change),
-            Self::Correction => Event::Correction(change),
-        }
-    }
 }
 
 impl PastRequest {

@@ -55,10 +55,6 @@ pub(crate) fn count_classes(labels: &[f64], n_classes: usize) -> Vec<usize> {
     counts
 }
 
-pub(crate) fn absent_classes(class_counts: &[usize]) -> impl Iterator<Item = u32> + '_ {
-    (0..).zip(class_counts).filter(|(_, count)| **count == 0).map(|(class, _)| class)
-}
-
 /// Refuses to let the last rows leave, counting those that come in the same step, and rows of a class that went with its
 /// last row.
 pub(crate) fn check_enough_remain(
@@ -89,6 +85,7 @@ fn check_classes(classes: &[String], before: &[usize], coming: &[usize]) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::absent_classes;
 
     fn tally(class_counts: [usize; 2], weight: f64) -> RowTally {
         let n_rows = class_counts.iter().sum();

@@ -4,17 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::Duration;
 
-use efface_core::model::{Model, Release};
-use efface_data::{IdDigest, IdKey, IdKind, RowId};
-use efface_ledger::entry::Entry;
+use efface_core::model::Release;
+use efface_data::{IdDigest, IdKind, RowId};
+use efface_ledger::entry::{Change, Entry, Event};
 use serde::{Deserialize, Serialize};
 
-use super::change::StepKind;
 use super::report::ChangeReport;
 use crate::certify::{Draft, HeldBack};
 use crate::error::EngineError;
+use crate::history::{History, Kept, ReleaseEntry, RowKeys};
 use crate::published::PublishedModel;
-use crate::settings::Settings;
 use crate::status::Status;
 
 /// Keeps one model. What a commit says holds from then on. One that fails leaves everything as before; where nobody can know
@@ -66,28 +65,6 @@ pub(crate) trait Keeper {
     fn status(&self, of: Kept<'_>) -> Result<Status, EngineError>;
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct Kept<'a> {
-    pub(crate) settings: &'a Settings,
-    pub(crate) model: &'a Model,
-}
-
-/// Where the history of a model stands. Changes with every commit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct History {
-    /// A random name that tells this model from others.
-    pub(crate) model: String,
-    pub(crate) n_changes: u64,
-    pub(crate) class_counts: Vec<usize>,
-    pub(crate) n_removed: usize,
-    /// Rows that were offered again after their removal, and left out.
-    pub(crate) n_suppressed: usize,
-    /// People whose rows left or changed since the latest release.
-    pub(crate) n_people: usize,
-    /// Whether rows changed, or the model was trained again, since the latest release.
-    pub(crate) is_stale: bool,
-}
-
 pub(crate) enum Found {
     /// At these positions, ascending; at least one.
     At(Vec<usize>),
@@ -95,30 +72,6 @@ pub(crate) enum Found {
     Removed,
     /// There never were any.
     Unknown,
-}
-
-/// Under what a row is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RowKeys {
-    pub(crate) id: IdDigest,
-    pub(crate) subject: Option<IdDigest>,
-}
-
-impl RowKeys {
-    /// Whose row it is: its subject, or itself where rows belong to nobody.
-    pub(crate) fn person(&self) -> IdDigest {
-        self.subject.unwrap_or(self.id)
-    }
-
-    pub(crate) fn is_among(&self, contains: impl Fn(IdDigest) -> bool) -> bool {
-        contains(self.id) || self.subject.is_some_and(contains)
-    }
-}
-
-pub(crate) fn row_keys(key: &IdKey, ids: &[RowId], subjects: Option<&[RowId]>) -> Vec<RowKeys> {
-    let subject = |i: usize| subjects.map(|subjects| key.digest(IdKind::Subject, &subjects[i]));
-    let ids = ids.iter().enumerate();
-    ids.map(|(i, id)| RowKeys { id: key.digest(IdKind::Row, id), subject: subject(i) }).collect()
 }
 
 pub(crate) struct CommittedChange<'a> {
@@ -135,6 +88,26 @@ pub(crate) struct CommittedChange<'a> {
     pub(crate) request: Option<(&'a str, PastRequest)>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StepKind {
+    /// Rows are removed on request: their ids are remembered as such.
+    Removal,
+    /// Rows are added.
+    Addition,
+    /// Rows are replaced by rows with the same ids.
+    Correction,
+}
+
+impl StepKind {
+    pub(super) fn event(self, change: Change) -> Event {
+        match self {
+            Self::Removal => Event::Removal(change),
+            Self::Addition => Event::Addition(change),
+            Self::Correction => Event::Correction(change),
+        }
+    }
+}
+
 /// A request that was answered: asked again, it gets the same answer. What was asked is kept as a hash only.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PastRequest {
@@ -143,22 +116,6 @@ pub(crate) struct PastRequest {
     /// A keyed hash of what was asked for.
     pub(crate) fingerprint: String,
     pub(crate) report: ChangeReport,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ReleaseEntry {
-    pub(crate) release: usize,
-    /// When it was published, in seconds since 1970; as far as it is known.
-    pub(crate) time: Option<u64>,
-    pub(crate) n_removed: usize,
-    /// r, as claimed: what the account adds up.
-    pub(crate) distance_bound: f64,
-    /// Whether its randomness was unpredictable.
-    pub(crate) certified: bool,
-    /// SHA-256 of the payload of its certificate, where it was signed and is known.
-    pub(crate) certificate: Option<String>,
-    /// Changes of the rows before it; none where that is not known.
-    pub(crate) n_changes: Option<u64>,
 }
 
 /// What happened to a model in memory: enough for a directory that it moves into. The next certificate speaks of what no
@@ -195,7 +152,7 @@ impl NewRelease<'_> {
             release: claim.release,
             time: Some(self.time),
             n_removed: history.n_removed,
-            distance_bound: claim.distance_bound.get(),
+            distance_bound: Some(claim.distance_bound.get()),
             certified: claim.certified,
             certificate: None,
             n_changes: Some(history.n_changes),

@@ -24,12 +24,9 @@ pub use report::ChangeReport;
 pub use selection::{Missing, Selection};
 pub use settle::{RetrainReport, SettleReport};
 
-pub(crate) use change::{StepKind, numbered_change};
-pub(crate) use guard::{absent_classes, check_is_bounded, count_classes, in_words};
-pub(crate) use keeper::{
-    CommittedChange, Found, History, Keeper, Kept, LoggedEntry, NewRelease, Past, PastRequest, ReleaseEntry, RowKeys,
-    row_keys,
-};
+pub(crate) use change::numbered_change;
+pub(crate) use guard::{check_is_bounded, count_classes, in_words};
+pub(crate) use keeper::{CommittedChange, Found, Keeper, LoggedEntry, NewRelease, Past, PastRequest, StepKind};
 pub(crate) use release::covered_request;
 
 use efface_core::model::Model;
@@ -37,6 +34,7 @@ use efface_core::rows::BLOCK_ROWS;
 use efface_data::{RowId, Vault};
 
 use crate::error::EngineError;
+use crate::history::Kept;
 use crate::settings::Settings;
 use crate::status::Status;
 

@@ -8,9 +8,10 @@ use efface_data::{
 };
 
 use super::Life;
-use super::change::Leaving;
-use super::keeper::{Found, RowKeys, row_keys};
+use super::keeper::Found;
+use super::selection::Leaving;
 use crate::error::{ChangeError, EngineError};
+use crate::history::{RowKeys, row_keys};
 
 /// Rows to add, or to put in the place of others.
 #[derive(Clone, Copy, Debug)]

@@ -13,10 +13,11 @@ use efface_ledger::verify::exposure;
 use serde::{Deserialize, Serialize};
 
 use super::Life;
-use super::keeper::{Keeper, Kept, LoggedEntry, NewRelease, ReleaseEntry};
+use super::keeper::{Keeper, LoggedEntry, NewRelease};
 use crate::certify::{Draft, HeldBack};
 use crate::clock;
 use crate::error::EngineError;
+use crate::history::{Kept, ReleaseEntry};
 use crate::published::PublishedModel;
 use crate::settings::Settings;
 
@@ -98,12 +99,13 @@ impl Life<'_> {
         if let Some(held_back) = self.keeper.before_release()? {
             return Ok(ReleaseAnswer::HeldBack(held_back));
         }
+        // Asked before the weights move: an error leaves them as they were.
+        let (requests, since_previous, exposure) = since_previous(self.keeper, self.settings)?;
         let settle_passes = if self.model.should_settle_before_release() {
             self.over_rows(|model, rows| model.settle_before_release(rows))??
         } else {
             0
         };
-        let (requests, since_previous, exposure) = since_previous(self.keeper, self.settings)?;
         let before = self.model.state().account;
         let release = match self.model.release(noise) {
             ReleaseOutcome::Published(release) => release,

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use efface_data::{IdKind, LookupError, RowId};
+use efface_data::{IdKind, LookupError, MemoryRows, RowId};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Life;
 use super::keeper::Found;
 use crate::error::{ChangeError, EngineError};
+use crate::history::RowKeys;
 use crate::settings::Settings;
 
 /// Which rows to remove.
@@ -28,6 +29,13 @@ pub enum Missing {
     Refuse,
     /// They are left out and counted.
     Skip,
+}
+
+/// Rows that are to leave: where they are, under what they are found, and a copy of them.
+pub(super) struct Leaving {
+    pub(super) positions: Vec<usize>,
+    pub(super) keys: Vec<RowKeys>,
+    pub(super) rows: MemoryRows,
 }
 
 impl Life<'_> {
@@ -62,6 +70,11 @@ impl Life<'_> {
     /// The position of each row, in the order of `ids`.
     pub(crate) fn positions_of(&self, ids: &[RowId]) -> Result<Vec<usize>, EngineError> {
         Ok(self.select(&Selection::Ids(ids.to_vec()), Missing::Refuse)?.0)
+    }
+
+    pub(super) fn leaving(&self, positions: Vec<usize>) -> Result<Leaving, EngineError> {
+        let rows = self.rows.batch(&positions)?;
+        Ok(Leaving { keys: self.keeper.keys_at(&positions)?, positions, rows })
     }
 
     pub(super) fn find(&self, kind: IdKind, id: &RowId) -> Result<Found, EngineError> {

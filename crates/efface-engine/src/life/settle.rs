@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::Life;
 use super::guard::check_is_bounded;
-use super::keeper::Kept;
 use crate::error::{ChangeError, EngineError, StorageError};
+use crate::history::Kept;
 
 /// What settling led to.
 #[derive(Clone, Debug, Serialize)]

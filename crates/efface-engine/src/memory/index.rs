@@ -7,7 +7,8 @@ use efface_data::{IdDigest, IdKey, IdKind, RowId};
 use rayon::prelude::*;
 
 use crate::error::{ChangeError, EngineError};
-use crate::life::{CommittedChange, Found, RowKeys, StepKind};
+use crate::history::RowKeys;
+use crate::life::{CommittedChange, Found, StepKind};
 
 pub(super) struct RowIndex {
     key: IdKey,

@@ -8,10 +8,8 @@ use efface_ledger::certificate::{ReleaseCertificate, Undecided, UnloggedRequest,
 use super::index::RowIndex;
 use crate::certify::{HeldBack, issued};
 use crate::error::{EngineError, StorageError};
-use crate::life::{
-    CommittedChange, Found, History, Keeper, Kept, LatestRelease, LoggedEntry, NewRelease, Past, PastRequest,
-    ReleaseEntry, RowKeys,
-};
+use crate::history::{History, Kept, ReleaseEntry, RowKeys};
+use crate::life::{CommittedChange, Found, Keeper, LatestRelease, LoggedEntry, NewRelease, Past, PastRequest};
 use crate::status::Status;
 
 pub(crate) struct MemoryKeeper {

@@ -20,7 +20,8 @@ use self::keeper::MemoryKeeper;
 use crate::directory::ModelDirectory;
 use crate::directory::make::{Adopted, Place};
 use crate::error::EngineError;
-use crate::life::{Keeper, Kept, LatestRelease, Life, View};
+use crate::history::Kept;
+use crate::life::{Keeper, LatestRelease, Life, View};
 use crate::settings::Settings;
 
 /// A trained model in memory, with everything that removing its rows takes. Secret, but for its latest release.

@@ -6,7 +6,7 @@ use efface_core::loss::Logistic;
 use efface_core::model::TrainingConfig;
 use efface_engine::{EngineError, ModelDirectory, OpenError, Status};
 
-use crate::models::{Folder, table};
+use crate::models::{Folder, ids, randomness, table};
 
 const ROWS: &str = "model/rows/000000.rows";
 
@@ -163,4 +163,19 @@ fn a_damaged_status_is_written_again_when_the_model_is_opened() {
         let after = Status::read(folder.model()).expect("readable");
         assert_eq!((after.n_rows, after.l2), (before.n_rows, before.l2), "{damaged}");
     }
+}
+
+/// A release settled the weights before it asked the log what it covers. Where that failed, the model in memory was another
+/// than the one that was committed.
+#[test]
+fn a_release_that_cannot_read_the_log_moves_nothing() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    model.remove(&ids(&["row-3"]), None).expect("present");
+    let claimed = |model: &ModelDirectory| model.view().status().expect("readable").gradient_residual;
+    let before = claimed(&model);
+    folder.sql("UPDATE ledger SET leaf = 'damaged' WHERE change IS NOT NULL");
+    let error = model.release(&mut randomness(), None).expect_err("no entry").to_string();
+    assert!(error.ends_with("entry 1 of the log: damaged"), "{error}");
+    assert_eq!(claimed(&model), before);
 }

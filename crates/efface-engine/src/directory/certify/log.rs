@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use efface_ledger::certificate::{LogPosition, Predicate, Signed};
 use efface_ledger::checkpoint::Checkpoint;
 use efface_ledger::consistency::ConsistencyFile;
-use efface_ledger::entry::{self, Change, Entry, Event};
+use efface_ledger::entry::{Entry, Event};
 use efface_ledger::envelope::{EntryProof, Envelope, LogProof, PAYLOAD_TYPE};
 use efface_ledger::key::SigningKey;
 use efface_ledger::merkle::{self, Hash, HashStore, TreeError};
@@ -20,8 +20,8 @@ use crate::directory::database::ledger::{StoredHashes, read_error};
 use crate::directory::database::{Head, Tables, ledger, put};
 use crate::directory::{DirectoryKeeper, ModelDirectory};
 use crate::error::{CertifyError, EngineError};
-use crate::life::{Past, RowKeys};
-use crate::settings::{Settings, fresh};
+use crate::life::Past;
+use crate::settings::fresh;
 
 /// A certificate that is signed and has its place in the log, which it takes with its entry.
 pub(crate) struct Certified {
@@ -71,7 +71,7 @@ pub(crate) fn restart(tables: &Tables<'_>, head: &mut Head, name: String, change
     let (model, head) = (head.history.model.clone(), &mut head.ledger);
     let store = StoredHashes { tables, log: &head.log };
     let root = merkle::root(&store, head.size).map_err(read_error)?;
-    let (key_id, previous_origin, previous_size) = (head.key_id.clone(), head.origin(&model), head.size);
+    let (key_id, previous_origin, previous_size) = (head.key_id.clone(), ledger::origin(&model, &head.log), head.size);
     let previous_root = hex::encode(root);
     let event = Event::Restart { model, key_id, previous_origin, previous_size, previous_root, changes };
     (head.log, head.size) = (name, 0);
@@ -166,7 +166,7 @@ impl DirectoryKeeper {
     }
 
     pub(in crate::directory) fn origin(&self) -> String {
-        self.head.ledger.origin(&self.head.history.model)
+        ledger::origin(&self.head.history.model, &self.head.ledger.log)
     }
 
     /// Signs a certificate and gives it the next place in the log. It counts once its entry is in the log. `shown` are
@@ -204,41 +204,8 @@ impl DirectoryKeeper {
     }
 }
 
-impl Settings {
-    /// What the log says of a change: counts and commitments.
-    pub(crate) fn logged_change(
-        &self,
-        change: u64,
-        n_rows: usize,
-        removed: &[RowKeys],
-        request_id: Option<&str>,
-    ) -> Change {
-        let key = &self.id_key;
-        let leaves = (0..).zip(removed).map(|(index, keys)| key.row_commitment(change, index, keys.id));
-        let rows = (!removed.is_empty()).then(|| hex::encode(commitment_root(leaves)));
-        let request = request_id.map(|id| entry::request_commitment(&self.request_salt(change), id));
-        Change { change, n_rows, rows, request }
-    }
-
-    pub(crate) fn request_salt(&self, change: u64) -> String {
-        hex::encode(self.id_key.request_salt(change))
-    }
-}
-
 fn unsigned(error: impl std::error::Error) -> EngineError {
     EngineError::Certify(CertifyError::NotSigned { reason: error.to_string() })
-}
-
-/// The root of a tree over the commitments to single rows.
-fn commitment_root(leaves: impl Iterator<Item = [u8; 32]>) -> Hash {
-    let mut hashes: Vec<Hash> = Vec::new();
-    let mut size = 0;
-    for leaf in leaves {
-        let new = merkle::append(&hashes, size, merkle::leaf_hash(&leaf)).unwrap_or_default();
-        hashes.extend(new);
-        size += 1;
-    }
-    merkle::root(&hashes, size).unwrap_or(merkle::EMPTY_ROOT)
 }
 
 /// A log with one more entry than the database has.

@@ -10,7 +10,8 @@ use crate::clock;
 use crate::directory::database::{Head, Tables, ledger};
 use crate::directory::{DirectoryKeeper, ModelDirectory};
 use crate::error::{CertifyError, EngineError};
-use crate::life::{Keeper, Kept};
+use crate::history::Kept;
+use crate::life::Keeper;
 
 impl ModelDirectory {
     /// When releases of this model are made.

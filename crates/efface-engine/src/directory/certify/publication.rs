@@ -13,12 +13,10 @@ use efface_ledger::verify::{CheckOutcome, Evidence, verify};
 use super::sha256;
 use crate::directory::DirectoryKeeper;
 use crate::directory::database::ledger;
-use crate::directory::files::{self, RELEASES};
+use crate::directory::files::{self, CERTIFICATE_FILE, MODEL_FILE, RELEASES};
 use crate::error::{CertifyError, EngineError, StorageError};
-use crate::life::{Kept, NewRelease};
-
-pub(crate) const MODEL_FILE: &str = "model.json";
-pub(crate) const CERTIFICATE_FILE: &str = "certificate.json";
+use crate::history::Kept;
+use crate::life::NewRelease;
 
 impl DirectoryKeeper {
     /// Signs and publishes a release. After the commit the account counts it, whether or not it ever appears under its

@@ -9,10 +9,11 @@ use serde::Serialize;
 
 use super::sha256;
 use crate::clock;
-use crate::directory::database::{LedgerHead, ledger};
+use crate::directory::database::ledger;
 use crate::directory::{ModelDirectory, files};
 use crate::error::{CertifyError, EngineError, StorageError};
-use crate::life::{ReleaseEntry, covered_request, numbered_change};
+use crate::history::ReleaseEntry;
+use crate::life::{covered_request, numbered_change};
 
 /// What became of a request.
 #[derive(Clone, Debug, Serialize)]
@@ -55,8 +56,7 @@ impl ModelDirectory {
             covered_request(&self.keeper, &self.settings, logged.position, logged.entry.time.clone(), removal)?;
         let answer = RequestAnswer {
             request,
-            request_origin: LedgerHead { log: log.clone(), ..LedgerHead::default() }
-                .origin(&self.keeper.head.history.model),
+            request_origin: ledger::origin(&self.keeper.head.history.model, &log),
             state: state.tag().into(),
             release,
             release_certificate: covering.and_then(|release| release.certificate),

@@ -6,12 +6,11 @@ use efface_ledger::certificate::Withdrawal;
 use efface_ledger::statement::Subject;
 use serde::Serialize;
 
-use super::publication::MODEL_FILE;
 use super::sha256;
 use crate::clock;
 use crate::directory::ModelDirectory;
 use crate::directory::database::ledger;
-use crate::directory::files::{self, RELEASES};
+use crate::directory::files::{self, MODEL_FILE, RELEASES, REVOCATION_FILE};
 use crate::error::{CertifyError, EngineError};
 
 /// Gives withdrawals their names that a crash kept from getting them, and removes what was never committed.
@@ -37,9 +36,6 @@ pub(in crate::directory) fn unlisted(path: &Path, n_releases: usize, revoked: &[
     let file = |release: &usize| path.join(RELEASES).join(release.to_string()).join(REVOCATION_FILE);
     (1..=n_releases).filter(|release| !revoked.contains(release) && file(release).exists()).collect()
 }
-
-/// The signed withdrawal, in the folder of its release.
-pub(crate) const REVOCATION_FILE: &str = "revocation.json";
 
 /// What a revocation led to.
 #[derive(Clone, Debug, Serialize)]

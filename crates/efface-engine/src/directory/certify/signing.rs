@@ -9,7 +9,7 @@ use efface_ledger::key::{KeyError, Protection, PublicKey, SigningKey};
 use zeroize::Zeroizing;
 
 use crate::directory::database::Database;
-use crate::directory::{DirectoryKeeper, ModelDirectory, check_is_model, files};
+use crate::directory::files::{self, OWN_KEY, check_is_model};
 use crate::error::{CertifyError, EngineError, StorageError};
 
 /// What a private key is protected with.
@@ -33,9 +33,6 @@ impl fmt::Debug for Passphrase {
         f.write_str("Passphrase(…)")
     }
 }
-
-/// The private key that a model directory has when no other is named.
-pub(crate) const OWN_KEY: &str = "signing.key";
 
 /// The public half of a key lies beside it.
 pub fn public_key_path(key: &Path) -> PathBuf {
@@ -80,7 +77,7 @@ pub fn public_key_of(path: &Path) -> Result<PublicKey, EngineError> {
     }
 }
 
-fn read_public(path: &Path) -> Result<PublicKey, EngineError> {
+pub(in crate::directory) fn read_public(path: &Path) -> Result<PublicKey, EngineError> {
     PublicKey::read(path)
         .map_err(|source| EngineError::Certify(CertifyError::PublicKey { path: path.into(), source: Box::new(source) }))
 }
@@ -99,7 +96,7 @@ pub(crate) fn named_key(path: &Path, passphrase: Option<&Passphrase>) -> Result<
     }
 }
 
-fn read_private(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyError> {
+pub(in crate::directory) fn read_private(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyError> {
     match (SigningKey::read(path, None), passphrase) {
         (Err(KeyError::NeedsPassphrase), Some(passphrase)) => SigningKey::read(path, Some(passphrase.as_bytes())),
         (read, _) => read,
@@ -124,33 +121,7 @@ pub(crate) fn make_own_key_private(directory: &Path) -> Result<(), EngineError> 
     files::if_there(fs::File::open(&path), &path)?.map_or(Ok(()), |file| files::make_private(&file, &path))
 }
 
-impl ModelDirectory {
-    /// The public half of the key that signs for this model.
-    pub fn public_key(&self) -> Result<PublicKey, EngineError> {
-        read_public(&public_key_path(&self.keeper.key_path()?))
-    }
-}
-
-impl DirectoryKeeper {
-    /// The key that signs, if it is the one that the log names.
-    pub(in crate::directory) fn signing_key(&self) -> Result<SigningKey, EngineError> {
-        let (named, path) = (self.database.key()?, self.key_path()?);
-        // The directory's own key has none: one that the environment has is meant for another.
-        let passphrase = named.and(self.passphrase.as_ref());
-        let key = read_private(&path, passphrase).map_err(key_error(&path))?;
-        let (found, expected) = (key.public().id(), &self.head.ledger.key_id);
-        if found != *expected {
-            return Err(CertifyError::OtherKey { path, found, expected: expected.clone() }.into());
-        }
-        Ok(key)
-    }
-
-    fn key_path(&self) -> Result<PathBuf, EngineError> {
-        Ok(self.database.key()?.unwrap_or_else(|| self.path.join(OWN_KEY)))
-    }
-}
-
-fn key_error(path: &Path) -> impl Fn(KeyError) -> EngineError + use<> {
+pub(in crate::directory) fn key_error(path: &Path) -> impl Fn(KeyError) -> EngineError + use<> {
     let path = path.to_path_buf();
     move |source| EngineError::Certify(CertifyError::Key { path: path.clone(), source: Box::new(source) })
 }

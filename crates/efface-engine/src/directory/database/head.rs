@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 use super::{Database, Intent, LedgerHead};
 use crate::clock;
 use crate::error::{EngineError, OpenError};
-use crate::life::{History, Kept, RowKeys};
+use crate::history::{History, Kept, RowKeys};
 use crate::settings::Settings;
-use crate::status::Status;
+use crate::status::{Repair, Status};
 
 /// Where a model directory stands. Changes with every commit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,41 +58,12 @@ impl Chain {
     }
 }
 
-/// Something that was not as it was left, and was put right.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Repair {
-    /// When, in seconds since 1970.
-    pub time: u64,
-    /// What was found.
-    pub found: String,
-    /// Rows that had been removed and were there again.
-    pub n_removed_again: usize,
-    /// Rows whose present values were not to be found any more, and which have left with their old ones.
-    pub n_lost: usize,
-}
-
 impl Head {
     /// The status of the model, as far as it is known without the tables.
     pub(crate) fn status(&self, of: Kept<'_>) -> Status {
         let LedgerHead { size: log_size, policy, .. } = self.ledger;
         let (key_id, revoked) = (self.ledger.key_id.clone(), self.ledger.revoked.clone());
         Status { policy, revoked, key_id, log_size, ..Status::of(of, &self.history) }
-    }
-}
-
-impl Repair {
-    /// All repairs so far, and one more for each thing that was found; the first of them counts the rows.
-    pub(crate) fn note(
-        database: &Database,
-        found: &[&str],
-        n_removed_again: usize,
-        n_lost: usize,
-    ) -> Result<Vec<Self>, EngineError> {
-        let (mut repairs, time) = (database.repairs()?, clock::now());
-        let counts = std::iter::once((n_removed_again, n_lost)).chain(std::iter::repeat((0, 0)));
-        let found = found.iter().map(ToString::to_string).zip(counts);
-        repairs.extend(found.map(|(found, (n_removed_again, n_lost))| Self { time, found, n_removed_again, n_lost }));
-        Ok(repairs)
     }
 }
 
@@ -118,6 +89,20 @@ impl Database {
     /// What was repaired so far, oldest first.
     pub(crate) fn repairs(&self) -> Result<Vec<Repair>, EngineError> {
         Ok(self.value("repairs")?.unwrap_or_default())
+    }
+
+    /// The same, and one more for each thing that was found; the first of them counts the rows.
+    pub(crate) fn repairs_and(
+        &self,
+        found: &[&str],
+        n_removed_again: usize,
+        n_lost: usize,
+    ) -> Result<Vec<Repair>, EngineError> {
+        let (mut repairs, time) = (self.repairs()?, clock::now());
+        let counts = std::iter::once((n_removed_again, n_lost)).chain(std::iter::repeat((0, 0)));
+        let found = found.iter().map(ToString::to_string).zip(counts);
+        repairs.extend(found.map(|(found, (n_removed_again, n_lost))| Repair { time, found, n_removed_again, n_lost }));
+        Ok(repairs)
     }
 
     pub(crate) fn witness(&self) -> Result<Option<std::path::PathBuf>, EngineError> {

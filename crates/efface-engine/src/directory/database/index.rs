@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::Database;
 use crate::error::EngineError;
-use crate::life::RowKeys;
+use crate::history::RowKeys;
 
 pub(crate) fn insert(tables: &Connection, position: usize, keys: &RowKeys) -> rusqlite::Result<()> {
     let mut insert = tables.prepare_cached("INSERT INTO rows (position, id, subject) VALUES (?1, ?2, ?3)")?;

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Database;
 use crate::error::EngineError;
-use crate::life::{History, LoggedEntry};
+use crate::history::History;
+use crate::life::LoggedEntry;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LedgerHead {
@@ -23,11 +24,9 @@ pub(crate) struct LedgerHead {
     pub(crate) revoked: Vec<usize>,
 }
 
-impl LedgerHead {
-    /// Name of the log in its checkpoints.
-    pub(crate) fn origin(&self, model: &str) -> String {
-        format!("efface/{model}/{}", self.log)
-    }
+/// Name of a log of a model in its checkpoints.
+pub(crate) fn origin(model: &str, log: &str) -> String {
+    format!("efface/{model}/{log}")
 }
 
 pub(crate) fn append(tables: &Connection, head: &mut LedgerHead, entry: &Entry) -> rusqlite::Result<()> {

@@ -20,7 +20,6 @@ mod journal;
 pub(crate) mod ledger;
 mod releases;
 
-pub use head::Repair;
 pub(crate) use head::{Chain, Head, put};
 pub(crate) use journal::Intent;
 pub(crate) use ledger::LedgerHead;

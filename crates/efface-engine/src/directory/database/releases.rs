@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::Database;
 use crate::error::EngineError;
-use crate::life::ReleaseEntry;
+use crate::history::ReleaseEntry;
 
 impl ReleaseEntry {
     pub(crate) fn insert(&self, tables: &Connection) -> rusqlite::Result<()> {

@@ -13,7 +13,8 @@ use super::row_sink::RowSink;
 use super::{FilledRows, NewDirectory, Place, chunk_rows};
 use crate::directory::{ModelDirectory, OpenOptions};
 use crate::error::{ChangeError, EngineError, StorageError};
-use crate::life::{Keeper, Kept, Past, check_is_bounded, in_words};
+use crate::history::Kept;
+use crate::life::{Keeper, Past, check_is_bounded, in_words};
 use crate::settings::Settings;
 
 pub(crate) struct Adopted<'a> {

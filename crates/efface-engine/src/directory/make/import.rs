@@ -9,11 +9,10 @@ use efface_data::{
 };
 
 use super::row_sink::RowSink;
-use super::train::TrainProgress;
-use super::{FilledRows, chunk_rows};
+use super::{FilledRows, TrainProgress, chunk_rows};
 use crate::directory::witness::Memory;
 use crate::error::EngineError;
-use crate::life::row_keys;
+use crate::history::row_keys;
 use crate::settings::fresh;
 
 pub(super) struct Import<'a> {

@@ -6,23 +6,25 @@ mod row_sink;
 mod train;
 
 pub(crate) use adopt::Adopted;
-pub use train::{TrainProgress, TrainReport, TrainRequest};
+pub use train::{TrainReport, TrainRequest};
 
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use efface_data::StoredRows;
+use efface_core::model::Phase;
+use efface_data::{ReadProgress, Remark, StoredRows};
 use efface_ledger::certificate::ReleasePolicy;
 
 use super::DirectoryKeeper;
 use super::certify::{log, signing};
 use super::database::{Chain, Database, Head, LedgerHead, put};
 use super::files::{self, RELEASES, STATES};
-use super::lock::WriterLock;
+use super::lock::{self, WriterLock};
 use super::witness::{self, Memory, Witness};
 use crate::error::{EngineError, StorageError};
-use crate::life::{History, Kept, Past};
+use crate::history::{History, Kept};
+use crate::life::Past;
 use crate::settings::fresh;
 
 /// Where a model directory is made, and what belongs to it beside the model.
@@ -37,6 +39,17 @@ pub struct Place {
     pub witness: Option<PathBuf>,
     /// When releases are made.
     pub policy: ReleasePolicy,
+}
+
+/// How training goes on.
+#[derive(Clone, Debug)]
+pub enum TrainProgress {
+    /// Something about the rows that deserves a second look.
+    Remark(Remark),
+    /// Rows are being read.
+    Reading(ReadProgress),
+    /// The model is being trained.
+    Training(Phase),
 }
 
 /// A model directory that has no name yet: removed again unless it is finished.
@@ -66,7 +79,7 @@ impl NewDirectory {
             None => None,
             Some(path) => Some((WriterLock::acquire_witness(&path, Duration::ZERO)?, path)),
         };
-        files::remove_abandoned(&place.out);
+        lock::remove_abandoned(&place.out);
         let aside = files::aside(&place.out);
         let lock = Some(WriterLock::acquire_new(&aside)?);
         let this = Self { place, aside, lock, witness };

@@ -10,7 +10,7 @@ use crate::directory::database::{Database, index};
 use crate::directory::files::ROWS;
 use crate::directory::row_memory;
 use crate::error::EngineError;
-use crate::life::RowKeys;
+use crate::history::RowKeys;
 
 pub(super) struct RowSink<'a> {
     directory: &'a Path,

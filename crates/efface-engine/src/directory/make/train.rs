@@ -3,17 +3,18 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use efface_core::model::{Phase, TrainingConfig, TrainingPlan};
+use efface_core::model::{TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::RowStore;
-use efface_data::{Columns, ReadProgress, Remark, RowTransform, Schema, TableReader};
+use efface_data::{Columns, RowTransform, Schema, TableReader};
 use serde::Serialize;
 
 use super::import::{Import, Imported};
-use super::{NewDirectory, Place};
+use super::{NewDirectory, Place, TrainProgress};
 use crate::directory::ModelDirectory;
 use crate::error::{EngineError, OpenError};
-use crate::life::{History, Kept, Past, check_is_bounded};
+use crate::history::{History, Kept};
+use crate::life::{Past, check_is_bounded};
 use crate::settings::{RowNames, Settings};
 
 /// What to train, on what.
@@ -32,17 +33,6 @@ pub struct TrainRequest {
     pub memory_bytes: Option<u64>,
     /// Where the model directory is made.
     pub place: Place,
-}
-
-/// How training goes on.
-#[derive(Clone, Debug)]
-pub enum TrainProgress {
-    /// Something about the rows that deserves a second look.
-    Remark(Remark),
-    /// Rows are being read.
-    Reading(ReadProgress),
-    /// The model is being trained.
-    Training(Phase),
 }
 
 /// What training led to.

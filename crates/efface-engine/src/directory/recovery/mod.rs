@@ -35,7 +35,7 @@ use super::files;
 use super::state_file::StateFile;
 use super::witness::{Memory, Told};
 use crate::error::{EngineError, StorageError};
-use crate::life::ReleaseEntry;
+use crate::history::ReleaseEntry;
 use crate::sealed::DIGEST_BYTES;
 use crate::settings::Settings;
 
@@ -108,13 +108,13 @@ impl Known {
             self.n_changes = state.stamp.n_changes;
             self.n_rows = Some(state.n_rows());
         }
-        self.account = most_spent(self.account, state.account);
+        self.account = self.account.most(state.account);
         self.removed.extend(state.suppressed);
     }
 
     fn ask_witness(&mut self, witness: &Memory, database: &Database, head: &Head) -> Result<(), EngineError> {
         let Some(Told { n_changes, chain, account, .. }) = &witness.latest else { return Ok(()) };
-        let account = most_spent(self.account, *account);
+        let account = self.account.most(*account);
         // A log that is left for another one anyway need not have all entries.
         let mut knows_more = account != self.account
             || *n_changes > self.n_changes.max(head.history.n_changes)
@@ -193,14 +193,4 @@ fn digest_of(path: &Path) -> io::Result<String> {
     file.seek(SeekFrom::Start(at))?;
     file.read_to_end(&mut digest)?;
     Ok(hex::encode(digest))
-}
-
-pub(super) fn most_spent(one: ReleaseAccount, other: ReleaseAccount) -> ReleaseAccount {
-    ReleaseAccount {
-        n_releases: one.n_releases.max(other.n_releases),
-        distance_squares: one.distance_squares.max(other.distance_squares),
-        distances: one.distances.max(other.distances),
-        certified: one.certified && other.certified,
-        n_left: one.n_left.max(other.n_left),
-    }
 }

@@ -9,10 +9,10 @@ use efface_ledger::envelope::Envelope;
 use serde::Deserialize;
 
 use super::Known;
-use crate::directory::certify::publication::{CERTIFICATE_FILE, MODEL_FILE, release_folders};
-use crate::directory::files::{self, RELEASES};
+use crate::directory::certify::publication::release_folders;
+use crate::directory::files::{self, CERTIFICATE_FILE, MODEL_FILE, RELEASES};
 use crate::error::{CertifyError, EngineError};
-use crate::life::ReleaseEntry;
+use crate::history::ReleaseEntry;
 
 impl Known {
     /// Counts releases that are there under their names and not in the account: it was restored, they were not.
@@ -46,7 +46,7 @@ impl Known {
                 release,
                 time,
                 n_removed,
-                distance_bound,
+                distance_bound: Some(distance_bound),
                 certified,
                 certificate,
                 n_changes,

@@ -8,14 +8,15 @@ use efface_core::rows::RowStore;
 use efface_data::{IdDigest, StoredRows};
 use efface_ledger::entry::{Entry, Event};
 
-use super::{Known, most_spent};
+use super::Known;
 use crate::clock;
 use crate::directory::certify::log::{random_name, restart};
-use crate::directory::database::{Database, Intent, Repair, index, ledger, put};
+use crate::directory::database::{Database, Intent, index, ledger, put};
 use crate::directory::{DirectoryKeeper, ModelDirectory, files};
 use crate::error::EngineError;
-use crate::life::{Kept, RowKeys, absent_classes, check_is_bounded};
-use crate::settings::Settings;
+use crate::history::{Kept, RowKeys};
+use crate::life::check_is_bounded;
+use crate::settings::{Settings, absent_classes};
 
 /// Removes again whoever any part knows was removed, and trains again on the rows that are left, in one commit. The witness
 /// is told afterwards: cut short, it is done again from the beginning.
@@ -41,7 +42,7 @@ pub(in crate::directory) fn repair(
     head.history.class_counts = rows.count_classes(head.history.class_counts.len())?;
     head.history.is_stale = true;
     let releases_lost = known.account.n_releases > head.account.n_releases;
-    let mut account = most_spent(head.account, known.account);
+    let mut account = head.account.most(known.account);
     // Those that another part has counted already are counted twice: too many, never too few.
     account.n_left = account.n_left.saturating_add(leaving.len());
     let absent_classes = absent_classes(&head.history.class_counts).collect();
@@ -51,7 +52,7 @@ pub(in crate::directory) fn repair(
     let model = trained.model.with_account(account);
     // Rows that came after an old database was saved are lost as well: only the state had counted them.
     let n_lost = lost.len().max(if knows_more { known.n_rows.unwrap_or(0).saturating_sub(rows.n_rows()) } else { 0 });
-    let repairs = Repair::note(database, &known.found, again.len(), n_lost)?;
+    let repairs = database.repairs_and(&known.found, again.len(), n_lost)?;
     // A generation that no state file has had yet.
     let latest = files::state_generations(path)?.last().copied().unwrap_or(0);
     head.generation = head.generation.max(latest);
@@ -101,7 +102,7 @@ impl ModelDirectory {
             // Told first: once the segments are stamped, nobody sees any more that they were old.
             let n_again = self.rows.count_written(&purged)?;
             let found = ["row segments are older than the database"];
-            let repairs = Repair::note(&self.keeper.database, &found, n_again, 0)?;
+            let repairs = self.keeper.database.repairs_and(&found, n_again, 0)?;
             self.keeper.database.commit(|tables| put(tables, "repairs", &repairs))?;
         }
         self.rows.purge(&purged)?;

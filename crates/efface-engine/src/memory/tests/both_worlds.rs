@@ -11,7 +11,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::*;
 use crate::directory::make::TrainRequest;
-use crate::life::{Found, History, View};
+use crate::history::History;
+use crate::life::{Found, View};
 
 const FEATURES: [&str; 3] = ["a", "b", "c"];
 /// Rows trained on.

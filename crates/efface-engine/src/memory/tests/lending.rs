@@ -7,7 +7,8 @@ use efface_ledger::entry::{Change, Entry, Event};
 use super::super::index::RowIndex;
 use super::interrupted::Meddled;
 use super::*;
-use crate::life::{CommittedChange, Found, History, StepKind};
+use crate::history::History;
+use crate::life::{CommittedChange, Found, StepKind};
 
 #[test]
 fn a_row_that_changed_since_training_is_noticed() {
