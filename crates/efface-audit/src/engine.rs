@@ -67,7 +67,7 @@ pub(crate) fn without_matrices(model: &Model) -> Result<Model, AuditError> {
     with_state(model, state)
 }
 
-/// Trains, removes step by step, and settles before each release, as `efface remove` and `efface release` do.
+/// Trains, removes step by step, and settles before each release, as a model directory does.
 pub(crate) fn remove_by_steps(case: &Case<'_>) -> Result<Vec<Model>, AuditError> {
     let mut model = case.trained.clone().with_account(ReleaseAccount::default());
     let mut gone = Vec::new();

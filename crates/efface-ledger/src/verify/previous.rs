@@ -51,7 +51,7 @@ fn conclusion(c: &ReleaseCertificate, earliest: &ReleaseCertificate) -> Check {
     Check::not_checked(
         PREVIOUS,
         match &earliest.since_previous.certificate {
-            Some(_) => format!("{spent} (give the certificate of release {} with --previous)", earliest.release - 1),
+            Some(_) => format!("{spent}: the certificate of release {} was not given", earliest.release - 1),
             None => format!("{spent}: release {} names no certificate before it", earliest.release),
         },
     )
