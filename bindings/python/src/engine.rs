@@ -252,7 +252,7 @@ impl Engine {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.run(py, |state, lent, _| state.bytes(lent))?;
         bytes.map(|bytes| PyBytes::new(py, &bytes)).ok_or_else(|| {
-            let message = "a model that lives in a directory is no bytes: copy the directory, or open it";
+            let message = "a model in a directory cannot be turned into bytes: copy the directory, or open it";
             named(py, "DirectoryError", message)
         })
     }

@@ -122,7 +122,7 @@ pub(super) fn requests(c: &ReleaseCertificate) -> Result<String, String> {
     if since.release.is_some_and(|previous| previous >= c.release)
         || c.decided.revoked.iter().any(|revoked| *revoked >= c.release)
     {
-        return Err(format!("release {} speaks of releases that come after it", c.release));
+        return Err(format!("release {} refers to releases that come after it", c.release));
     }
     if let Some(previous) = since.release.filter(|previous| *previous == 0 || previous + 1 != c.release) {
         return Err(format!("release {} names release {previous} as the one before it", c.release));
