@@ -10,7 +10,7 @@ mod settle;
 mod training;
 
 pub use fit::Fit;
-pub use plan::{BudgetRule, Mechanism, TrainingConfig, TrainingPlan};
+pub use plan::{BudgetRule, Mechanism, MechanismKind, TrainingConfig, TrainingPlan};
 pub use plan_error::PlanError;
 pub use release::{Release, ReleaseAccount, ReleaseClaim, ReleaseOutcome};
 pub use settle::{Measured, Settled};
