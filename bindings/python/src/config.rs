@@ -1,7 +1,7 @@
 //! The configuration of a model, as the Python package writes it.
 
 use efface_core::loss;
-use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
+use efface_core::model::{BudgetRule, Mechanism, MechanismKind, TrainingConfig};
 use efface_core::rows::MOST_ROW_WEIGHT;
 use efface_data::{Columns, RowTransform, Scale};
 use efface_engine::RowNames;
@@ -45,20 +45,15 @@ impl Config {
 
     /// What is trained. The number of classes is left open.
     pub(crate) fn training(&self, py: Python<'_>) -> PyResult<TrainingConfig> {
-        let Some(loss) = loss::by_tag(&self.loss) else {
-            let message = format!("loss must be `logistic` or `squared`, got `{}`", self.loss);
-            return Err(bad_parameter(py, &message));
+        let unknown = |name: &str, tags: &[&str], found: &str| {
+            bad_parameter(py, &format!("{name} must be `{}`, got `{found}`", tags.join("` or `")))
         };
-        let mechanism = match self.mechanism.as_str() {
-            "release" => Mechanism::Release,
-            "objective" => Mechanism::Objective { budget: BudgetRule::Analytic },
-            other => {
-                let message = format!("mechanism must be `release` or `objective`, got `{other}`");
-                return Err(bad_parameter(py, &message));
-            }
-        };
+        let loss =
+            loss::by_tag(&self.loss).ok_or_else(|| unknown("loss", &loss::ALL.map(|loss| loss.tag()), &self.loss))?;
+        let mechanism = MechanismKind::by_tag(&self.mechanism)
+            .ok_or_else(|| unknown("mechanism", &MechanismKind::ALL.map(MechanismKind::tag), &self.mechanism))?;
         Ok(TrainingConfig {
-            mechanism,
+            mechanism: Mechanism::new(mechanism, BudgetRule::Analytic),
             noise_std: self.noise_std,
             epsilon: self.epsilon,
             delta: self.delta,

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use efface_core::model::Refusal;
 use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
 use efface_data::{LabelCodec, LentRows, TableParts};
@@ -252,7 +253,7 @@ impl Engine {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.run(py, |state, lent, _| state.bytes(lent))?;
         bytes.map(|bytes| PyBytes::new(py, &bytes)).ok_or_else(|| {
-            let message = "a model that lives in a directory is no bytes: copy the directory, or open it";
+            let message = "a model in a directory cannot be turned into bytes: copy the directory, or open it";
             named(py, "DirectoryError", message)
         })
     }
@@ -366,26 +367,28 @@ const FEW_ROWS: usize = 64;
 fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
     match answer {
         ReleaseAnswer::Refused { outcome, spent, budget } => {
-            let (class, what) = match *outcome {
-                "retrain-required" => ("RetrainRequiredError", "the residual exceeds its budget; retrain"),
-                "budget-exhausted" => (
+            let (class, what) = match outcome {
+                Refusal::RetrainRequired => ("RetrainRequiredError", "the residual exceeds its budget; retrain"),
+                Refusal::BudgetExhausted => (
                     "BudgetExhaustedError",
                     "all max_releases releases that the promise was shared among have been made",
                 ),
-                "out-of-reach" => (
+                Refusal::OutOfReach => (
                     "OutOfReachError",
                     "the weights cannot be brought as near to the exact ones as a release claims (raise noise_std or l2)",
                 ),
-                "one-class" => ("LastRowError", "a classifier needs rows of two classes, and those of one are left"),
-                "singular" => ("SingularError", "the sums of the rows cannot be solved; raise l2"),
-                "extractor-exhausted" => (
+                Refusal::OneClass => {
+                    ("LastRowError", "a classifier needs rows of two classes, and those of one are left")
+                }
+                Refusal::Singular => ("SingularError", "the sums of the rows cannot be solved; raise l2"),
+                Refusal::ExtractorExhausted => (
                     "BudgetExhaustedError",
                     "more rows have left than the private feature extractor promises anything to (delta)",
                 ),
-                _ => ("EffaceError", "a weight is too large for the lattice that the noise lives on"),
+                Refusal::OffLattice => ("EffaceError", "a weight is too large for the lattice that the noise lives on"),
             };
             // Numbers of classes, or of one setting, are no budget.
-            let has_numbers = !matches!(*outcome, "one-class" | "singular");
+            let has_numbers = !matches!(outcome, Refusal::OneClass | Refusal::Singular);
             named(py, class, &if has_numbers { format!("{what}: {spent:e} of {budget:e}") } else { what.into() })
         }
         other => named(py, "EffaceError", &json(other)),

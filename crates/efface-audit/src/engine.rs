@@ -1,6 +1,6 @@
 //! What is attacked: an engine that trains, removes and releases, and the life of a model under it.
 
-use efface_core::model::{Model, ModelState, Release, ReleaseAccount, ReleaseOutcome, TrainingPlan};
+use efface_core::model::{Model, ModelState, Release, ReleaseAccount, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
 use efface_core::rows::{RowBlocks, RowStore};
@@ -67,7 +67,7 @@ pub(crate) fn without_matrices(model: &Model) -> Result<Model, AuditError> {
     with_state(model, state)
 }
 
-/// Trains, removes step by step, and settles before each release, as `efface remove` and `efface release` do.
+/// Trains, removes step by step, and settles before each release, as a model directory does.
 pub(crate) fn remove_by_steps(case: &Case<'_>) -> Result<Vec<Model>, AuditError> {
     let mut model = case.trained.clone().with_account(ReleaseAccount::default());
     let mut gone = Vec::new();
@@ -120,10 +120,7 @@ pub(crate) fn release_in_order(models: &mut [Model], noise: &mut NoiseSource) ->
         model.set_account(account);
         let outcome = model.release(noise);
         account = model.state().account;
-        match outcome {
-            ReleaseOutcome::Published(release) => Ok(release),
-            refused => Err(AuditError::Refused { outcome: refused.refusal().0 }),
-        }
+        outcome.into_result().map_err(|(outcome, ..)| AuditError::Refused { outcome })
     };
     models.iter_mut().map(&mut release).collect()
 }

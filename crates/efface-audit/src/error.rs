@@ -1,6 +1,6 @@
 //! What keeps an audit from being made. That a claim breaks is not an error: it is the answer.
 
-use efface_core::model::{PlanError, TrainError};
+use efface_core::model::{PlanError, Refusal, TrainError};
 use efface_core::rows::StoreError;
 use efface_data::LookupError;
 
@@ -32,5 +32,5 @@ pub enum AuditError {
     State,
     /// A model that the audit wants to attack may not leave.
     #[error("the release to be attacked was refused: {outcome}; settle or retrain the model first")]
-    Refused { outcome: &'static str },
+    Refused { outcome: Refusal },
 }

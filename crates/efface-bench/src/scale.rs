@@ -107,7 +107,7 @@ pub(crate) fn run_step(step: &Step) -> anyhow::Result<()> {
         Step::Remove { model, memory } => remove(model, *memory),
         Step::Open { model } => open(model),
     }?;
-    let peak = peak_memory().context("no peak of memory is told here")?;
+    let peak = peak_memory().context("this system does not report peak memory")?;
     println!("    peak of memory {} MB", peak / 1_000_000);
     Ok(())
 }

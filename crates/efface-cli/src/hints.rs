@@ -1,11 +1,12 @@
-//! What the user can do about an error, in the words of the command line.
+//! What the user can do about an error, a remark or a check that was not made, in the words of the command line.
 
 use efface_data::{
-    AppendError, CellError, EncodeError, IdKind, LabelError, LookupError, ReadError, SchemaError, SegmentError,
+    AppendError, CellError, EncodeError, IdKind, LabelError, LookupError, ReadError, Remark, SchemaError, SegmentError,
     StoredRowsError,
 };
 use efface_engine::{CertifyError, ChangeError, EngineError, OpenError, StorageError};
 use efface_ledger::key::KeyError;
+use efface_ledger::verify::{Check, CheckOutcome};
 
 /// The hint for an error, where there is something to do.
 pub(crate) fn hint(error: &EngineError) -> Option<&'static str> {
@@ -76,6 +77,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
             "text columns are read through a schema (`efface schema DATA --out schema.toml`); a column that is no \
              feature is named by --id, --subject or --ignore, or left out of --features"
         }
+        EngineError::Read(ReadError::NoProposal { .. }) => "leave columns out with --ignore",
         EngineError::Read(ReadError::Cell { source, .. }) => match **source {
             CellError::Missing => {
                 "in the schema, give the column missing = \"slot\", \"zero\" or { value = … }, or leave the row out"
@@ -104,6 +106,32 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         EngineError::Rows(error) if matches!(**error, StoredRowsError::File(SegmentError::Truncated { .. })) => {
             "they are cut short, or older than the database: bring back rows/ of the same time as efface.db"
         }
+        _ => return None,
+    })
+}
+
+/// What to do about a remark on the rows.
+pub(crate) fn for_remark(remark: &Remark) -> &'static str {
+    match remark {
+        Remark::OneColumnRules { .. } => {
+            "bring columns to similar sizes by public constants, or leave it out with --ignore"
+        }
+        Remark::LooksLikeAnId { .. } => "if it is an id, name it with --id, or leave it out with --ignore",
+    }
+}
+
+/// What a check takes that was not made.
+pub(crate) fn for_check(check: &Check) -> Option<&'static str> {
+    if check.outcome != CheckOutcome::NotChecked {
+        return None;
+    }
+    Some(match check.check {
+        "signature" => "give --key PUB",
+        "model" => "give --model",
+        "checkpoint" => "efface ledger consistency --since … --until …",
+        // A chain of certificates may also be cut, and then there is none to give.
+        "previous" if check.message.ends_with("was not given") => "give it with --previous",
+        "replay" => "ask for it with --replay",
         _ => return None,
     })
 }

@@ -124,7 +124,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             secret = self._train(_naming.first(X, y, ids=ids, subjects=subjects), y, classes, sample_weight)
             released = secret.engine.release(secret.next_seed())
         except BaseException:
-            # What was fitted before goes on to stand.
+            # Keep the previous fit.
             self.__dict__.clear()
             self.__dict__.update(before)
             raise

@@ -72,7 +72,7 @@ class GuaranteeWarning(UserWarning):
 
 
 class ScaleWarning(UserWarning):
-    """One column is so large that rows scaled as a whole consist of little else."""
+    """One column is so large that after row scaling the others barely matter."""
 
 
 class StaleReleaseWarning(UserWarning):

@@ -18,7 +18,7 @@ _MANY_ROWS = 4096
 
 
 def one_column_rules(rows: Any, names: list[str], scale: str) -> None:
-    """Warns where rows that are scaled as a whole consist of little else than one column."""
+    """Warns where one column is so large that after row scaling the others barely matter."""
     if not (scale == "unit" or scale.startswith("clip:")) or not isinstance(rows, np.ndarray):
         return
     n_rows, n_features = rows.shape
@@ -30,8 +30,8 @@ def one_column_rules(rows: Any, names: list[str], scale: str) -> None:
     share = squares[column] / squares.sum() if 0.0 < squares.sum() < np.inf else 0.0
     if share > _RULING_SHARE:
         warn(
-            f"column `{names[column]}` carries {100 * share:.1f} % of the size of the rows: scaled as a whole "
-            f'(scale="{scale}") they say little else; bring columns to similar sizes by public constants, or leave it '
-            "out",
+            f"column `{names[column]}` accounts for {100 * share:.1f} % of the squared row norm, so after row scaling "
+            f'(scale="{scale}") the other columns barely matter; bring columns to similar sizes by public constants, '
+            "or leave it out",
             ScaleWarning,
         )

@@ -26,7 +26,7 @@ fn claims_of_the_problems_are_tight() {
     }
 }
 
-/// At the default size, which is that of `efface audit --built-in`.
+/// At the default size, which is that of the built-in audit.
 #[test]
 fn sound_engine_passes_and_all_broken_ones_are_caught() {
     let problems = problems::all().expect("trains");

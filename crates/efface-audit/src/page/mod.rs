@@ -7,7 +7,7 @@ mod reconstruction;
 mod tests;
 
 use efface_report::numbers::{count, number, seconds as in_seconds, setting};
-use efface_report::{Page, Part, Section, Span, Table, Text, code, emphasis, strong, text, verdict};
+use efface_report::{Page, Part, Section, Span, Table, Text, emphasis, strong, text, verdict};
 
 use crate::{Audit, Verdict};
 
@@ -162,9 +162,7 @@ fn limits(audit: &Audit) -> Section {
     } else {
         text![
             "This model’s claim is far above what is true of it, so the test from outside would notice gross errors only. The \
-             checks from inside see smaller ones, and ",
-            code("efface audit --built-in"),
-            " tests the program where its claim is tight.",
+             checks from inside see smaller ones, and the built-in audit tests the program where its claim is tight.",
         ]
     };
     let limits = vec![

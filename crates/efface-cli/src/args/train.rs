@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use efface_core::accounting::Extractor;
 use efface_core::loss::Loss;
-use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
+use efface_core::model::{BudgetRule, Mechanism, MechanismKind, TrainingConfig};
 use efface_core::noise::NoiseLaw;
 use efface_core::residual::{Constants, Rung};
 use efface_data::{Columns, RowTransform, Scale};
@@ -41,8 +41,8 @@ pub(crate) struct TrainArgs {
     pub(crate) promise: PromiseArgs,
     /// How the model is protected when it leaves: by fresh noise at every release, with no limit on removals, or by the paper's
     /// Algorithms 1 and 2, one perturbation of the objective and a removal budget.
-    #[arg(long, value_parser = Mechanism::TAGS, default_value = "release")]
-    pub(crate) mechanism: String,
+    #[arg(long, value_parser = one_of(MechanismKind::ALL, MechanismKind::tag), default_value_t = MechanismKind::Release)]
+    pub(crate) mechanism: MechanismKind,
     /// What certifies a removal [default: stale (release), data-dependent (objective)].
     #[arg(long, value_parser = one_of(Rung::LADDER, Rung::tag))]
     pub(crate) bound: Option<Rung>,
@@ -171,10 +171,7 @@ impl PromiseArgs {
 impl TrainArgs {
     pub(crate) fn config(&self) -> TrainingConfig {
         TrainingConfig {
-            mechanism: match &*self.mechanism {
-                "objective" => Mechanism::Objective { budget: self.budget },
-                _ => Mechanism::Release,
-            },
+            mechanism: Mechanism::new(self.mechanism, self.budget),
             bound: self.bound,
             constants: self.gamma,
             extractor: self.extractor_epsilon.zip(self.extractor_delta).map(|(epsilon, delta)| Extractor {

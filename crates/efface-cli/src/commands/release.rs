@@ -2,6 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use efface_core::model::Refusal;
 use efface_engine::ReleaseAnswer;
 use efface_ledger::certificate::tags::Exposure;
 
@@ -63,27 +64,27 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
         ReleaseAnswer::Refused { outcome, spent, budget } => {
             let sentence = format!("not published: {outcome}");
             let numbers = [("would spend", bound(*spent)), ("allowed", number(*budget))];
-            let lines = if matches!(*outcome, "one-class" | "singular") { &[] } else { &numbers[..] };
+            let lines = if matches!(outcome, Refusal::OneClass | Refusal::Singular) { &[] } else { &numbers[..] };
             output.show(&answer, &sentence, lines)?;
-            let next = match *outcome {
-                "retrain-required" => &over_budget(&args.model.directory.path),
-                "out-of-reach" => {
+            let next = match outcome {
+                Refusal::RetrainRequired => &over_budget(&args.model.directory.path),
+                Refusal::OutOfReach => {
                     "the weights cannot be brought as near to the exact ones as a release claims: train again with a larger \
                      --noise-std or --l2"
                 }
-                "one-class" => {
+                Refusal::OneClass => {
                     "only rows of one class are left, and a classifier needs two: revoke the releases that still know the \
                      removed rows, and delete the model or train a new one"
                 }
-                "singular" => "the sums of the rows cannot be solved: train again with a larger --l2",
-                "extractor-exhausted" => {
+                Refusal::Singular => "the sums of the rows cannot be solved: train again with a larger --l2",
+                Refusal::ExtractorExhausted => {
                     "more rows have left than the private feature extractor can promise anything to: train a new extractor \
                      on the remaining rows, or use a public one"
                 }
-                "off-lattice" => {
+                Refusal::OffLattice => {
                     "a weight is too large beside the noise: train again with a larger --l2, or a larger --noise-std"
                 }
-                _ => {
+                Refusal::BudgetExhausted => {
                     "all releases that the promise was shared among have been made: train a new model, with a larger \
                      --max-releases if you need more"
                 }

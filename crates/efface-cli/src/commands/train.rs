@@ -5,6 +5,7 @@ use efface_engine::{EngineError, ModelDirectory, Place, TrainProgress, TrainRequ
 
 use super::{check_label_is_named, noise, schema_and_columns};
 use crate::args::TrainArgs;
+use crate::hints;
 use crate::output::{Answer, Output, bound, duration, features, quoted, shortened};
 use crate::progress::Progress;
 
@@ -33,7 +34,7 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     };
     let mut progress = Progress::new(output.is_text());
     let report = ModelDirectory::train(request, &mut noise, &mut |event| match event {
-        TrainProgress::Remark(remark) => output.warn(&remark.to_string()),
+        TrainProgress::Remark(remark) => output.warn(&format!("{remark}; {}", hints::for_remark(&remark))),
         TrainProgress::Reading(read) => progress.reading(read),
         TrainProgress::Training(phase) => progress.training(phase),
     })?;

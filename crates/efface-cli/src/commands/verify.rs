@@ -8,6 +8,7 @@ use efface_ledger::verify::{Check, CheckOutcome, Evidence, Verdict, Verification
 
 use super::open_with;
 use crate::args::VerifyArgs;
+use crate::hints;
 use crate::output::{Answer, Output, duration};
 
 pub(crate) fn run(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
@@ -100,7 +101,7 @@ fn answer(verdict: Verdict) -> Answer {
 
 fn in_words(verdict: Verdict, checks: &[Check]) -> String {
     let messages = |which: &dyn Fn(&&Check) -> bool| {
-        let chosen: Vec<&str> = checks.iter().filter(which).map(|check| &*check.message).collect();
+        let chosen: Vec<String> = checks.iter().filter(which).map(with_hint).collect();
         chosen.join("; ")
     };
     match verdict {
@@ -119,6 +120,11 @@ fn in_words(verdict: Verdict, checks: &[Check]) -> String {
     }
 }
 
+fn with_hint(check: &Check) -> String {
+    let message = &check.message;
+    hints::for_check(check).map_or_else(|| message.clone(), |hint| format!("{message} ({hint})"))
+}
+
 fn lines(checks: &[Check]) -> Vec<(&str, String)> {
     let line = |check: &Check| {
         let outcome = match check.outcome {
@@ -127,7 +133,7 @@ fn lines(checks: &[Check]) -> Vec<(&str, String)> {
             CheckOutcome::Unsupported => "unsupported",
             CheckOutcome::NotChecked => "not checked",
         };
-        format!("{outcome}: {}", check.message)
+        format!("{outcome}: {}", with_hint(check))
     };
     checks.iter().map(|check| (check.check, line(check))).collect()
 }

@@ -7,7 +7,7 @@ fn shell(sandbox: &Sandbox, line: &str) {
 }
 
 #[test]
-fn a_directory_that_is_put_back_is_noticed_mended_and_told_of() {
+fn a_directory_that_is_put_back_is_noticed_repaired_and_reported() {
     let sandbox = Sandbox::with_table();
     sandbox.json(&format!("train two.csv {COLUMNS} --out model --witness witness"));
     sandbox.json("release model");
@@ -34,7 +34,7 @@ fn a_directory_that_is_put_back_is_noticed_mended_and_told_of() {
 }
 
 #[test]
-fn a_witness_that_is_taken_over_is_told_of() {
+fn a_witness_that_is_taken_over_is_reported() {
     let sandbox = Sandbox::with_table();
     sandbox.json(&format!("train two.csv {COLUMNS} --out one --witness witness"));
     sandbox.json("remove one --subject p3");

@@ -59,7 +59,7 @@ fn what_is_no_experiment_is_refused() {
 }
 
 #[test]
-fn a_report_of_nothing_is_an_error_and_unreadable_numbers_are_left_aside() {
+fn a_report_of_nothing_is_an_error_and_unreadable_numbers_are_skipped() {
     let sandbox = Sandbox::new();
     let (code, stdout, stderr) = without_data(&sandbox, "reproduce report --out results --json");
     assert!(code == 2 && stderr.contains("no experiment has left its numbers"), "{stderr}");
@@ -67,7 +67,7 @@ fn a_report_of_nothing_is_an_error_and_unreadable_numbers_are_left_aside() {
     sandbox.write("results/mnist.json", "{ \"experiment\": ");
     let (code, _, stderr) = without_data(&sandbox, "reproduce report");
     assert_eq!((code, stderr.lines().count()), (2, 2), "{stderr}");
-    assert!(stderr.starts_with("warning: results/mnist.json is left aside"), "{stderr}");
+    assert!(stderr.starts_with("warning: results/mnist.json is skipped"), "{stderr}");
     assert!(!sandbox.exists("results/report.html"));
 }
 

@@ -116,7 +116,7 @@ fn an_id_that_is_not_named_is_left_out_of_the_proposal() {
     let answer = sandbox.json("schema people.csv --label churned");
     let left_out = answer["left_out"].as_array().expect("a list");
     assert_eq!(left_out[0]["name"], "id");
-    assert!(left_out[0]["suggestion"].as_str().expect("text").contains("--id"), "{answer}");
+    assert!(left_out[0]["suggestion"].as_str().expect("text").contains("declare it as `id`"), "{answer}");
 }
 
 #[test]

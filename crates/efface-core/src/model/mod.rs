@@ -10,9 +10,9 @@ mod settle;
 mod training;
 
 pub use fit::Fit;
-pub use plan::{BudgetRule, Mechanism, TrainingConfig, TrainingPlan};
+pub use plan::{BudgetRule, Mechanism, MechanismKind, TrainingConfig, TrainingPlan};
 pub use plan_error::PlanError;
-pub use release::{Release, ReleaseAccount, ReleaseClaim, ReleaseOutcome};
+pub use release::{Refusal, Release, ReleaseAccount, ReleaseClaim, ReleaseOutcome};
 pub use settle::{Measured, Settled};
 pub use training::{Phase, TrainError, Trained};
 

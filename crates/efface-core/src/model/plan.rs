@@ -65,6 +65,16 @@ pub enum Mechanism {
 }
 
 tagged! {
+    /// Which mechanism, without its parameters.
+    pub enum MechanismKind {
+        /// [`Mechanism::Release`]
+        Release = "release",
+        /// [`Mechanism::Objective`]
+        Objective = "objective",
+    }
+}
+
+tagged! {
     /// How the removal budget of mechanism `objective` follows from σ, ε and δ.
     pub enum BudgetRule {
         /// σ·μ(ε, δ), exact for every ε.
@@ -75,14 +85,19 @@ tagged! {
 }
 
 impl Mechanism {
-    /// The tags of all of them.
-    pub const TAGS: [&str; 2] = ["release", "objective"];
+    /// The mechanism of a kind; `budget` is that of mechanism `objective`.
+    pub fn new(kind: MechanismKind, budget: BudgetRule) -> Self {
+        match kind {
+            MechanismKind::Release => Self::Release,
+            MechanismKind::Objective => Self::Objective { budget },
+        }
+    }
 
     /// Stable name, as on the command line and in certificates.
     pub fn tag(self) -> &'static str {
         match self {
-            Self::Release => "release",
-            Self::Objective { .. } => "objective",
+            Self::Release => MechanismKind::Release.tag(),
+            Self::Objective { .. } => MechanismKind::Objective.tag(),
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::residual::Rung;
 use crate::rounding::{LowerBound, UpperBound};
 use crate::rows::{RowStore, StoreError};
 use crate::secret::SecretVector;
+use crate::tagged;
 
 /// What the releases of a model have spent so far.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -146,19 +147,39 @@ pub enum ReleaseOutcome {
     },
 }
 
+tagged! {
+    /// Why a model may not leave.
+    pub enum Refusal {
+        /// [`ReleaseOutcome::RetrainRequired`]
+        RetrainRequired = "retrain-required",
+        /// [`ReleaseOutcome::OutOfReach`]
+        OutOfReach = "out-of-reach",
+        /// [`ReleaseOutcome::OneClass`]
+        OneClass = "one-class",
+        /// [`ReleaseOutcome::Singular`]
+        Singular = "singular",
+        /// [`ReleaseOutcome::BudgetExhausted`]
+        BudgetExhausted = "budget-exhausted",
+        /// [`ReleaseOutcome::ExtractorExhausted`]
+        ExtractorExhausted = "extractor-exhausted",
+        /// [`ReleaseOutcome::OffLattice`]
+        OffLattice = "off-lattice",
+    }
+}
+
 impl ReleaseOutcome {
-    /// Why it may not: a stable tag, what is spent or found, and what is allowed.
-    pub fn refusal(&self) -> (&'static str, f64, f64) {
-        match self {
-            Self::RetrainRequired { spent, budget } => ("retrain-required", spent.get(), budget.get()),
-            Self::OutOfReach { distance, limit } => ("out-of-reach", distance.get(), limit.get()),
-            Self::OneClass => ("one-class", 1.0, 2.0),
-            Self::Singular { l2_per_row } => ("singular", *l2_per_row, 0.0),
-            Self::BudgetExhausted { mu_total, mu_limit } => ("budget-exhausted", mu_total.get(), mu_limit.get()),
-            Self::ExtractorExhausted { delta, .. } => ("extractor-exhausted", delta.get(), 1.0),
-            Self::OffLattice { value, limit } => ("off-lattice", value.abs(), *limit),
-            Self::Published(_) => ("published", 0.0, 0.0),
-        }
+    /// The release, or why there is none: what is spent or found, and what is allowed.
+    pub fn into_result(self) -> Result<Release, (Refusal, f64, f64)> {
+        Err(match self {
+            Self::Published(release) => return Ok(release),
+            Self::RetrainRequired { spent, budget } => (Refusal::RetrainRequired, spent.get(), budget.get()),
+            Self::OutOfReach { distance, limit } => (Refusal::OutOfReach, distance.get(), limit.get()),
+            Self::OneClass => (Refusal::OneClass, 1.0, 2.0),
+            Self::Singular { l2_per_row } => (Refusal::Singular, l2_per_row, 0.0),
+            Self::BudgetExhausted { mu_total, mu_limit } => (Refusal::BudgetExhausted, mu_total.get(), mu_limit.get()),
+            Self::ExtractorExhausted { delta, .. } => (Refusal::ExtractorExhausted, delta.get(), 1.0),
+            Self::OffLattice { value, limit } => (Refusal::OffLattice, value.abs(), limit),
+        })
     }
 }
 

@@ -30,7 +30,7 @@ pub enum ReadError {
     #[error("{}: the features are those of the schema and cannot be chosen apart from it", file.display())]
     FeaturesBesideSchema { file: PathBuf },
     /// What was seen does not make a schema.
-    #[error("{}: no schema can be proposed: {reason}; leave columns out with --ignore", file.display())]
+    #[error("{}: no schema can be proposed: {reason}", file.display())]
     NoProposal { file: PathBuf, reason: String },
     /// The format has no use for a schema.
     #[error(

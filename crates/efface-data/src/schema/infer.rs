@@ -153,7 +153,7 @@ impl Seen {
         }
         if self.n_numbers == self.n_values() {
             if self.is_running_number() {
-                let suggestion = "name it with --id if it is the row's id".to_owned();
+                let suggestion = "declare it as `id` if it is the row's id".to_owned();
                 return Err(("it numbers the rows".into(), Some(suggestion)));
             }
             return Ok(ColumnKind::Numeric { range: range.ok_or_else(no_range)? });
@@ -162,7 +162,7 @@ impl Seen {
             return Ok(kind);
         }
         if self.is_nearly_unique() {
-            let suggestion = "name it with --id or --subject if it says whose row it is".to_owned();
+            let suggestion = "declare it as `id` or `subject` if it says whose row it is".to_owned();
             return Err(("nearly every row has a text of its own".into(), Some(suggestion)));
         }
         if self.counts.len() <= MOST_CATEGORIES && self.n_values_when_full.is_none() {

@@ -86,7 +86,7 @@ impl SchemaProposal {
 }
 
 const HEADER: &str = "\
-# What each column becomes. Proposed by `efface schema` from the rows, for you to review.
+# What each column becomes. Proposed from the rows, for you to review.
 #
 # Every entry is marked origin = \"inferred\": its range or its values were read off the rows, so it may still tell
 # something about a row after that row has been removed. Models trained with such an entry say so in their status and

@@ -9,9 +9,9 @@ use super::Table;
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the fields are named in the messages")]
 pub enum Remark {
-    /// One column is so large that rows scaled as a whole consist of little else.
+    /// One column is so large that after row scaling the others barely matter.
     OneColumnRules { column: String, share: f64 },
-    /// A column of whole numbers in which every row has its own, in order or not.
+    /// A feature that is a different integer in every row, in order or not.
     LooksLikeAnId { column: String },
 }
 
@@ -20,15 +20,13 @@ impl fmt::Display for Remark {
         match self {
             Self::OneColumnRules { column, share } => write!(
                 f,
-                "column `{column}` carries {:.1} % of the size of the rows: scaled as a whole they say little else; bring \
-                 columns to similar sizes by public constants, or leave it out with --ignore",
+                "column `{column}` accounts for {:.1} % of the squared row norm, so after row scaling the other columns \
+                 barely matter",
                 100.0 * share
             ),
-            Self::LooksLikeAnId { column } => write!(
-                f,
-                "column `{column}` has another whole number in every row and is used as a feature; an id is named by --id, \
-                 or left out with --ignore"
-            ),
+            Self::LooksLikeAnId { column } => {
+                write!(f, "column `{column}` has a different integer in every row but is used as a feature")
+            }
         }
     }
 }

@@ -163,7 +163,7 @@ fn check_intents(path: &Path, head: &Head, intents: &[Intent]) -> Result<(), Eng
         None => Ok(()),
         Some(intent) => {
             let (found, limit) = (last(intent).max(intent.added.end), head.n_positions);
-            let reason = format!("change {} speaks of position {found} of {limit}", intent.change);
+            let reason = format!("change {} refers to position {found} of {limit}", intent.change);
             Err(OpenError::BadState { path: path.join(DATABASE), reason }.into())
         }
     }

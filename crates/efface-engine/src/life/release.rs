@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use efface_core::model::ReleaseOutcome;
+use efface_core::model::Refusal;
 use efface_core::noise::NoiseSource;
 use efface_ledger::certificate::tags::Exposure;
 use efface_ledger::certificate::{CoveredRequest, SincePrevious};
@@ -31,9 +31,8 @@ pub enum ReleaseAnswer {
     HeldBack(HeldBack),
     /// The promise does not allow it.
     Refused {
-        /// `retrain-required`, `budget-exhausted`, `out-of-reach`, `one-class`, `singular`, `off-lattice` or
-        /// `extractor-exhausted`.
-        outcome: &'static str,
+        /// Why.
+        outcome: Refusal,
         /// What is spent: a residual (mechanism `objective`), a distance (`out-of-reach`), classes (`one-class`), l2
         /// (`singular`), a weight that is too large (`off-lattice`), δ (`extractor-exhausted`; `null`: beyond all numbers),
         /// or μ.
@@ -107,14 +106,13 @@ impl Life<'_> {
             0
         };
         let before = self.model.state().account;
-        let release = match self.model.release(noise) {
-            ReleaseOutcome::Published(release) => release,
-            refused => {
+        let release = match self.model.release(noise).into_result() {
+            Ok(release) => release,
+            Err((outcome, spent, budget)) => {
                 if settle_passes > 0 {
                     // The weights have moved: what the status says must be what the state holds.
                     self.commit_weights(false)?;
                 }
-                let (outcome, spent, budget) = refused.refusal();
                 return Ok(ReleaseAnswer::Refused { outcome, spent, budget });
             }
         };

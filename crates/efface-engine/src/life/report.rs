@@ -11,7 +11,7 @@ pub struct ChangeReport {
     pub n_rows: usize,
     /// Rows that left or came; a corrected row counts once.
     pub n_changed: usize,
-    /// Rows or subjects that were asked for and not there (`remove --skip-missing`).
+    /// Rows or subjects that were asked for and not found, where that is no error.
     pub n_missing: usize,
     /// Upper bound of the gradient left behind.
     pub gradient_residual: UpperBound,

@@ -1,6 +1,7 @@
 //! What releases spend: squares under the Gaussian law, sums under the gamma law, for the model's whole life.
 
 use efface_core::accounting::Extractor;
+use efface_core::model::Refusal;
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_engine::{ReleaseAnswer, ReleaseReport, RowSource, Status};
 
@@ -57,7 +58,7 @@ fn a_release_beyond_the_promise_is_refused_and_spends_nothing() {
     let spent = Status::read(folder.model()).expect("readable").mu_total;
     match model.release(&mut randomness(), None).expect("writable") {
         ReleaseAnswer::Refused { outcome, spent, budget } => {
-            assert_eq!(outcome, "budget-exhausted");
+            assert_eq!(outcome, Refusal::BudgetExhausted);
             assert!(spent > budget);
         }
         answer => panic!("{answer:?}"),

@@ -1,10 +1,14 @@
 //! The arithmetic of a certificate, computed again.
 
 use efface_core::accounting::{Extractor, Guarantee, gaussian};
+use efface_core::loss::{Loss, Squared};
+use efface_core::noise::{NoiseArithmetic, NoiseLaw};
+use efface_core::residual::Rung;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_core::rows::MOST_ROW_WEIGHT;
 
 use super::check::{Check, CheckOutcome};
+use super::labels::is_objective;
 use crate::certificate::ReleaseCertificate;
 
 pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
@@ -103,7 +107,7 @@ fn mu(c: &ReleaseCertificate) -> Result<String, String> {
     if c.noise_std == 0.0 {
         return nothing_to_hide(c);
     }
-    let moved = if c.mechanism == "objective" { c.gradient_residual } else { c.distance_bound };
+    let moved = if is_objective(c) { c.gradient_residual } else { c.distance_bound };
     let least = ratio(moved, c.noise_std);
     if c.mu >= least {
         return Ok(format!("{moved:e} over a noise of {:e} is {:e}", c.noise_std, c.mu));
@@ -114,10 +118,10 @@ fn mu(c: &ReleaseCertificate) -> Result<String, String> {
 /// ε = 0 without noise takes equal bits: any difference, however small, tells the two worlds apart. The sums that the
 /// squared loss needs are sums of integers, from which rows are taken out exactly.
 fn nothing_to_hide(c: &ReleaseCertificate) -> Result<String, String> {
-    if c.loss != "squared" {
+    if c.loss != Squared.tag() {
         return Err(format!("without noise removal must be exact, which it is not for the {} loss", c.loss));
     }
-    if c.rung != "exact" || c.distance_bound != 0.0 || c.gradient_residual != 0.0 {
+    if c.rung != Rung::Exact.tag() || c.distance_bound != 0.0 || c.gradient_residual != 0.0 {
         return Err(format!(
             "ε = 0 does not follow: without noise the weights must be equal bit for bit (`exact`, a distance of 0), stated \
              is `{}` and a distance of {:e}",
@@ -137,17 +141,17 @@ fn total(c: &ReleaseCertificate) -> Result<String, String> {
     let n_before = before.n_releases as f64;
     // Σ r_j ≤ √(n Σ r_j²), and every release with noise claims some distance.
     let possible = before.distances * before.distances <= n_before * before.distance_squares * (1.0 + AGREEMENT);
-    let counted = c.mechanism == "objective" || c.noise_std == 0.0 || n_before == 0.0 || before.distances > 0.0;
+    let counted = is_objective(c) || c.noise_std == 0.0 || n_before == 0.0 || before.distances > 0.0;
     if !possible || !counted {
         return Err(format!(
             "{n_before} releases cannot have spent distances of {:e} and squares of {:e} in all",
             before.distances, before.distance_squares
         ));
     }
-    let least = match (&*c.mechanism, &*c.law) {
+    let least = match NoiseLaw::by_tag(&c.law) {
         _ if c.noise_std == 0.0 => 0.0,
-        ("objective", _) => c.mu,
-        (_, "gamma") => ratio((before.distances + r).next_down(), c.noise_std),
+        _ if is_objective(c) => c.mu,
+        Some(NoiseLaw::Gamma) => ratio((before.distances + r).next_down(), c.noise_std),
         _ => {
             let squares = (before.distance_squares + (r * r).next_down()).next_down().max(0.0);
             ratio(squares.sqrt().next_down(), c.noise_std)
@@ -163,16 +167,16 @@ fn total(c: &ReleaseCertificate) -> Result<String, String> {
 fn limit(c: &ReleaseCertificate) -> Result<String, String> {
     // Under mechanism `objective` both are quotients by σ, and where all of the budget is claimed, of the same number: one
     // rounded up, the other down.
-    let slack = if c.mechanism == "objective" { APART } else { 0.0 };
+    let slack = if is_objective(c) { APART } else { 0.0 };
     if c.mu_total > c.mu_limit * (1.0 + slack) {
         return Err(format!("{:e} is spent where {:e} is allowed", c.mu_total, c.mu_limit));
     }
     let (epsilon, delta) = (c.promise.epsilon, c.promise.delta);
-    let follows = match &*c.law {
+    let follows = match NoiseLaw::by_tag(&c.law) {
         _ if c.noise_std == 0.0 => epsilon == 0.0 && delta == 0.0,
         // Noise makes two worlds alike, never the same.
         _ if epsilon == 0.0 => false,
-        "gamma" => c.mu_limit <= epsilon && delta == 0.0,
+        Some(NoiseLaw::Gamma) => c.mu_limit <= epsilon && delta == 0.0,
         // A Gaussian proves no δ of 0, however small the least double that is above the true one.
         _ => delta > 0.0 && proves(epsilon, c.mu_limit, delta),
     };
@@ -199,9 +203,9 @@ fn epsilon(c: &ReleaseCertificate) -> Result<String, String> {
     }
     // One step up: the share was added with one rounding.
     let share = (c.epsilon_spent - extractor.epsilon).next_up().max(0.0);
-    let proved = match &*c.law {
+    let proved = match NoiseLaw::by_tag(&c.law) {
         _ if c.noise_std == 0.0 => true,
-        "gamma" => share >= c.mu_total,
+        Some(NoiseLaw::Gamma) => share >= c.mu_total,
         _ => proves(share, c.mu_total, c.promise.delta),
     };
     if proved && c.epsilon_spent <= c.epsilon {
@@ -216,9 +220,9 @@ fn n_left(c: &ReleaseCertificate) -> usize {
 }
 
 fn curve(c: &ReleaseCertificate) -> Result<String, String> {
-    let holds = |point: &&crate::certificate::CurvePoint| match &*c.law {
+    let holds = |point: &&crate::certificate::CurvePoint| match NoiseLaw::by_tag(&c.law) {
         _ if c.noise_std == 0.0 => true,
-        "gamma" => point.epsilon >= c.mu_total || point.delta >= 1.0,
+        Some(NoiseLaw::Gamma) => point.epsilon >= c.mu_total || point.delta >= 1.0,
         _ => proves(point.epsilon, c.mu_total, point.delta),
     };
     match c.curve.iter().find(|point| !holds(point)) {
@@ -232,7 +236,7 @@ fn curve(c: &ReleaseCertificate) -> Result<String, String> {
 /// Noise that is called exact lies on a lattice whose rounding is part of the distance.
 fn lattice(c: &ReleaseCertificate) -> Result<String, String> {
     let Some(step) = c.lattice_step else {
-        return if c.arithmetic.noise == "exact" {
+        return if c.arithmetic.noise == NoiseArithmetic::Exact.tag() {
             Err("the noise is called exact, and no lattice is named".into())
         } else {
             Ok("no lattice: the noise is not claimed to be exact".into())

@@ -1,7 +1,7 @@
 //! What a certificate says in words: tags that are known, and labels that its mechanism must carry.
 
 use efface_core::loss;
-use efface_core::model::{BudgetRule, Mechanism};
+use efface_core::model::{BudgetRule, MechanismKind};
 use efface_core::noise::{NoiseArithmetic, NoiseLaw};
 use efface_core::residual::{Constants, Rung};
 
@@ -19,7 +19,7 @@ pub(super) fn known(c: &ReleaseCertificate) -> Check {
         values.iter().find_map(|value| one(field, value, is_known(value)))
     };
     let budget = c.budget.as_deref();
-    let unknown = one("mechanism", &c.mechanism, Mechanism::TAGS.contains(&&*c.mechanism))
+    let unknown = one("mechanism", &c.mechanism, MechanismKind::by_tag(&c.mechanism).is_some())
         .or_else(|| one("loss", &c.loss, loss::by_tag(&c.loss).is_some()))
         .or_else(|| one("law", &c.law, NoiseLaw::by_tag(&c.law).is_some()))
         .or_else(|| scale(&c.scale))
@@ -50,6 +50,11 @@ fn scale(scale: &str) -> Option<String> {
     (!known).then(|| format!("scale `{scale}` is not known to this version"))
 }
 
+/// Whether one perturbation covers each release alone, and releases spend nothing of a common account.
+pub(super) fn is_objective(c: &ReleaseCertificate) -> bool {
+    c.mechanism == MechanismKind::Objective.tag()
+}
+
 /// Whether the claim is one at all: drawn from randomness that nobody could predict.
 pub(super) fn certified(c: &ReleaseCertificate) -> Check {
     if c.certified {
@@ -60,7 +65,7 @@ pub(super) fn certified(c: &ReleaseCertificate) -> Check {
 
 /// A label that its mechanism and its schema ask for, and that the certificate does not carry.
 pub(super) fn missing_label(c: &ReleaseCertificate) -> Option<String> {
-    let objective = c.mechanism == "objective";
+    let objective = is_objective(c);
     // Without noise only equal bits are accepted, and nothing is left that a label could tell of.
     let needed: &[Limit] = if objective && c.noise_std > 0.0 { &Limit::ALL } else { &[] };
     if let Some(label) = needed.iter().find(|label| !c.limits.iter().any(|limit| limit == label.tag())) {
@@ -122,7 +127,7 @@ pub(super) fn requests(c: &ReleaseCertificate) -> Result<String, String> {
     if since.release.is_some_and(|previous| previous >= c.release)
         || c.decided.revoked.iter().any(|revoked| *revoked >= c.release)
     {
-        return Err(format!("release {} speaks of releases that come after it", c.release));
+        return Err(format!("release {} refers to releases that come after it", c.release));
     }
     if let Some(previous) = since.release.filter(|previous| *previous == 0 || previous + 1 != c.release) {
         return Err(format!("release {} names release {previous} as the one before it", c.release));

@@ -62,8 +62,7 @@ pub(super) fn continues(embedded: &Checkpoint, evidence: &Evidence<'_>, key: &Pu
     let (earlier, later) = if given.size < embedded.size { (&given, embedded) } else { (embedded, &given) };
     let Some(file) = evidence.consistency else {
         let message = format!(
-            "the certificate knows a log of {} entries and you one of {}: whether one continues the other takes a proof \
-             (efface ledger consistency --since … --until …)",
+            "the certificate knows a log of {} entries and you one of {}: whether one continues the other takes a proof",
             embedded.size, given.size
         );
         return Some(Check::not_checked(name, message));

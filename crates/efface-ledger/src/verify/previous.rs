@@ -5,6 +5,7 @@
 use sha2::{Digest, Sha256};
 
 use super::check::{Check, PREVIOUS};
+use super::labels::is_objective;
 use super::{Document, Evidence, read, verify};
 use crate::certificate::ReleaseCertificate;
 use crate::envelope::Envelope;
@@ -45,13 +46,13 @@ fn conclusion(c: &ReleaseCertificate, earliest: &ReleaseCertificate) -> Check {
         release => format!("what {} spent was not verified", releases(release - 1)),
     };
     // Under mechanism `objective` one perturbation covers each release alone, and without noise nothing is spent.
-    if c.mechanism == "objective" || c.noise_std == 0.0 {
+    if is_objective(c) || c.noise_std == 0.0 {
         return Check::passed(PREVIOUS, "earlier releases spend nothing of what this one claims");
     }
     Check::not_checked(
         PREVIOUS,
         match &earliest.since_previous.certificate {
-            Some(_) => format!("{spent} (give the certificate of release {} with --previous)", earliest.release - 1),
+            Some(_) => format!("{spent}: the certificate of release {} was not given", earliest.release - 1),
             None => format!("{spent}: release {} names no certificate before it", earliest.release),
         },
     )
@@ -81,7 +82,7 @@ fn continues(c: &ReleaseCertificate, before: &ReleaseCertificate) -> Result<(), 
     let found = c.spent_before;
     // Under mechanism `objective` releases spend nothing of a common account.
     let counted = found.distance_squares >= squares && found.distances >= distances;
-    if before.mechanism != "objective" && !counted {
+    if !is_objective(before) && !counted {
         return Err(format!(
             "up to release {} distances of {distances:e} were spent, and {:e} is accounted for",
             before.release, found.distances

@@ -6,7 +6,7 @@ use super::check::{Check, MODEL};
 use crate::certificate::RequestCertificate;
 use crate::statement::Subject;
 
-/// A document speaks of one thing. With two subjects one certificate would vouch for a file that nobody looked at, with
+/// A document is about one thing. With two subjects one certificate would vouch for a file that nobody looked at, with
 /// none for whatever it is shown with.
 pub(super) fn is_one(subject: &[Subject]) -> Check {
     Check::of(
@@ -21,7 +21,7 @@ pub(super) fn is_one(subject: &[Subject]) -> Check {
 /// The model file is the one that was `certified` or `withdrawn`.
 pub(super) fn model_file(subject: &[Subject], model: Option<&[u8]>, what: &str) -> Check {
     let Some(model) = model else {
-        return Check::not_checked(MODEL, "the model file was not checked (give --model)");
+        return Check::not_checked(MODEL, "the model file was not checked");
     };
     let found: [u8; 32] = Sha256::digest(model).into();
     Check::of(

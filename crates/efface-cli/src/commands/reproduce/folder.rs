@@ -71,7 +71,7 @@ impl Folder {
         Ok(path)
     }
 
-    /// All numbers kept, in the order of the report, and how many cannot be read: these are told and left aside.
+    /// All numbers kept, in the order of the report, and how many cannot be read: these are named and skipped.
     pub(super) fn records(&self, output: &Output) -> (Vec<Record>, usize) {
         let (mut records, mut n_left_aside) = (Vec::new(), 0);
         for experiment in Experiment::ALL {
@@ -83,13 +83,12 @@ impl Folder {
                 Ok(record) if record.experiment() == experiment => records.push(record),
                 Ok(record) => {
                     let found = record.experiment().tag();
-                    output.warn(&format!("{} is left aside: it has the numbers of `{found}`", at(&path)));
+                    output.warn(&format!("{} is skipped: it has the numbers of `{found}`", at(&path)));
                     n_left_aside += 1;
                 }
                 Err(error) => {
                     let (path, tag, why) = (at(&path), experiment.tag(), in_one_line(&format!("{error:#}")));
-                    output
-                        .warn(&format!("{path} is left aside: {why}; run `efface reproduce {tag}` again or remove it"));
+                    output.warn(&format!("{path} is skipped: {why}; run `efface reproduce {tag}` again or remove it"));
                     n_left_aside += 1;
                 }
             }

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
     let data = match &args.data {
         Some(data) => data.clone(),
         None if chosen.is_empty() => args.out.clone(),
-        None => anyhow::bail!("where the data is was not said: give --data DIR, or set EFFACE_DATA"),
+        None => anyhow::bail!("no data directory given: name it with --data DIR, or set EFFACE_DATA"),
     };
     anyhow::ensure!(chosen.is_empty() || data.is_dir(), "--data: {} is not a directory", data.display());
     // Opened first: a place that cannot be written to is told before the work, not after it.

@@ -1,4 +1,4 @@
-//! What stops one experiment does not stop the others; what cannot be read is left aside; the report is written whole.
+//! What stops one experiment does not stop the others; what cannot be read is skipped; the report is written whole.
 
 use std::fs;
 

@@ -274,8 +274,8 @@ fn requests_and_what_left_add_up() {
         (c.since_previous.release, c.since_previous.exposure) = (None, "no-previous-release".into());
     };
     refused(first, "requests", "release 3 has a release before it, and names none");
-    refused(|c| c.since_previous.release = Some(3), "requests", "release 3 speaks of releases that come after it");
-    refused(|c| c.decided.revoked.push(3), "requests", "release 3 speaks of releases that come after it");
+    refused(|c| c.since_previous.release = Some(3), "requests", "release 3 refers to releases that come after it");
+    refused(|c| c.decided.revoked.push(3), "requests", "release 3 refers to releases that come after it");
 }
 
 #[test]

@@ -27,8 +27,8 @@ pub(super) fn request(c: &RequestCertificate, file: &str) -> Page {
     rows.extend(request.rows.as_ref().map(|rows| ("Commitment to the rows", hash(rows))));
     let meanings = [RequestState::Applied, RequestState::Covered, RequestState::Pending]
         .map(|state| (state.tag().to_owned(), Text::from(format!("{}.", state.in_words()))));
-    let none_of_them = "None of them speaks of models that were published before the removal, of copies of the data elsewhere, \
-                        or of models trained elsewhere from the same rows. How close a release is to a model that never saw the \
+    let none_of_them = "None of them covers models that were published before the removal, copies of the data elsewhere, \
+                        or models trained elsewhere from the same rows. How close a release is to a model that never saw the \
                         rows stands in the certificate of that release.";
     let answer = "The answer must be “valid”. It is checked offline: the signature, that the log has this certificate, and that \
                   it has the removal.";
@@ -90,7 +90,7 @@ pub(super) fn revocation(c: &RevocationCertificate, files: &[Subject], file: &st
     let copies = "A withdrawal cannot take a copy out of anybody’s hands. Whoever keeps the file keeps what it knows, and whoever \
                   uses it has to be told.";
     let verdict = strong(format!("Release {} must not be used.", c.release)).into();
-    let answers = "The first line checks the withdrawal, and its answer must be “valid”; the second says whether a certificate \
+    let answers = "The first line checks the withdrawal, and its answer must be “WITHDRAWN”; the second says whether a certificate \
                    that you have is the one withdrawn.";
     sheet(
         &format!("Withdrawal of release {} of model {}", c.release, c.model),

@@ -241,7 +241,7 @@ fn what_became_of_a_request_is_told_in_words() {
 #[test]
 fn a_withdrawal_says_that_the_release_must_not_be_used() {
     let page = page(&Document::Revocation(Box::new(revocation_certificate("too early"))));
-    says(&page, &["Release 3 must not be used.", "“too early”", "cannot take a copy", "--revocation"]);
+    says(&page, &["Release 3 must not be used.", "“too early”", "cannot take a copy", "“WITHDRAWN”", "--revocation"]);
 }
 
 #[test]
