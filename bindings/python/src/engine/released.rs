@@ -1,0 +1,46 @@
+//! What a release leads to in Python: arrays, or an exception.
+
+use efface_engine::{LatestRelease, ReleaseAnswer};
+use numpy::PyArray2;
+use pyo3::prelude::*;
+
+use super::json;
+use crate::errors::named;
+
+/// The exception of a release that the promise does not allow.
+pub(super) fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
+    match answer {
+        ReleaseAnswer::Refused { outcome, spent, budget } => {
+            let (class, what) = match *outcome {
+                "retrain-required" => ("RetrainRequiredError", "the residual exceeds its budget; retrain"),
+                "budget-exhausted" => (
+                    "BudgetExhaustedError",
+                    "all max_releases releases that the promise was shared among have been made",
+                ),
+                "out-of-reach" => (
+                    "OutOfReachError",
+                    "the weights cannot be brought as near to the exact ones as a release claims (raise noise_std or l2)",
+                ),
+                "one-class" => ("LastRowError", "a classifier needs rows of two classes, and those of one are left"),
+                "singular" => ("SingularError", "the sums of the rows cannot be solved; raise l2"),
+                "extractor-exhausted" => (
+                    "BudgetExhaustedError",
+                    "more rows have left than the private feature extractor promises anything to (delta)",
+                ),
+                _ => ("EffaceError", "a weight is too large for the lattice that the noise lives on"),
+            };
+            // Numbers of classes, or of one setting, are no budget.
+            let has_numbers = !matches!(*outcome, "one-class" | "singular");
+            named(py, class, &if has_numbers { format!("{what}: {spent:e} of {budget:e}") } else { what.into() })
+        }
+        other => named(py, "EffaceError", &json(other)),
+    }
+}
+
+/// Weights of all problems, certificate, published model: what leaves, and nothing else.
+pub(super) type ReleasedArrays<'py> = (Bound<'py, PyArray2<f64>>, String, String);
+
+pub(super) fn arrays<'py>(py: Python<'py>, release: &LatestRelease) -> PyResult<ReleasedArrays<'py>> {
+    let LatestRelease { model, certificate } = release;
+    Ok((PyArray2::from_vec2(py, &model.problems())?, certificate.clone(), model.to_json()))
+}
