@@ -1,6 +1,10 @@
 //! Sums as values: split and merged they are the whole, what was added and retracted is gone, sums from different points
 //! do not mix, and bytes that are no sum are refused.
 
+mod matrices;
+mod rows;
+mod weights;
+
 use efface_core::linalg::TrackedMatrix;
 use efface_core::loss::{Logistic, Squared};
 use efface_core::residual::{CurvatureChange, per_row};
@@ -159,7 +163,10 @@ fn what_is_added_and_retracted_is_gone() {
             let one = UpperBound::new(1.0);
             let change = CurvatureChange { lipschitz: one, mean_position: one, row_norm: one };
             let bound = per_row(&change, one, &left).get();
-            assert!(bound >= exact.sqrt().to_f64() && bound * bound - exact.to_f64() <= 1e-5 * size, "{bound} {exact:?}");
+            assert!(
+                bound >= exact.sqrt().to_f64() && bound * bound - exact.to_f64() <= 1e-5 * size,
+                "{bound} {exact:?}"
+            );
             assert_eq!(StepPowers::from_bytes(&left.to_bytes()), Ok(left.clone()));
         }
 
