@@ -15,7 +15,8 @@ use crate::rows::Given;
 
 /// A model, and its latest release: of the directory, or of the time before it had one.
 pub(crate) struct State {
-    home: Home,
+    /// `None` once the model is given up.
+    home: Option<Home>,
     latest: Option<LatestRelease>,
 }
 
@@ -24,19 +25,17 @@ enum Home {
     /// In memory, on rows that are lent.
     Memory(Box<(MemoryModel, LentTable)>),
     Directory(Box<ModelDirectory>),
-    /// Given up.
-    Closed,
 }
 
 impl State {
     pub(crate) fn memory(model: MemoryModel, rows: LentTable) -> Self {
         let latest = model.latest_release().cloned();
-        Self { home: Home::Memory(Box::new((model, rows))), latest }
+        Self { home: Some(Home::Memory(Box::new((model, rows)))), latest }
     }
 
     pub(crate) fn directory(directory: ModelDirectory) -> Result<Self, EngineError> {
         let latest = directory.latest_release()?;
-        Ok(Self { home: Home::Directory(Box::new(directory)), latest })
+        Ok(Self { home: Some(Home::Directory(Box::new(directory))), latest })
     }
 
     /// Runs operations on the model.
@@ -45,11 +44,25 @@ impl State {
         lent: &LentRows<'_>,
         operation: impl FnOnce(&mut Life<'_>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        match &mut self.home {
+        match self.home.as_mut().ok_or(StorageError::Damaged)? {
             Home::Memory(held) => held.0.live(&mut LentVault::new(&mut held.1, *lent)?, operation),
             Home::Directory(directory) => directory.live(operation),
-            Home::Closed => Err(StorageError::Damaged.into()),
         }
+    }
+
+    pub(crate) fn view(&self) -> Result<View<'_>, EngineError> {
+        Ok(match self.home.as_ref().ok_or(StorageError::Damaged)? {
+            Home::Memory(held) => held.0.view(),
+            Home::Directory(directory) => directory.view(),
+        })
+    }
+
+    fn in_memory(&self) -> Option<&MemoryModel> {
+        if let Some(Home::Memory(held)) = &self.home { Some(&held.0) } else { None }
+    }
+
+    fn in_directory(&self) -> Option<&ModelDirectory> {
+        if let Some(Home::Directory(directory)) = &self.home { Some(directory) } else { None }
     }
 
     /// Releases the model.
@@ -60,10 +73,9 @@ impl State {
     ) -> Result<ReleaseAnswer, EngineError> {
         let answer = self.live(lent, |life| life.release(noise))?;
         if matches!(answer, ReleaseAnswer::Published(_)) {
-            self.latest = match &self.home {
-                Home::Memory(held) => held.0.latest_release().cloned(),
-                Home::Directory(directory) => directory.latest_release()?,
-                Home::Closed => None,
+            self.latest = match self.in_directory() {
+                Some(directory) => directory.latest_release()?,
+                None => self.in_memory().and_then(MemoryModel::latest_release).cloned(),
             };
         }
         Ok(answer)
@@ -73,28 +85,13 @@ impl State {
         self.latest.clone()
     }
 
-    pub(crate) fn view(&self) -> Result<View<'_>, EngineError> {
-        match &self.home {
-            Home::Memory(held) => Ok(held.0.view()),
-            Home::Directory(directory) => Ok(directory.view()),
-            Home::Closed => Err(StorageError::Damaged.into()),
-        }
-    }
-
     /// The directory that it lives in.
     pub(crate) fn path(&self) -> Option<OsString> {
-        match &self.home {
-            Home::Directory(directory) => Some(directory.path().into()),
-            Home::Memory(_) | Home::Closed => None,
-        }
+        self.in_directory().map(|directory| directory.path().into())
     }
 
     /// What everybody may know of the model.
     pub(crate) fn description(&self) -> Result<Value, EngineError> {
-        let n_iter = match &self.home {
-            Home::Memory(held) => Some(held.0.iterations()),
-            Home::Directory(_) | Home::Closed => None,
-        };
         let view = self.view()?;
         let settings = view.settings();
         let Settings { config, columns, transform, .. } = settings;
@@ -119,37 +116,35 @@ impl State {
             // The most that a row may weigh; null: every row counts once.
             "max_row_weight": settings.max_row_weight,
             "n_rows": view.n_rows(),
-            "n_iter": n_iter,
+            "n_iter": self.in_memory().map(MemoryModel::iterations),
         }))
     }
 
     /// The whole model with its rows; `None` of one that lives in a directory.
     pub(crate) fn bytes(&mut self, lent: &LentRows<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, EngineError> {
-        match &mut self.home {
+        match self.home.as_mut().ok_or(StorageError::Damaged)? {
             Home::Memory(held) => Ok(Some(held.0.to_bytes(&LentVault::new(&mut held.1, *lent)?)?)),
             Home::Directory(_) => Ok(None),
-            Home::Closed => Err(StorageError::Damaged.into()),
         }
     }
 
     /// Moves a model in memory into a directory.
     pub(crate) fn keep(&mut self, lent: &LentRows<'_>, place: Place) -> Result<Value, EngineError> {
-        let directory = match &mut self.home {
+        let directory = match self.home.as_mut().ok_or(StorageError::Damaged)? {
             Home::Memory(held) => held.0.keep(&LentVault::new(&mut held.1, *lent)?, place)?,
             Home::Directory(directory) => return Err(StorageError::Exists { path: directory.path().into() }.into()),
-            Home::Closed => return Err(StorageError::Damaged.into()),
         };
         let (n_rows, n_releases) = (directory.n_rows(), directory.n_releases());
         let report = json!({"model": directory.path(), "n_rows": n_rows, "n_releases": n_releases});
-        self.home = Home::Directory(Box::new(directory));
+        self.home = Some(Home::Directory(Box::new(directory)));
         Ok(report)
     }
 
     /// Gives the model up; a directory is closed as it should be.
     pub(crate) fn close(&mut self) -> Result<(), EngineError> {
-        match std::mem::replace(&mut self.home, Home::Closed) {
-            Home::Directory(directory) => directory.close(),
-            Home::Memory(_) | Home::Closed => Ok(()),
+        match self.home.take() {
+            Some(Home::Directory(directory)) => directory.close(),
+            _ => Ok(()),
         }
     }
 }

@@ -55,6 +55,12 @@ impl UpperBound {
         if self.0 == 0.0 && divisor.0 > 0.0 { self } else { up(self.0 / divisor.0) }
     }
 
+    /// Difference with a lower bound, rounded up; infinite when that is the larger one.
+    #[must_use]
+    pub fn minus(self, other: LowerBound) -> Self {
+        up(self.0 - other.0)
+    }
+
     /// The larger of the two.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
@@ -217,6 +223,8 @@ mod tests {
         assert_eq!(LowerBound::new(f64::NAN).get(), 0.0);
         assert_eq!(UpperBound::INFINITE * UpperBound::ZERO, UpperBound::INFINITE);
         assert_eq!(UpperBound::new(1.0).over(LowerBound::new(0.0)), UpperBound::INFINITE);
+        assert_eq!(UpperBound::new(1.0).minus(LowerBound::new(2.0)), UpperBound::INFINITE);
+        assert_eq!(UpperBound::INFINITE.minus(LowerBound::new(f64::INFINITY)), UpperBound::INFINITE);
         assert_eq!(norm(&[f64::NAN, 1.0]), UpperBound::INFINITE);
         assert_eq!(norm(&[f64::INFINITY]), UpperBound::INFINITE);
     }

@@ -7,8 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use rand_distr::StandardNormal;
 
-use crate::reference::Reference;
-use crate::reference_loss::ReferenceLoss;
+use crate::reference::{Reference, ReferenceLoss};
 
 /// How the rows of a random problem lie in space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

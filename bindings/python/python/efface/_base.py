@@ -16,11 +16,12 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from efface import _context, _efface, _input, _naming, _parameters, _remarks, _secret
+from efface import _efface, _secret
 from efface._changes import Changes
 from efface._exceptions import GuaranteeWarning, PlanError, UncertifiedWarning
 from efface._export import Exports
 from efface._foundation import Report
+from efface._given import _context, _input, _naming, _parameters, _remarks
 from efface._persistence import Persistent
 from efface._progress import Progress
 from efface._warn import warn

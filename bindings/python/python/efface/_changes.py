@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from efface import _ids, _input, _naming, _parameters
 from efface._foundation import Foundation, Report
+from efface._given import _ids, _input, _naming, _parameters
 
 
 class Changes(Foundation):

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from efface import _labels
 from efface._base import RemovableLinearModel
 from efface._foundation import Report
+from efface._given import _labels
 from efface._released import Released
 
 if TYPE_CHECKING:

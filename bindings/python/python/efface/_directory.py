@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from efface import _labels, _parameters, _secret
+from efface import _secret
 from efface._efface import Engine
+from efface._given import _labels, _parameters
 from efface._logistic import RemovableLogisticRegression
 from efface._ridge import RemovableRidge
 from efface._ridge_classifier import RemovableRidgeClassifier

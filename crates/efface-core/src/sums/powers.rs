@@ -4,8 +4,8 @@ use zeroize::Zeroizing;
 
 use super::{DecodeError, Origin, PointTag, Reader, SumDepth, SumError, Writer, least_size};
 use crate::predict::block_margins;
-use crate::rounding::UpperBound;
-use crate::rows::{Point, RowBlock, RowCount};
+use crate::rounding::{LowerBound, UpperBound};
+use crate::rows::{Point, RowBlock, RowCount, Sign};
 
 /// Powers of the margins' change `t_i = x_iᵀ v` along a step.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +14,10 @@ pub struct StepPowers {
     pub count: RowCount,
     /// `Σ s_i t_i⁴`.
     pub fourth_powers: f64,
+    /// Rows whose rounding is in the sum, retracted ones included.
+    charged: RowCount,
+    /// `Σ s_i t_i⁴` over the retracted ones.
+    retracted: f64,
     origin: Origin,
     depth: SumDepth,
 }
@@ -34,7 +38,8 @@ impl StepPowers {
         fourth_powers: f64,
         depth: SumDepth,
     ) -> Self {
-        Self { count, fourth_powers, origin: Origin::of_step(point, row_norm), depth }
+        let origin = Origin::of_step(point, row_norm);
+        Self { count, fourth_powers, charged: count, retracted: 0.0, origin, depth }
     }
 
     /// Adds the rows of a block, along the step of the sum.
@@ -50,6 +55,7 @@ impl StepPowers {
         for (t, row) in margins.iter().zip(block.taking_part(point.problem)) {
             let Some(row) = row else { continue };
             self.count.count(row.weight);
+            self.charged.count(row.weight);
             self.fourth_powers += row.weight * ((t * t) * (t * t));
         }
         self.depth.margins = self.depth.margins.max(SumDepth::of_kernel(point.weights.len()).margins);
@@ -57,9 +63,25 @@ impl StepPowers {
 
     /// Adds the powers of other rows along the same step.
     pub fn merge(&mut self, other: &Self) -> Result<(), SumError> {
+        self.update(other, Sign::Add)
+    }
+
+    /// Takes the powers of some of the rows back. Their rounding stays, and stays charged.
+    pub fn retract(&mut self, other: &Self) -> Result<(), SumError> {
+        self.update(other, Sign::Retract)
+    }
+
+    fn update(&mut self, other: &Self, sign: Sign) -> Result<(), SumError> {
         self.origin.merge(&other.origin)?;
-        self.count.merge(&other.count);
-        self.fourth_powers += other.fourth_powers;
+        self.count.update(&other.count, sign);
+        self.charged.merge(&other.charged);
+        self.retracted += other.retracted;
+        if matches!(sign, Sign::Retract) {
+            self.retracted += other.fourth_powers;
+        }
+        let sum = self.fourth_powers + sign.factor() * other.fourth_powers;
+        // Below zero by rounding alone; what is not a number stays so, and leaves no bound.
+        self.fourth_powers = if sum < 0.0 { 0.0 } else { sum };
         self.depth.merge(other.depth);
         Ok(())
     }
@@ -71,21 +93,37 @@ impl StepPowers {
 
     /// Upper bound of `√(Σ s_i t_i⁴)` for the exact changes, with e the error of each computed one:
     /// `√(Σ s (|t| + e)⁴) ≤ (‖s^¼ t‖₄ + (Σ s)^¼ e)²` by the triangle inequality in ℓ⁴.
+    ///
+    /// Where rows were retracted, P is the sum of all computed powers that were added and Q of those taken back:
+    ///
+    /// ```text
+    /// Σ s t⁴ ≤ (P^¼ + (Σ_P s)^¼ e)⁴ − (Q^¼ − (Σ_Q s)^¼ e)₊⁴         a row need not have been computed the same way twice
+    ///        ≤ (P^¼ + (Σ_P s)^¼ e)⁴ + (Q^¼ + (Σ_Q s)^¼ e)⁴ − 2Q     x⁴ is convex: x⁴ − (x − c)₊⁴ ≤ (x + c)⁴ − x⁴
+    ///        ≤ ((P + Q)^¼ + (Σ_{P,Q} s)^¼ e)⁴ − 2Q                  the triangle inequality once more
+    /// ```
     pub(crate) fn root_of_fourth_powers(&self) -> UpperBound {
         let safely = UpperBound::new(1.000_001);
-        let n = self.count.weight_sum.upper();
-        let tiny = least_size(&self.count);
-        let norm = (UpperBound::new(self.fourth_powers) * safely + tiny).sqrt().sqrt();
-        (norm + n.sqrt().sqrt() * self.origin.margin_error(self.depth)).squared()
+        let n = self.charged.weight_sum.upper();
+        let tiny = least_size(&self.charged);
+        let retracted = UpperBound::new(self.retracted);
+        let charged = UpperBound::new(self.fourth_powers) + retracted + retracted;
+        let norm = (charged * safely + tiny).sqrt().sqrt();
+        let root = (norm + n.sqrt().sqrt() * self.origin.margin_error(self.depth)).squared();
+        if self.retracted == 0.0 {
+            return root;
+        }
+        let retracted = LowerBound::new(self.retracted).times(LowerBound::new(0.999_999)).minus(tiny);
+        root.squared().minus(retracted).minus(retracted).sqrt()
     }
 
     /// The powers as bytes.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let mut bytes = Writer::of_kind(KIND, 96);
+        let mut bytes = Writer::of_kind(KIND, 128);
         bytes.origin(&self.origin);
         bytes.depth(self.depth);
         bytes.rows(&self.count);
-        bytes.number(self.fourth_powers);
+        bytes.rows(&self.charged);
+        bytes.numbers(&[self.fourth_powers, self.retracted]);
         bytes.finish()
     }
 
@@ -93,7 +131,8 @@ impl StepPowers {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::of_kind(bytes, KIND)?;
         let (origin, depth) = (reader.origin()?, reader.depth()?);
-        let sum = Self { count: reader.rows()?, fourth_powers: reader.size()?, origin, depth };
+        let (count, charged) = (reader.rows()?, reader.rows()?);
+        let sum = Self { count, charged, fourth_powers: reader.size()?, retracted: reader.size()?, origin, depth };
         reader.end()?;
         Ok(sum)
     }

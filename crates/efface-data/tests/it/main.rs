@@ -4,6 +4,7 @@ mod chunks;
 mod conformance;
 mod csv;
 mod idx;
+mod lent;
 mod libsvm;
 mod memory;
 mod npy;

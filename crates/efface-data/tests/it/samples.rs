@@ -128,13 +128,26 @@ pub(crate) fn noise(seed: u64, n: usize) -> Vec<f64> {
 
 /// `n` rows of `dim` features with ids `first_id`, …, three classes, and one subject per four rows.
 pub(crate) fn encoded(first_id: i64, n: usize, dim: usize, precision: Precision) -> EncodedRows {
+    let features = FeatureValues::F64(noise(first_id as u64 + 17, n * dim));
+    encoded_from(first_id, dim, features, &TRANSFORM, precision)
+}
+
+/// The same of given features.
+pub(crate) fn encoded_from(
+    first_id: i64,
+    dim: usize,
+    features: FeatureValues,
+    transform: &RowTransform,
+    precision: Precision,
+) -> EncodedRows {
+    let n = features.len() / dim;
     let ids: Vec<RowId> = (first_id..).take(n).map(RowId::Integer).collect();
     let subjects = (first_id..).take(n).map(|id| RowId::parse(&format!("s{}", id / 4))).collect();
     let labels = (first_id..).take(n).map(|id| (id % 3) as f64).collect();
     let origin = Origin::new("sample");
     let table = Table::new(TableParts {
         feature_names: (0..dim).map(|feature| format!("f{feature}")).collect(),
-        features: FeatureValues::F64(noise(first_id as u64 + 17, n * dim)),
+        features,
         labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),
         ids: Some(ids),
         subjects: Some(subjects),
@@ -142,13 +155,17 @@ pub(crate) fn encoded(first_id: i64, n: usize, dim: usize, precision: Precision)
     })
     .expect("valid");
     let codec = LabelCodec::Classes(["0", "1", "2"].map(String::from).to_vec());
-    encode_table(table, &TRANSFORM, Some(&codec), FeatureOrder::AsRead, precision).expect("valid")
+    encode_table(table, transform, Some(&codec), FeatureOrder::AsRead, precision).expect("valid")
 }
 
 /// The same rows, which count a different number of times each, some of them not at all.
 pub(crate) fn weighted(first_id: i64, n: usize, dim: usize, precision: Precision) -> EncodedRows {
-    let weights = (first_id..).take(n).map(|id| (id % 5) as f64 * 0.37).collect();
-    encoded(first_id, n, dim, precision).with_row_weights(weights).expect("one per row")
+    weigh(first_id, encoded(first_id, n, dim, precision))
+}
+
+pub(crate) fn weigh(first_id: i64, rows: EncodedRows) -> EncodedRows {
+    let weights = (first_id..).take(rows.n_rows()).map(|id| (id % 5) as f64 * 0.37).collect();
+    rows.with_row_weights(weights).expect("one per row")
 }
 
 pub(crate) fn empty(dim: usize, precision: Precision) -> MemoryRows {

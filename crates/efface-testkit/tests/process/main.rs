@@ -1,10 +1,12 @@
-//! A model whose rows are summed in another process lives the life of one whose rows are summed here, to the last bit.
+//! A model whose rows are summed in another process lives the life of one whose rows are summed here, to the last bit;
+//! and the store behind it keeps what every store promises.
 //!
 //! The proof that sums are values and that the engine is written over a vault: nothing in core, data or engine knows of
 //! the pipe. A program of its own, because it is also the other process.
 
 mod vault;
 
+use std::ops::Range;
 use std::path::Path;
 
 use efface_core::loss::{self, Loss};
@@ -16,12 +18,14 @@ use efface_data::{
     RowTransform, Scale, StoredRows, TableParts, Vault,
 };
 use efface_engine::{LatestRelease, MemoryModel, Missing, ReleaseAnswer, RowNames, Selection, Settings};
+use efface_testkit::store::{PlainRow, store_conformance};
 
 use self::vault::{ProcessVault, serve};
 
 const N_ROWS: usize = 700;
 const N_FEATURES: usize = 6;
 const TRANSFORM: RowTransform = RowTransform { scale: Scale::Unit, intercept: true };
+const SALT: [u8; 32] = [3; 32];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,6 +33,7 @@ fn main() {
         serve(&arguments[1..]).expect("requests can be answered");
         return;
     }
+    keeps_the_promises_of_a_store();
     for (n_classes, rung, noise_std) in [(2, Rung::Stale, None), (3, Rung::PerRow, None), (0, Rung::Stale, Some(0.0))] {
         let here = life(n_classes, rung, noise_std, |rows, _| Box::new(rows));
         let elsewhere = life(n_classes, rung, noise_std, |rows, folder| {
@@ -36,6 +41,30 @@ fn main() {
         });
         assert_eq!(here, elsewhere, "{n_classes} classes, {rung:?}");
     }
+}
+
+/// With rows that count differently, rows that arrived later and rows that left.
+fn keeps_the_promises_of_a_store() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rows");
+    let mut vault = ProcessVault::new(empty_store(&path, true), &path).expect("a process");
+    let weight = |row: usize| (row % 5) as f64 * 0.5;
+    for range in [0..N_ROWS, N_ROWS..N_ROWS + 9] {
+        let rows = encoded(range.clone(), 3).with_row_weights(range.clone().map(weight).collect());
+        vault.arrive(&rows.expect("one per row"), &selectors(range)).expect("writable");
+    }
+    let gone = [0, 255, 256, 257, N_ROWS - 1, N_ROWS + 4];
+    vault.leave(&gone).and_then(|()| vault.purge(&gone)).expect("present");
+    let all = 0..N_ROWS + 9;
+    let (labels, selectors) = (labels(all.clone(), 3), selectors(all.clone()));
+    let plain = all.filter(|row| !gone.contains(row)).map(|row| PlainRow {
+        features: scaled(row).collect(),
+        label: labels[row],
+        selector: selectors[row],
+        row_weight: weight(row),
+    });
+    let (vault, plain): (&dyn Vault, Vec<PlainRow>) = (&vault, plain.collect());
+    vault.sum(|rows| store_conformance(rows, &plain)).expect("as they were");
 }
 
 /// Trains, removes, adds, corrects, settles, trains again and releases; everything that is claimed and published on the way.
@@ -47,16 +76,12 @@ fn life(
 ) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = settings(n_classes, rung, noise_std);
-    let (features, labels) = (features(0..N_ROWS), labels(0..N_ROWS, n_classes));
-    let layout = RowLayout::new(N_FEATURES + 1, Precision::F64, false);
     let path = folder.path().join("rows");
-    let mut rows = StoredRows::create(&path, layout, TRANSFORM.row_norm_bound(), 1 << 20).expect("writable");
-    let encoded = EncodedRows::new(N_FEATURES + 1, features, labels.clone(), TRANSFORM.row_norm_bound()).expect("fits");
-    let selectors: Vec<u64> = (0..N_ROWS).map(|i| RowId::numbered(i).selector(&settings.salt)).collect();
-    rows.arrive(&encoded, &selectors).expect("writable");
+    let mut rows = empty_store(&path, false);
+    rows.arrive(&encoded(0..N_ROWS, n_classes), &selectors(0..N_ROWS)).expect("writable");
 
     let mut vault = vault(rows, &path);
-    let rows = &mut *vault;
+    let (rows, labels) = (&mut *vault, labels(0..N_ROWS, n_classes));
     let mut noise = NoiseSource::danger_fixed_seed(5);
     let mut model =
         MemoryModel::train_on(rows, settings, &labels, None, None, &mut noise, &mut |_| {}).expect("trainable");
@@ -84,6 +109,20 @@ fn life(
     told
 }
 
+fn empty_store(folder: &Path, weighted: bool) -> StoredRows {
+    let layout = RowLayout::new(N_FEATURES + 1, Precision::F64, weighted);
+    StoredRows::create(folder, layout, TRANSFORM.row_norm_bound(), 1 << 20).expect("writable")
+}
+
+fn encoded(rows: Range<usize>, n_classes: usize) -> EncodedRows {
+    let features = FeatureValues::F64(rows.clone().flat_map(scaled).collect());
+    EncodedRows::new(N_FEATURES + 1, features, labels(rows, n_classes), TRANSFORM.row_norm_bound()).expect("fits")
+}
+
+fn selectors(rows: Range<usize>) -> Vec<u64> {
+    rows.map(|row| RowId::numbered(row).selector(&SALT)).collect()
+}
+
 fn settings(n_classes: usize, rung: Rung, noise_std: Option<f64>) -> Settings {
     let loss: &'static dyn Loss = if n_classes > 0 { &loss::Logistic } else { &loss::Squared };
     let classes = (n_classes > 0).then_some(n_classes as u32);
@@ -100,7 +139,7 @@ fn settings(n_classes: usize, rung: Rung, noise_std: Option<f64>) -> Settings {
             n => LabelCodec::Classes((0..n).map(|class| class.to_string()).collect()),
         },
         precision: Precision::F64,
-        salt: [3; 32],
+        salt: SALT,
         max_row_weight: None,
         row_norm_from_rows: false,
         id_key: IdKey::new([4; 32]),
@@ -115,17 +154,14 @@ fn value(row: usize, column: usize) -> f64 {
     ((x >> 11) as f64) * 2f64.powi(-52) - 1.0
 }
 
-/// Rows that are scaled, with the intercept's constant.
-fn features(rows: std::ops::Range<usize>) -> FeatureValues {
-    let row = |row: usize| {
-        let values: Vec<f64> = (0..N_FEATURES).map(|column| value(row, column)).collect();
-        let norm = values.iter().map(|x| x * x).sum::<f64>().sqrt();
-        values.into_iter().map(move |x| x / norm).chain([1.0])
-    };
-    FeatureValues::F64(rows.flat_map(row).collect())
+/// A row that is scaled, with the intercept's constant.
+fn scaled(row: usize) -> impl Iterator<Item = f64> {
+    let values: Vec<f64> = (0..N_FEATURES).map(|column| value(row, column)).collect();
+    let norm = values.iter().map(|x| x * x).sum::<f64>().sqrt();
+    values.into_iter().map(move |x| x / norm).chain([1.0])
 }
 
-fn labels(rows: std::ops::Range<usize>, n_classes: usize) -> Vec<f64> {
+fn labels(rows: Range<usize>, n_classes: usize) -> Vec<f64> {
     let label = |row| match n_classes {
         0 => value(row, 0) - value(row, 1),
         n => ((value(row, 0) + value(row, 1) + 2.0) / 4.0 * n as f64).floor().min(n as f64 - 1.0),
@@ -134,7 +170,7 @@ fn labels(rows: std::ops::Range<usize>, n_classes: usize) -> Vec<f64> {
 }
 
 /// New rows as they are given.
-fn table(rows: std::ops::Range<usize>, n_classes: usize) -> TableParts {
+fn table(rows: Range<usize>, n_classes: usize) -> TableParts {
     let origin = Origin::new("rows");
     let labels = labels(rows.clone(), n_classes);
     let labels = match n_classes {

@@ -1,5 +1,5 @@
 //! Every coin of the sampler against its exact probability: counts of a million trials, each within what chance allows
-//! but for a rate of 1e-6. The law of the whole is tested in `tests/it/exact_noise.rs`.
+//! but for a rate of 1e-6. The law of the whole is tested in `tests/it/noise/exact_noise.rs`.
 
 use efface_testkit::counts::{chi_square, count_tail};
 use efface_testkit::special::normal_cdf;

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from efface import _frame, _ids
 from efface._exceptions import RowError
+from efface._given import _frame, _ids
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,15 @@
 //! Sums as values: split and merged they are the whole, what was added and retracted is gone, sums from different points
 //! do not mix, and bytes that are no sum are refused.
 
+mod matrices;
+mod rows;
+mod weights;
+
 use efface_core::linalg::TrackedMatrix;
 use efface_core::loss::{Logistic, Squared};
+use efface_core::residual::{CurvatureChange, per_row};
 use efface_core::rounding::UpperBound;
-use efface_core::rows::{Point, Problem, RowBlock, RowBlocks, RowStore};
+use efface_core::rows::{Point, Problem, RowBlock, RowBlocks, RowCount, RowStore};
 use efface_core::sums::{
     DecodeError, GradientParts, GradientSum, GramParts, GramSum, GramWeights, IntegerSum, PointTag, StepPowers,
     SumDepth, SumError, SumRequest, Sums,
@@ -105,6 +110,16 @@ fn sums_that_are_split_and_merged_are_the_whole() {
     }
 }
 
+fn exact_fourth_powers(rows: &TestStore, point: &Point<'_>) -> DoubleDouble {
+    let taking_part = PlainRow::of(rows).into_iter();
+    let taking_part = taking_part.filter(|row| point.problem.target(row.label, row.selector).is_some());
+    let power = |row: PlainRow| {
+        let square = dot(&row.features, point.weights) * dot(&row.features, point.weights);
+        square * square * row.row_weight
+    };
+    taking_part.map(power).sum()
+}
+
 /// What was added and retracted is gone but for rounding, which stays charged.
 #[test]
 fn what_is_added_and_retracted_is_gone() {
@@ -135,6 +150,24 @@ fn what_is_added_and_retracted_is_gone() {
             assert_eq!(left.count.n_rows, 0);
             let (entries, error) = (TrackedMatrix::from(left.clone()), left.error().get());
             assert!(norm(&entries.parts().0).to_f64() * 2.0 <= error && error < 1e-10 * n_rows as f64);
+        }
+
+        let powers = |rows: &TestStore| rows.step_powers(&[point]).expect("readable").swap_remove(0);
+        let mut left = powers(&whole);
+        for (gone, kept) in [(&second, Some(&first)), (&first, None)] {
+            left.retract(&powers(gone)).expect("the same step");
+            assert_eq!(left.count, kept.map_or_else(RowCount::default, |kept| powers(kept).count));
+            let exact = kept.map_or(DoubleDouble::ZERO, |kept| exact_fourth_powers(kept, &point));
+            let size = exact_fourth_powers(&whole, &point).to_f64();
+            // With these constants the rung is the root of the powers.
+            let one = UpperBound::new(1.0);
+            let change = CurvatureChange { lipschitz: one, mean_position: one, row_norm: one };
+            let bound = per_row(&change, one, &left).get();
+            assert!(
+                bound >= exact.sqrt().to_f64() && bound * bound - exact.to_f64() <= 1e-5 * size,
+                "{bound} {exact:?}"
+            );
+            assert_eq!(StepPowers::from_bytes(&left.to_bytes()), Ok(left.clone()));
         }
 
         let problems = [Problem::regression()];
@@ -169,7 +202,8 @@ fn sums_from_different_points_do_not_mix() {
         let sum = rows.curvature(&Logistic, &[*point]).expect("readable").swap_remove(0);
         assert_eq!((hessian.merge(&sum), hessian.retract(&sum)), (refused.clone(), refused.clone()));
         assert_eq!((matrix.add(&sum), matrix.retract(&sum)), (refused.clone(), refused.clone()));
-        assert_eq!(powers.merge(&rows.step_powers(&[*point]).expect("readable")[0]), refused);
+        let sum = rows.step_powers(&[*point]).expect("readable").swap_remove(0);
+        assert_eq!((powers.merge(&sum), powers.retract(&sum)), (refused.clone(), refused.clone()));
         for_each_block(&rows, |block| {
             assert_eq!(gradient.add(&Logistic, point, block), refused);
             assert_eq!(hessian.add(&GramWeights::Curvature { loss: &Logistic, point }, block), refused);

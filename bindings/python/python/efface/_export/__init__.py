@@ -84,7 +84,7 @@ class Exports(Foundation):
             The model, checked.
         """
         _optional("onnx")
-        from efface._onnx import build
+        from efface._export._onnx import build
 
         released = self._current()
         metadata = self._metadata(released)

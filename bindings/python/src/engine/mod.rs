@@ -1,24 +1,25 @@
 //! A trained model with everything that removing its rows takes, behind a handle that shows none of it.
 
+mod released;
+mod running;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use efface_core::model::Refusal;
 use efface_core::noise::NoiseSource;
-use efface_core::rows::Features;
-use efface_data::{LabelCodec, LentRows, TableParts};
+use efface_data::{LabelCodec, LentRows};
 use efface_engine::{
-    ChangeReport, EngineError, LatestRelease, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, OpenOptions,
-    Passphrase, Place, ReleaseAnswer, Selection, StorageError,
+    EngineError, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, OpenOptions, Passphrase, Place,
+    ReleaseAnswer, Selection,
 };
-use numpy::{PyArray1, PyArray2};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Serialize;
 
+use self::released::{ReleasedArrays, arrays, refused};
 use crate::config::{Config, Naming, parse};
 use crate::errors::{bad_parameter, named, raised};
 use crate::ids;
@@ -283,125 +284,8 @@ impl Engine {
     }
 }
 
-impl Engine {
-    /// Lends the rows of a model in memory; of another there are none.
-    fn with_rows<T>(&self, py: Python<'_>, run: impl FnOnce(Features<'_>) -> PyResult<T>) -> PyResult<T> {
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        match rows {
-            Some(rows) => rows.with(py, run)?,
-            None => run(Features::F64(&[])),
-        }
-    }
-
-    /// Runs an operation on a worker thread, with the rows of a model in memory at hand.
-    fn run<T: Send>(
-        &self,
-        py: Python<'_>,
-        operation: impl FnOnce(&mut State, &LentRows<'_>, &Worker<'_>) -> Result<T, EngineError> + Send,
-    ) -> PyResult<T> {
-        let done = self.with_rows(py, |features| {
-            work::run(py, self.n_threads, None, |worker| {
-                let mut state = self.lock()?;
-                let (state, lent) = (&mut *state, LentRows { features, cancel: worker.cancel });
-                worker.install(|| operation(state, &lent, worker))
-            })
-        })?;
-        done.or_raise(py, |error| raised(py, &error))
-    }
-
-    /// The same for a step of a few milliseconds, on the calling thread: starting another would take a tenth of the time.
-    fn report_here<T: Send + Serialize>(
-        &self,
-        py: Python<'_>,
-        operation: impl FnOnce(&mut State, &LentRows<'_>) -> Result<T, EngineError> + Send,
-    ) -> PyResult<String> {
-        let done = self.with_rows(py, |features| {
-            work::run_here(py, self.n_threads, |pool| {
-                let mut state = self.lock()?;
-                let (state, cancel) = (&mut *state, AtomicBool::new(false));
-                pool.install(|| operation(state, &LentRows { features, cancel: &cancel }))
-            })
-        })?;
-        done.map(|report| json(&report)).map_err(|error| raised(py, &error))
-    }
-
-    /// The state, once no other thread works on it. One that a panic left half changed is not used again.
-    fn lock(&self) -> Result<MutexGuard<'_, State>, EngineError> {
-        self.state.lock().map_err(|_| EngineError::Storage(StorageError::Damaged))
-    }
-
-    /// The same for operations that end in a report.
-    fn report<T: Send + Serialize>(
-        &self,
-        py: Python<'_>,
-        operation: impl FnOnce(&mut State, &LentRows<'_>, &Worker<'_>) -> Result<T, EngineError> + Send,
-    ) -> PyResult<String> {
-        Ok(json(&self.run(py, operation)?))
-    }
-
-    /// The same for operations that take rows.
-    fn report_with(
-        &self,
-        py: Python<'_>,
-        given: Given,
-        operation: impl FnOnce(&mut Life<'_>, TableParts, Option<Vec<f64>>) -> Result<ChangeReport, EngineError> + Send,
-    ) -> PyResult<String> {
-        given.rows.with(py, |features| {
-            self.report(py, |state, lent, _| {
-                let table = given.table(features, state.view()?.settings())?;
-                state.live(lent, |life| operation(life, table, given.row_weights.clone()))
-            })
-        })?
-    }
-
-    /// Looks at the state, as soon as no other thread works on it.
-    fn read<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&State) -> Result<T, EngineError> + Send) -> PyResult<T> {
-        py.detach(|| look(&*self.lock()?)).map_err(|error| raised(py, &error))
-    }
-}
-
 /// So few rows leave before a signal could be noticed.
 const FEW_ROWS: usize = 64;
-
-/// The exception of a release that the promise does not allow.
-fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
-    match answer {
-        ReleaseAnswer::Refused { outcome, spent, budget } => {
-            let (class, what) = match outcome {
-                Refusal::RetrainRequired => ("RetrainRequiredError", "the residual exceeds its budget; retrain"),
-                Refusal::BudgetExhausted => (
-                    "BudgetExhaustedError",
-                    "all max_releases releases that the promise was shared among have been made",
-                ),
-                Refusal::OutOfReach => (
-                    "OutOfReachError",
-                    "the weights cannot be brought as near to the exact ones as a release claims (raise noise_std or l2)",
-                ),
-                Refusal::OneClass => {
-                    ("LastRowError", "a classifier needs rows of two classes, and those of one are left")
-                }
-                Refusal::Singular => ("SingularError", "the sums of the rows cannot be solved; raise l2"),
-                Refusal::ExtractorExhausted => (
-                    "BudgetExhaustedError",
-                    "more rows have left than the private feature extractor promises anything to (delta)",
-                ),
-                Refusal::OffLattice => ("EffaceError", "a weight is too large for the lattice that the noise lives on"),
-            };
-            // Numbers of classes, or of one setting, are no budget.
-            let has_numbers = !matches!(outcome, Refusal::OneClass | Refusal::Singular);
-            named(py, class, &if has_numbers { format!("{what}: {spent:e} of {budget:e}") } else { what.into() })
-        }
-        other => named(py, "EffaceError", &json(other)),
-    }
-}
-
-/// Weights of all problems, certificate, published model: what leaves, and nothing else.
-type ReleasedArrays<'py> = (Bound<'py, PyArray2<f64>>, String, String);
-
-fn arrays<'py>(py: Python<'py>, release: &LatestRelease) -> PyResult<ReleasedArrays<'py>> {
-    let LatestRelease { model, certificate } = release;
-    Ok((PyArray2::from_vec2(py, &model.problems())?, certificate.clone(), model.to_json()))
-}
 
 /// Unpredictable noise, or noise that can be repeated: nothing is promised of what it made.
 fn noise(seed: Option<u64>) -> Result<NoiseSource, EngineError> {

@@ -5,10 +5,12 @@
 //! are right to 1e-16 and its exponentials to 1e-18 (1e-12 at −37).
 //!
 //! Products are made exact by Dekker's splitting, so no fused multiply-add is needed (a generic build turns that into a
-//! library call). Elementary functions live in `double_functions`.
+//! library call). Elementary functions live in `functions`.
 //!
 //! Range: exact products need operands below about 1e290 and results above about 1e-290. Closer to underflow the low
 //! part is lost first and the value degrades to a plain double.
+
+mod functions;
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};

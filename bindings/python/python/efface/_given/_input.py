@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
 
-from efface import _frame
 from efface._exceptions import RowError
+from efface._given import _frame
 from efface._warn import warn
 
 

@@ -7,9 +7,12 @@
 //! Written from the formula alone, on plain slices, so that it shares no code and no mistakes with the engine. Weights
 //! may be given as doubles or as double-doubles.
 
+mod loss;
+
+pub use loss::ReferenceLoss;
+
 use crate::dense::{add_scaled, dot, norm, solve_positive_definite};
 use crate::double::DoubleDouble;
-use crate::reference_loss::ReferenceLoss;
 
 /// A training problem with every number at hand.
 #[derive(Clone, Debug)]

@@ -1,0 +1,7 @@
+//! What is not done: the message says why, and what was there stays.
+
+mod bad_parameters;
+mod bad_requests;
+mod bad_rows;
+mod budget;
+mod full_disk;

@@ -1,0 +1,4 @@
+//! The laws of the noise.
+
+mod exact_noise;
+mod samplers;
