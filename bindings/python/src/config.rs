@@ -49,7 +49,7 @@ impl Config {
             bad_parameter(py, &format!("{name} must be `{}`, got `{found}`", tags.join("` or `")))
         };
         let loss =
-            loss::by_tag(&self.loss).ok_or_else(|| unknown("loss", &loss::ALL.map(|loss| loss.tag()), &self.loss))?;
+            loss::by_tag(&self.loss).ok_or_else(|| unknown("loss", &loss::ALL.map(loss::Loss::tag), &self.loss))?;
         let mechanism = MechanismKind::by_tag(&self.mechanism)
             .ok_or_else(|| unknown("mechanism", &MechanismKind::ALL.map(MechanismKind::tag), &self.mechanism))?;
         Ok(TrainingConfig {

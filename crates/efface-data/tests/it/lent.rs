@@ -17,7 +17,7 @@ const N_LATER: usize = 40;
 /// First and last row, both sides of a border between blocks, the first and the last that arrived, and neighbours.
 const GONE: [usize; 8] = [0, 3, 255, 256, N - 1, N, N + 7, N + N_LATER - 1];
 
-fn features(first_id: usize, n: usize, precision: Precision) -> FeatureValues {
+fn features(first_id: i64, n: usize, precision: Precision) -> FeatureValues {
     let values = noise(first_id as u64 + 5, n * N_FEATURES);
     match precision {
         Precision::F32 => FeatureValues::F32(values.into_iter().map(|x| x as f32).collect()),
@@ -31,16 +31,15 @@ fn plain(rows: EncodedRows) -> Vec<PlainRow> {
 }
 
 fn conforms(transform: RowTransform, precision: Precision, weighted: bool) {
-    let rows = |first_id: usize, n| {
-        let id = first_id as i64;
-        let rows = encoded_from(id, N_FEATURES, features(first_id, n, precision), &transform, precision);
+    let rows = |id: i64, n| {
+        let rows = encoded_from(id, N_FEATURES, features(id, n, precision), &transform, precision);
         if weighted { weigh(id, rows) } else { rows }
     };
     let check = |vault: &LentVault<'_>, rows: &[PlainRow]| {
         let vault: &dyn Vault = vault;
         vault.sum(|store| store_conformance(store, rows)).expect("as they were lent");
     };
-    let (first, later, go_on) = (rows(0, N), rows(N, N_LATER), AtomicBool::new(false));
+    let (first, later, go_on) = (rows(0, N), rows(1000, N_LATER), AtomicBool::new(false));
     let values = features(0, N, precision);
     let lent = LentRows { features: values.slice(0..values.len()), cancel: &go_on };
     let max_row_weight = weighted.then_some(2.0);
