@@ -242,10 +242,13 @@ fn how_to_check(c: &ReleaseCertificate, files: &[Subject], file: &str) -> efface
     // `release --out model.json` puts `model.json.certificate.json` beside it.
     let named = files.first().map_or("MODEL", |file| &file.name);
     let model = file.strip_suffix(".certificate.json").filter(|name| !name.is_empty()).unwrap_or(named);
-    let answer = if c.certified {
-        "The answer must be “valid”."
-    } else {
-        "The answer will be “NOT VALID”, because nothing is certified."
+    let answer = match (c.certified, c.release) {
+        (false, _) => "The answer will be “NOT VALID”, because nothing is certified.",
+        (true, 1) => "The answer must be “valid”.",
+        (true, _) => {
+            "The answer must be “valid”, or “partly verified” until the certificates of the releases before are given, \
+             too (--previous)."
+        }
     };
     check(
         vec![format!("efface verify {} --key PUB --model {}", argument(file), argument(model))],
