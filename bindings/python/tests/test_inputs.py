@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from efface import RemovableLogisticRegression, RemovableRidge, RowsChangedError, _input
+from efface import RemovableLogisticRegression, RemovableRidge, RowsChangedError
+from efface._given import _input
 
 # Noise far below what is compared, under a promise that allows it.
 QUIET = {"noise_std": 1e-8, "epsilon": 100.0}

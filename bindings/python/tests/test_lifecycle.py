@@ -11,7 +11,8 @@ import pytest
 from sklearn.utils import estimator_html_repr
 
 import efface
-from efface import RemovableLogisticRegression, RemovableRidge, StaleReleaseWarning, _parameters, _released
+from efface import RemovableLogisticRegression, RemovableRidge, StaleReleaseWarning, _released
+from efface._given import _parameters
 
 # Noise far below what is compared, under a promise that allows it.
 QUIET = {"noise_std": 1e-8, "epsilon": 100.0}
