@@ -5,6 +5,7 @@ mod influence;
 mod plan;
 mod plan_error;
 mod release;
+mod release_outcome;
 mod scale;
 mod settle;
 mod training;
@@ -12,7 +13,8 @@ mod training;
 pub use fit::Fit;
 pub use plan::{BudgetRule, Mechanism, MechanismKind, TrainingConfig, TrainingPlan};
 pub use plan_error::PlanError;
-pub use release::{Refusal, Release, ReleaseAccount, ReleaseClaim, ReleaseOutcome};
+pub use release::{Release, ReleaseAccount, ReleaseClaim};
+pub use release_outcome::{Refusal, ReleaseOutcome};
 pub use settle::{Measured, Settled};
 pub use training::{Phase, TrainError, Trained};
 

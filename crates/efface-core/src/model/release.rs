@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::is_claim;
-use super::{Fit, Model, Outcome};
+use super::{Fit, Model, Outcome, ReleaseOutcome};
 use crate::accounting::{Extractor, Guarantee, gaussian};
 use crate::noise::lattice::{Lattice, OffLattice};
 use crate::noise::{NoiseArithmetic, NoiseLaw, NoiseSource};
@@ -16,7 +16,6 @@ use crate::residual::Rung;
 use crate::rounding::{LowerBound, UpperBound};
 use crate::rows::{RowStore, StoreError};
 use crate::secret::SecretVector;
-use crate::tagged;
 
 /// What the releases of a model have spent so far.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,93 +93,6 @@ pub struct ReleaseClaim {
     pub epsilon_spent: f64,
     /// Whether the randomness behind it was unpredictable.
     pub certified: bool,
-}
-
-/// Whether a model may leave.
-#[derive(Clone, Debug)]
-pub enum ReleaseOutcome {
-    /// It may, and here it is.
-    Published(Release),
-    /// Mechanism `release`: even settled, this release would exceed the promise.
-    BudgetExhausted {
-        /// μ (or ε) of all releases with this one.
-        mu_total: UpperBound,
-        /// What the promise allows.
-        mu_limit: LowerBound,
-    },
-    /// Mechanism `release`: even settled, the weights cannot be shown to be as near to the exact ones as every release of the
-    /// model claims.
-    OutOfReach {
-        /// Their distance, at most.
-        distance: UpperBound,
-        /// The most that a release may have.
-        limit: LowerBound,
-    },
-    /// Rows of a single class are left: nothing could be learnt from them alone.
-    OneClass,
-    /// Exact sums: the matrix is not positive definite in floating point.
-    Singular {
-        /// λ.
-        l2_per_row: f64,
-    },
-    /// A weight is too large for the lattice that the noise lives on, or there is no such lattice.
-    OffLattice {
-        /// The weight, or the scale of the noise.
-        value: f64,
-        /// The least magnitude that does not fit.
-        limit: f64,
-    },
-    /// More rows have left than the private feature extractor's promise reaches for: its δ, with that of removal, is 1 or
-    /// more.
-    ExtractorExhausted {
-        /// Rows that have left.
-        n_left: usize,
-        /// δ for all of them.
-        delta: UpperBound,
-    },
-    /// Mechanism `objective`: the residual exceeds the budget.
-    RetrainRequired {
-        /// The residual.
-        spent: UpperBound,
-        /// What the perturbation covers.
-        budget: LowerBound,
-    },
-}
-
-tagged! {
-    /// Why a model may not leave.
-    pub enum Refusal {
-        /// [`ReleaseOutcome::RetrainRequired`]
-        RetrainRequired = "retrain-required",
-        /// [`ReleaseOutcome::OutOfReach`]
-        OutOfReach = "out-of-reach",
-        /// [`ReleaseOutcome::OneClass`]
-        OneClass = "one-class",
-        /// [`ReleaseOutcome::Singular`]
-        Singular = "singular",
-        /// [`ReleaseOutcome::BudgetExhausted`]
-        BudgetExhausted = "budget-exhausted",
-        /// [`ReleaseOutcome::ExtractorExhausted`]
-        ExtractorExhausted = "extractor-exhausted",
-        /// [`ReleaseOutcome::OffLattice`]
-        OffLattice = "off-lattice",
-    }
-}
-
-impl ReleaseOutcome {
-    /// The release, or why there is none: what is spent or found, and what is allowed.
-    pub fn into_result(self) -> Result<Release, (Refusal, f64, f64)> {
-        Err(match self {
-            Self::Published(release) => return Ok(release),
-            Self::RetrainRequired { spent, budget } => (Refusal::RetrainRequired, spent.get(), budget.get()),
-            Self::OutOfReach { distance, limit } => (Refusal::OutOfReach, distance.get(), limit.get()),
-            Self::OneClass => (Refusal::OneClass, 1.0, 2.0),
-            Self::Singular { l2_per_row } => (Refusal::Singular, l2_per_row, 0.0),
-            Self::BudgetExhausted { mu_total, mu_limit } => (Refusal::BudgetExhausted, mu_total.get(), mu_limit.get()),
-            Self::ExtractorExhausted { delta, .. } => (Refusal::ExtractorExhausted, delta.get(), 1.0),
-            Self::OffLattice { value, limit } => (Refusal::OffLattice, value.abs(), limit),
-        })
-    }
 }
 
 /// Rounding must stay so many times below what a release claims: rows that leave later make the rounding of what remains a
