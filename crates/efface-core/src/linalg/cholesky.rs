@@ -53,25 +53,21 @@ impl Cholesky {
         (done.is_ok() && factor.diagonal().all(|l| l > 0.0 && l.is_finite())).then_some(factor)
     }
 
-    /// Number of rows and of columns.
-    pub(crate) fn dim(&self) -> usize {
-        self.dim
-    }
-
     /// Replaces b by the solution of `L Lᵀ x = b`.
     pub fn solve(&self, b: &mut [f64]) {
-        self.solve_forward(b);
-        self.solve_backward(b);
-    }
-
-    /// Replaces b by the solution of `L x = b`; or several, one after the other, in one pass over the factor.
-    pub(crate) fn solve_forward(&self, b: &mut [f64]) {
         kernel::forward_solve(&self.lower, self.dim, b);
+        kernel::backward_solve(&self.lower, b);
     }
 
-    /// Replaces b by the solution of `Lᵀ x = b`.
-    pub(crate) fn solve_backward(&self, b: &mut [f64]) {
-        kernel::backward_solve(&self.lower, b);
+    /// The same factor in half the memory.
+    pub(crate) fn narrow(&self) -> NarrowCholesky {
+        // Numbers beyond single precision make a poor preconditioner, and still one.
+        let finite = |entry: &f64| (*entry as f32).clamp(f32::MIN, f32::MAX);
+        let mut lower: Vec<f32> = self.lower.iter().map(finite).collect();
+        for entry in lower.iter_mut().step_by(self.dim + 1) {
+            *entry = entry.max(f32::MIN_POSITIVE);
+        }
+        NarrowCholesky { dim: self.dim, lower }
     }
 
     /// Replaces each column of `columns` by its solution; `dim` numbers each, one after the other. Reads the factor once
@@ -86,6 +82,35 @@ impl Cholesky {
 
     fn diagonal(&self) -> impl Iterator<Item = f64> + '_ {
         self.lower.iter().step_by(self.dim + 1).copied()
+    }
+}
+
+/// A factor in single precision: half as much to read, and near enough to precondition with.
+pub(crate) struct NarrowCholesky {
+    dim: usize,
+    lower: Vec<f32>,
+}
+
+impl NarrowCholesky {
+    /// Number of rows and of columns.
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Replaces b by the solution of `L x = b`; or several, one after the other, in one pass over the factor.
+    pub(crate) fn solve_forward(&self, b: &mut [f64]) {
+        kernel::forward_solve(&self.lower, self.dim, b);
+    }
+
+    /// Replaces b by the solution of `Lᵀ x = b`.
+    pub(crate) fn solve_backward(&self, b: &mut [f64]) {
+        kernel::backward_solve(&self.lower, b);
+    }
+}
+
+impl Drop for NarrowCholesky {
+    fn drop(&mut self) {
+        self.lower.zeroize();
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::cholesky::NarrowCholesky;
 use super::listed::Listed;
 use super::{Cholesky, kernel};
 use crate::rows::Sign;
@@ -19,6 +20,8 @@ use crate::secret::SecretVector;
 #[derive(Clone)]
 pub(crate) struct Inverse {
     factor: Arc<Cholesky>,
+    /// What is solved with.
+    narrow: Arc<NarrowCholesky>,
     /// The u_i, each with its ∓ 1 / (1 ± y_iᵀu_i).
     corrections: Listed,
     /// Rows that are not corrected for yet: L⁻¹ is applied to them beside the next vector, in one pass over the factor.
@@ -33,7 +36,8 @@ const LEAST_DIVISOR: f64 = 1e-6;
 
 impl Inverse {
     pub(crate) fn new(factor: Arc<Cholesky>) -> Self {
-        Self { factor, corrections: Listed::default(), waiting: Listed::default() }
+        let narrow = Arc::new(factor.narrow());
+        Self { factor, narrow, corrections: Listed::default(), waiting: Listed::default() }
     }
 
     /// The factor that it started from.
@@ -43,7 +47,7 @@ impl Inverse {
 
     /// Follows a few rows that leave or arrive.
     pub(crate) fn update(&mut self, rows: &[f64], sign: Sign) {
-        let dim = self.factor.dim();
+        let dim = self.narrow.dim();
         if rows.len() <= MOST_AT_ONCE * dim && !self.is_long() {
             self.waiting.push(rows, dim, sign.factor(), MOST_AT_ONCE);
         }
@@ -56,14 +60,14 @@ impl Inverse {
 
     /// Corrections that cost less than reading a factor does.
     fn most(&self) -> usize {
-        self.factor.dim() / 8
+        self.narrow.dim() / 8
     }
 
     /// Replaces v by about `A⁻¹ v`.
     pub(crate) fn apply(&mut self, v: &mut [f64]) {
         let (dim, waiting) = (v.len(), std::mem::take(&mut self.waiting));
         let mut halves = SecretVector::from([&*v, waiting.rows()].concat());
-        self.factor.solve_forward(&mut halves);
+        self.narrow.solve_forward(&mut halves);
         let (half, others) = halves.split_at(dim);
         let mut others = others.chunks_exact(dim);
         for (rows, sign) in waiting.runs(dim) {
@@ -78,7 +82,7 @@ impl Inverse {
         }
         v.copy_from_slice(half);
         self.corrections.add_product(half, v);
-        self.factor.solve_backward(v);
+        self.narrow.solve_backward(v);
     }
 }
 
@@ -116,7 +120,7 @@ mod tests {
             let mut expected = row(dim, 99);
             factor(dim, left..21).solve(&mut expected);
             let off = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            assert!(off < 1e-12, "{left} rows left: off by {off:e}");
+            assert!(off < 1e-6, "{left} rows left: off by {off:e}");
             inverse.update(&row(dim, left), Sign::Retract);
         }
     }
@@ -130,7 +134,17 @@ mod tests {
         inverse.update(&vec![1.0; (MOST_AT_ONCE + 1) * dim], Sign::Add);
         let (mut found, mut expected) = (row(dim, 5), row(dim, 5));
         inverse.apply(&mut found);
-        factor(dim, 0..1).solve(&mut expected);
+        Inverse::new(Arc::new(factor(dim, 0..1))).apply(&mut expected);
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_factor_beyond_single_precision_still_gives_numbers() {
+        for entry in [1e-100, 1e100] {
+            let mut v = [1.0, -1.0];
+            let factor = Cholesky::of_lower(2, vec![entry, entry / 2.0, 0.0, entry]).expect("positive definite");
+            Inverse::new(Arc::new(factor)).apply(&mut v);
+            assert!(v.iter().all(|x| x.is_finite()), "{entry:e}: {v:?}");
+        }
     }
 }

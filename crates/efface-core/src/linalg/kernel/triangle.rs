@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::{Loop, STRIP, add_products, dot_in, multiply_add, padded, run};
+use super::{Loop, STRIP, Value, add_products, dot_in, multiply_add, padded, run};
 
 /// `lower += Σ scales[i] · rows[i] rows[i]ᵀ`, lower triangle, column-major.
 pub(crate) fn rank_update(lower: &mut [f64], dim: usize, rows: &[f64], scales: &[f64]) {
@@ -20,12 +20,12 @@ pub(crate) fn quadratic_form(lower: &[f64], v: &[f64]) -> f64 {
 }
 
 /// Solves `L x = b` in place, for each of the vectors in `b`; L lower triangular, column-major.
-pub(crate) fn forward_solve(lower: &[f64], dim: usize, b: &mut [f64]) {
+pub(crate) fn forward_solve<T: Value>(lower: &[T], dim: usize, b: &mut [f64]) {
     run(ForwardSolve { lower, dim, b });
 }
 
 /// Solves `Lᵀ x = b` in place; L lower triangular, column-major.
-pub(crate) fn backward_solve(lower: &[f64], b: &mut [f64]) {
+pub(crate) fn backward_solve<T: Value>(lower: &[T], b: &mut [f64]) {
     run(BackwardSolve { lower, b });
 }
 
@@ -58,27 +58,30 @@ const COLUMNS_AT_ONCE: usize = 4;
 
 /// The four columns that start at `j`, below their common triangle.
 #[inline(always)]
-fn columns_below(lower: &[f64], dim: usize, j: usize) -> [&[f64]; COLUMNS_AT_ONCE] {
+fn columns_below<T>(lower: &[T], dim: usize, j: usize) -> [&[T]; COLUMNS_AT_ONCE] {
     std::array::from_fn(|k| &lower[(j + k) * dim + j + COLUMNS_AT_ONCE..(j + k + 1) * dim])
 }
 
 /// `out += Σ_k factors[k] · columns[k]`.
 #[inline(always)]
-fn add_columns<S: Simd>(simd: S, columns: [&[f64]; COLUMNS_AT_ONCE], factors: [f64; COLUMNS_AT_ONCE], out: &mut [f64]) {
-    let splats = factors.map(|factor| simd.splat_f64s(factor));
-    let split = columns.map(|column| S::as_simd_f64s(column));
-    let (out, out_rest) = S::as_mut_simd_f64s(out);
-    let vectors = split.map(|(vectors, _)| &vectors[..out.len()]);
+fn add_columns<T: Value, S: Simd>(
+    simd: S,
+    columns: [&[T]; COLUMNS_AT_ONCE],
+    factors: [f64; COLUMNS_AT_ONCE],
+    out: &mut [f64],
+) {
+    let factors = factors.map(|factor| [factor; STRIP]);
+    let split = columns.map(|column| column.as_chunks::<STRIP>());
+    let (out, out_rest) = out.as_chunks_mut::<STRIP>();
+    let strips = split.map(|(strips, _)| &strips[..out.len()]);
     for (i, out) in out.iter_mut().enumerate() {
-        let mut sum = *out;
         for k in 0..COLUMNS_AT_ONCE {
-            sum = simd.mul_add_e_f64s(vectors[k][i], splats[k], sum);
+            add_products(simd, &padded(&strips[k][i]), &factors[k], out);
         }
-        *out = sum;
     }
     for (i, out) in out_rest.iter_mut().enumerate() {
         for k in 0..COLUMNS_AT_ONCE {
-            *out = multiply_add::<S>(split[k].1[i], factors[k], *out);
+            *out = multiply_add::<S>(split[k].1[i].wide(), factors[k][0], *out);
         }
     }
 }
@@ -124,14 +127,14 @@ fn add_and_dot_columns<S: Simd>(
 
 /// The dot product of each column with `x`.
 #[inline(always)]
-fn dot_columns<S: Simd>(simd: S, columns: [&[f64]; COLUMNS_AT_ONCE], x: &[f64]) -> [f64; COLUMNS_AT_ONCE] {
+fn dot_columns<T: Value, S: Simd>(simd: S, columns: [&[T]; COLUMNS_AT_ONCE], x: &[f64]) -> [f64; COLUMNS_AT_ONCE] {
     let mut sums = [[0.0; STRIP]; COLUMNS_AT_ONCE];
     let (x, x_rest) = x.as_chunks::<STRIP>();
     let split = columns.map(|column| column.as_chunks::<STRIP>());
     let strips = split.map(|(strips, _)| &strips[..x.len()]);
     for (i, x) in x.iter().enumerate() {
         for k in 0..COLUMNS_AT_ONCE {
-            add_products(simd, &strips[k][i], x, &mut sums[k]);
+            add_products(simd, &padded(&strips[k][i]), x, &mut sums[k]);
         }
     }
     if !x_rest.is_empty() {
@@ -220,13 +223,13 @@ impl Loop for QuadraticForm<'_> {
     }
 }
 
-struct ForwardSolve<'a> {
-    lower: &'a [f64],
+struct ForwardSolve<'a, T> {
+    lower: &'a [T],
     dim: usize,
     b: &'a mut [f64],
 }
 
-impl Loop for ForwardSolve<'_> {
+impl<T: Value> Loop for ForwardSolve<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -246,12 +249,12 @@ impl Loop for ForwardSolve<'_> {
     }
 }
 
-struct BackwardSolve<'a> {
-    lower: &'a [f64],
+struct BackwardSolve<'a, T> {
+    lower: &'a [T],
     b: &'a mut [f64],
 }
 
-impl Loop for BackwardSolve<'_> {
+impl<T: Value> Loop for BackwardSolve<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -272,20 +275,20 @@ impl Loop for BackwardSolve<'_> {
 
 /// Solves for unknown `j` of `L x = b` and takes it out of the rows before `end`.
 #[inline(always)]
-fn forward(lower: &[f64], dim: usize, j: usize, end: usize, b: &mut [f64]) -> f64 {
-    let pivot = b[j] / lower[j * dim + j];
+fn forward<T: Value>(lower: &[T], dim: usize, j: usize, end: usize, b: &mut [f64]) -> f64 {
+    let pivot = b[j] / lower[j * dim + j].wide();
     b[j] = pivot;
     for i in j + 1..end {
-        b[i] -= pivot * lower[j * dim + i];
+        b[i] -= pivot * lower[j * dim + i].wide();
     }
     pivot
 }
 
 /// Solves for unknown `j` of `Lᵀ x = b`, given the part of the later unknowns from `end` on.
 #[inline(always)]
-fn backward(lower: &[f64], dim: usize, j: usize, end: usize, later: f64, b: &mut [f64]) {
-    let near: f64 = (j + 1..end).map(|i| lower[j * dim + i] * b[i]).sum();
-    b[j] = (b[j] - later - near) / lower[j * dim + j];
+fn backward<T: Value>(lower: &[T], dim: usize, j: usize, end: usize, later: f64, b: &mut [f64]) {
+    let near: f64 = (j + 1..end).map(|i| lower[j * dim + i].wide() * b[i]).sum();
+    b[j] = (b[j] - later - near) / lower[j * dim + j].wide();
 }
 
 #[cfg(test)]
