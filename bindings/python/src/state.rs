@@ -111,7 +111,7 @@ impl State {
             "delta": config.delta,
             "noise_std": view.noise_std(),
             "max_releases": config.max_releases,
-            "mechanism": config.mechanism.tag(),
+            "mechanism": config.mechanism.kind().tag(),
             "tolerance": config.gradient_tolerance,
             // The most that a row may weigh; null: every row counts once.
             "max_row_weight": settings.max_row_weight,

@@ -133,7 +133,7 @@ pub(crate) fn released(model: &Model, noise: &mut NoiseSource) -> Result<Vec<Vec
 /// Whether a model can be audited at all.
 pub(crate) fn check_mechanism(plan: &TrainingPlan) -> Result<(), AuditError> {
     if plan.is_objective() {
-        return Err(AuditError::Mechanism { found: plan.config().mechanism.tag() });
+        return Err(AuditError::Mechanism { found: plan.config().mechanism.kind().tag() });
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::Context;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
+use efface_core::residual::Rung;
 pub(crate) use efface_report::in_one_line;
 use efface_report::numbers::plain::promised;
 pub(crate) use efface_report::numbers::plain::{bound, duration, number, parameter};
@@ -122,13 +123,13 @@ fn to_stderr(line: &str) {
 }
 
 /// What a claim rests on, for people.
-pub(crate) fn rung(tag: &str) -> &str {
-    match tag {
-        "stale" => "bounded without a look at the rows (stale curvature)",
-        "measured" => "measured over all rows",
-        "no-step" => "known exactly; the weights have not moved yet",
-        "exact" => "the removed rows are out of every sum, without rounding",
-        other => other,
+pub(crate) fn rung(rung: Rung) -> &'static str {
+    match rung {
+        Rung::Stale => "bounded without a look at the rows (stale curvature)",
+        Rung::Measured => "measured over all rows",
+        Rung::NoStep => "known exactly; the weights have not moved yet",
+        Rung::Exact => "the removed rows are out of every sum, without rounding",
+        other => other.tag(),
     }
 }
 

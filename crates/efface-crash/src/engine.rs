@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use efface_core::loss::{Logistic, Squared};
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
+use efface_core::residual::Rung;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
 use efface_engine::{
     EngineError, ModelDirectory, OpenError, OpenOptions, ReleaseAnswer, ReleasePolicy, RowSource, Selection, Status,
@@ -27,7 +28,7 @@ pub struct Claims {
     pub n_releases: usize,
     pub gradient_residual: f64,
     pub distance_bound: f64,
-    pub rung: String,
+    pub rung: Rung,
     /// What was found not to be as it was left: a crash is no old backup, and must not be taken for one.
     pub repaired: Vec<String>,
 }

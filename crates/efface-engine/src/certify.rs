@@ -68,7 +68,7 @@ impl Draft<'_> {
             n_removed: history.n_removed,
             requests: self.requests.into_iter().map(R::from).collect(),
             since_previous: self.since_previous,
-            mechanism: config.mechanism.tag().into(),
+            mechanism: config.mechanism.kind().tag().into(),
             loss: plan.loss().tag().into(),
             l2: config.l2_per_row,
             scale: settings.transform.scale.to_string(),

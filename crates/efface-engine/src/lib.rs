@@ -42,7 +42,7 @@ pub use life::{
     SettleReport, View,
 };
 pub use memory::{MemoryModel, MemoryRequest};
-pub use planning::{NeededNoise, PlanReport, PlanRow, plan_from_rows, plan_from_sizes};
+pub use planning::{Basis, NeededNoise, PlanReport, PlanRow, plan_from_rows, plan_from_sizes};
 pub use published::{Evaluation, Prediction, PublishedModel, latest_certificate};
 pub use settings::{RowNames, Settings};
 pub use status::{Repair, Status};

@@ -10,16 +10,27 @@ use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::predict;
 use efface_core::removal::Change;
 use efface_core::rows::RowStore;
+use efface_core::tagged;
 use efface_data::{FeatureOrder, LabelCodec, MemoryRows, RowTransform, Table};
 use serde::Serialize;
 
 use crate::error::EngineError;
 
+tagged! {
+    /// What a plan rests on.
+    pub enum Basis {
+        /// How many rows and features there are.
+        Sizes = "sizes",
+        /// A sample of the rows.
+        Rows = "rows",
+    }
+}
+
 /// What to expect.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanReport {
-    /// `sizes` or `rows`.
-    pub basis: &'static str,
+    /// What it rests on.
+    pub basis: Basis,
     /// Rows.
     pub n_rows: usize,
     /// Features.
@@ -103,7 +114,7 @@ pub fn plan_from_sizes(config: &TrainingConfig, n_rows: usize, dim: usize) -> Re
     let plan = plan_with(config, 1.0)?;
     let expected = expected_distances(&plan, n_rows, dim);
     let levels = levels(config, |std| Ok(plan_row(&plan_with(config, std)?, n_rows, &expected)))?;
-    report(config, "sizes", n_rows, dim, levels, &expected)
+    report(config, Basis::Sizes, n_rows, dim, levels, &expected)
 }
 
 /// What a sample of rows tells: four fifths are trained on, a fifth is held out.
@@ -136,7 +147,7 @@ pub fn plan_from_rows(
     let negligible = if codec.classes().is_empty() { NEGLIGIBLE * plain } else { NEGLIGIBLE };
     let best = levels.iter().filter(|row| row.score_loss.is_some_and(|loss| loss <= negligible));
     let recommended_noise_std = best.map(|row| row.noise_std).max_by(f64::total_cmp);
-    let report = report(config, "rows", n_rows, dim, levels, &distances)?;
+    let report = report(config, Basis::Rows, n_rows, dim, levels, &distances)?;
     Ok(PlanReport { recommended_noise_std, score_without_noise: Some(plain), ..report })
 }
 
@@ -194,7 +205,7 @@ fn plan_with(config: &TrainingConfig, noise_std: f64) -> Result<TrainingPlan, En
 
 fn report(
     config: &TrainingConfig,
-    basis: &'static str,
+    basis: Basis,
     n_rows: usize,
     dim: usize,
     rows: Vec<PlanRow>,

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use efface_core::accounting::Extractor;
-use efface_core::model::Outcome;
+use efface_core::model::{MechanismKind, Outcome};
 use efface_core::noise::NoiseLaw;
+use efface_core::residual::Rung;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_data::Scale;
 use efface_ledger::certificate::ReleasePolicy;
@@ -16,7 +17,7 @@ use crate::history::{History, Kept, ReleaseEntry};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// `release` or `objective`.
-    pub mechanism: String,
+    pub mechanism: MechanismKind,
     /// Tag of the loss.
     pub loss: String,
     /// λ.
@@ -53,7 +54,7 @@ pub struct Status {
     /// Upper bound.
     pub distance_bound: UpperBound,
     /// What the bounds rest on.
-    pub rung: String,
+    pub rung: Rung,
     /// Whether the model stands.
     pub outcome: Outcome,
     /// Largest residual that the perturbation covers (mechanism `objective`).
@@ -125,7 +126,7 @@ impl Status {
         let budget = model.removal_budget();
         let (mu_total, mu_limit) = model.spent_and_limit();
         Self {
-            mechanism: settings.config.mechanism.tag().into(),
+            mechanism: settings.config.mechanism.kind(),
             loss: plan.loss().tag().into(),
             l2: settings.config.l2_per_row,
             law: settings.config.law,
@@ -143,7 +144,7 @@ impl Status {
             intercept: settings.transform.intercept,
             gradient_residual: claim.gradient_residual,
             distance_bound: claim.distance_bound,
-            rung: claim.rung.tag().into(),
+            rung: claim.rung,
             outcome: model.outcome(),
             budget: budget.map(LowerBound::get),
             spent: budget.map(|_| claim.gradient_residual),

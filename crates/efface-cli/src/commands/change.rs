@@ -114,7 +114,7 @@ fn show(
         (if report.repeated { "rows then" } else { "rows now" }, report.n_rows.to_string()),
         ("gradient left, at most", bound(report.gradient_residual.get())),
         ("distance to the retrained weights, at most", bound(report.distance_bound.get())),
-        ("how that is known", rung(&report.rung).into()),
+        ("how that is known", rung(report.rung).into()),
     ];
     if !report.classes_gone.is_empty() {
         lines.insert(1, ("classes that left with their last row", report.classes_gone.join(", ")));

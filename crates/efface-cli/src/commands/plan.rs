@@ -1,7 +1,7 @@
 //! `efface plan`
 
 use efface_data::Columns;
-use efface_engine::{PlanReport, plan_from_rows, plan_from_sizes};
+use efface_engine::{Basis, PlanReport, plan_from_rows, plan_from_sizes};
 
 use super::{labelled, schema_and_columns};
 use crate::args::{ChosenColumns, PlanArgs};
@@ -20,7 +20,7 @@ pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
         (None, Some((rows, dim))) => plan_from_sizes(&config, rows, dim)?,
         (None, None) => anyhow::bail!("give a sample of the data, or --rows and --dim"),
     };
-    let held_out = if report.basis == "rows" { " (a fifth of the sample is held out)" } else { "" };
+    let held_out = if report.basis == Basis::Rows { " (a fifth of the sample is held out)" } else { "" };
     let sentence = format!(
         "{} rows{held_out}, {} features, λ = {}, (ε, δ) = ({}, {})",
         report.n_rows,
@@ -40,7 +40,7 @@ pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
 }
 
 fn explain(report: &PlanReport, output: &Output) {
-    let measured = report.basis == "rows";
+    let measured = report.basis == Basis::Rows;
     let mut table = plain_table();
     let mut header = vec!["  noise-std", "removals between settles", "whatever the data"];
     if measured {

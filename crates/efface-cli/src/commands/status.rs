@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use efface_core::model::Outcome;
+use efface_core::model::{MechanismKind, Outcome};
 use efface_engine::Status;
 
 use super::ledger::in_words;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         ("noise", parameter(status.noise_std)),
         ("gradient left, at most", bound(status.gradient_residual.get())),
         ("distance to the retrained weights, at most", bound(status.distance_bound.get())),
-        ("how that is known", rung(&status.rung).into()),
+        ("how that is known", rung(status.rung).into()),
     ];
     let extractor = status.extractor.as_ref().map(|extractor| super::extractor_in_words(extractor, status.n_left));
     lines.extend(extractor.map(|words| ("private feature extractor", words)));
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     line(!status.revoked.is_empty(), "revoked releases", revoked);
     line(true, "releases are made", in_words(status.policy));
     line(true, "entries of the log", status.log_size.to_string());
-    let is_noisy = status.mechanism == "release" && status.noise_std > 0.0;
+    let is_noisy = status.mechanism == MechanismKind::Release && status.noise_std > 0.0;
     let spent = format!("{} of {}", bound(status.mu_total.get()), number(status.mu_limit));
     line(is_noisy, "spent by releases (μ)", spent);
     let not_public = format!("schema entries not marked public: {}", shortened(&status.not_public));

@@ -93,11 +93,11 @@ impl Mechanism {
         }
     }
 
-    /// Stable name, as on the command line and in certificates.
-    pub fn tag(self) -> &'static str {
+    /// Which one, without its settings.
+    pub const fn kind(self) -> MechanismKind {
         match self {
-            Self::Release => MechanismKind::Release.tag(),
-            Self::Objective { .. } => MechanismKind::Objective.tag(),
+            Self::Release => MechanismKind::Release,
+            Self::Objective { .. } => MechanismKind::Objective,
         }
     }
 }

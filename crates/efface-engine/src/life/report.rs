@@ -1,6 +1,7 @@
 //! What a change of the rows led to.
 
 use efface_core::model::{Model, Outcome};
+use efface_core::residual::Rung;
 use efface_core::rounding::{LowerBound, UpperBound};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ pub struct ChangeReport {
     /// Upper bound of the distance to the retrained weights.
     pub distance_bound: UpperBound,
     /// What the bounds rest on.
-    pub rung: String,
+    pub rung: Rung,
     /// Whether the model can still be used.
     pub outcome: Outcome,
     /// Largest residual that the perturbation covers (mechanism `objective`).
@@ -59,7 +60,7 @@ impl ChangeReport {
             n_missing: counts.missing,
             gradient_residual: claim.gradient_residual,
             distance_bound: claim.distance_bound,
-            rung: claim.rung.tag().into(),
+            rung: claim.rung,
             outcome: model.outcome(),
             budget: budget.map(LowerBound::get),
             spent: budget.map(|_| claim.gradient_residual),

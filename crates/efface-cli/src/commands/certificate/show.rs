@@ -1,6 +1,7 @@
 //! What a certificate says, as lines for a terminal of a hundred columns.
 
 use efface_core::accounting::{Extractor, Guarantee};
+use efface_core::residual::Rung;
 use efface_ledger::certificate::{
     LogPosition, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate, tags,
 };
@@ -44,7 +45,7 @@ fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
     }
     lines.push(("what it rests on", String::new()));
     lines.extend([
-        ("  distance", format!("to the retrained weights: at most {}, {}", bound(c.distance_bound), rung(&c.rung))),
+        ("  distance", format!("to the retrained weights: at most {}, {}", bound(c.distance_bound), known_by(c))),
         ("  noise", format!("{} {}, {}", c.law, parameter(c.noise_std), c.arithmetic.noise)),
         ("  mechanism", format!("{}, {} loss, l2 {}, scale {}", c.mechanism, c.loss, parameter(c.l2), c.scale)),
     ]);
@@ -149,6 +150,11 @@ fn requests(c: &ReleaseCertificate) -> String {
 fn list(name: &'static str, tags: &[String]) -> Option<Line> {
     let words: Vec<String> = tags.iter().map(|tag| in_words(tag)).collect();
     (!words.is_empty()).then(|| (name, words.join("; ")))
+}
+
+/// How its distance from retraining is known; another version may know more ways.
+pub(super) fn known_by(c: &ReleaseCertificate) -> &str {
+    Rung::by_tag(&c.rung).map_or(&c.rung, |known| rung(known))
 }
 
 pub(super) fn in_words(tag: &str) -> String {

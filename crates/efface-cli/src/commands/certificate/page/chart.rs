@@ -1,6 +1,7 @@
 //! The trade-off of ε and δ: what the releases so far prove, and what the promise allows.
 
 use efface_core::accounting::gaussian;
+use efface_core::noise::NoiseLaw;
 use efface_core::rounding::UpperBound;
 use efface_ledger::certificate::ReleaseCertificate;
 use efface_report::{Axis, Chart, Series};
@@ -8,7 +9,9 @@ use efface_report::{Axis, Chart, Series};
 /// The chart of a certificate under the Gaussian law; nothing where there is no curve.
 pub(super) fn curve(c: &ReleaseCertificate) -> Option<Chart> {
     let (epsilon, delta) = (c.promise.epsilon, c.promise.delta);
-    let drawable = c.law == "gaussian" && (1e-9..1e9).contains(&epsilon) && (1e-200..1.0).contains(&delta);
+    let drawable = NoiseLaw::by_tag(&c.law) == Some(NoiseLaw::Gaussian)
+        && (1e-9..1e9).contains(&epsilon)
+        && (1e-200..1.0).contains(&delta);
     if !drawable || c.noise_std == 0.0 {
         return None;
     }

@@ -1,13 +1,15 @@
 //! The table of a release's numbers: each as the certificate has it, bounds never shown smaller than they are.
 
+use efface_core::model::MechanismKind;
+use efface_core::noise::{NoiseArithmetic, NoiseLaw};
 use efface_ledger::certificate::ReleaseCertificate;
 use efface_report::numbers::{bound, counted, promised, setting};
 use efface_report::{Part, Table, Text, capitalized, text};
 
 use super::super::super::ledger::in_words as policy;
-use super::super::show::in_words;
+use super::super::show::{in_words, known_by};
 use super::{hash, shown};
-use crate::output::{first_of, rung};
+use crate::output::first_of;
 
 /// Every number that the claim is made of.
 pub(super) fn table(c: &ReleaseCertificate) -> Table {
@@ -15,7 +17,7 @@ pub(super) fn table(c: &ReleaseCertificate) -> Table {
         ("Promised for life", guarantee(c.epsilon, c.delta)),
         ("Proved so far", format!("ε = {} at that δ", bound(c.epsilon_spent))),
         ("μ: this, all, limit", [c.mu, c.mu_total, c.mu_limit].map(bound).join(" / ")),
-        ("From retraining", format!("weights at most {} away; {}", bound(c.distance_bound), shown(rung(&c.rung)))),
+        ("From retraining", format!("weights at most {} away; {}", bound(c.distance_bound), shown(known_by(c)))),
         ("Gradient residual", format!("at most {}", bound(c.gradient_residual))),
         ("Noise", noise(c)),
         ("Mechanism", mechanism(c)),
@@ -57,25 +59,24 @@ fn noise(c: &ReleaseCertificate) -> String {
     if c.noise_std == 0.0 {
         return "none".into();
     }
-    let law = match &*c.law {
-        "gaussian" => "Gaussian, standard deviation".into(),
-        "gamma" => "Gamma (density falls with the norm), scale".into(),
-        other => shown(other),
+    let law = match NoiseLaw::by_tag(&c.law) {
+        Some(NoiseLaw::Gaussian) => "Gaussian, standard deviation".into(),
+        Some(NoiseLaw::Gamma) => "Gamma (density falls with the norm), scale".into(),
+        None => shown(&c.law),
     };
-    let drawn = match (&*c.arithmetic.noise, c.lattice_step) {
-        ("idealized", _) => "drawn in double precision and treated as ideal".into(),
-        ("exact", Some(step)) => format!("exact, on a lattice of step {}", setting(step)),
-        (other, _) => shown(other),
+    let drawn = match (NoiseArithmetic::by_tag(&c.arithmetic.noise), c.lattice_step) {
+        (Some(NoiseArithmetic::Idealized), _) => "drawn in double precision and treated as ideal".into(),
+        (Some(NoiseArithmetic::Exact), Some(step)) => format!("exact, on a lattice of step {}", setting(step)),
+        _ => shown(&c.arithmetic.noise),
     };
     format!("{law} {}; {drawn}", setting(c.noise_std))
 }
 
 fn mechanism(c: &ReleaseCertificate) -> String {
-    let noise = match &*c.mechanism {
-        "release" if c.noise_std == 0.0 => "release".into(),
-        "release" => "release: fresh noise on every published model".into(),
-        "objective" => "objective: one perturbation at training".into(),
-        other => shown(other),
+    let noise = match MechanismKind::by_tag(&c.mechanism) {
+        Some(MechanismKind::Release) if c.noise_std > 0.0 => "release: fresh noise on every published model".into(),
+        Some(MechanismKind::Objective) => "objective: one perturbation at training".into(),
+        _ => shown(&c.mechanism),
     };
     let budget = c.budget.as_ref().map_or_else(String::new, |budget| format!(", {} budget", shown(budget)));
     format!("{noise}; {} loss, λ\u{a0}=\u{a0}{}, {} constants{budget}", shown(&c.loss), setting(c.l2), shown(&c.gamma))

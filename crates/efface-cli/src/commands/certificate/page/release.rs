@@ -1,5 +1,6 @@
 //! The page of a release's certificate: what it says in plain words, its numbers, and its scope.
 
+use efface_core::model::MechanismKind;
 use efface_ledger::certificate::{Adversary, CoveredRequest, ReleaseCertificate};
 use efface_ledger::statement::Subject;
 use efface_report::numbers::{bound, counted, setting};
@@ -49,7 +50,7 @@ fn banner(c: &ReleaseCertificate) -> Option<Part> {
         let words = " The noise of this model, or of one before it, came from a seed that somebody chose. Whoever knows the seed \
                      can take the noise off again. Nothing on this page is promised.";
         (false, text![strong("NOT CERTIFIED."), words])
-    } else if c.mechanism == "objective" {
+    } else if MechanismKind::by_tag(&c.mechanism) == Some(MechanismKind::Objective) {
         let words = " They are known, and listed under “Limits of the proof”. What this page states holds as far as that proof \
                      does.";
         (true, text![strong("The proof has gaps."), words])
