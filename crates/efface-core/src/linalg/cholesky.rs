@@ -1,6 +1,7 @@
 //! Cholesky factors: the preconditioner of every solve. A factor never enters a claim, only what is measured with it.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use faer::linalg::cholesky::llt::factor::{LltParams, LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
@@ -15,6 +16,8 @@ use super::{TrackedMatrix, kernel};
 pub struct Cholesky {
     dim: usize,
     lower: Vec<f64>,
+    /// Made when it is first solved with.
+    narrow: OnceLock<NarrowCholesky>,
 }
 
 impl Cholesky {
@@ -48,9 +51,14 @@ impl Cholesky {
         let stack = faer::dyn_stack::MemStack::new(&mut memory);
         let view = MatMut::from_column_major_slice_mut(&mut lower, dim, dim);
         let done = cholesky_in_place(view, LltRegularization::default(), parallel, stack, params);
-        let factor = Self { dim, lower };
+        let factor = Self { dim, lower, narrow: OnceLock::new() };
         // faer lets NaN through: a factor counts only if its whole diagonal is positive and finite.
         (done.is_ok() && factor.diagonal().all(|l| l > 0.0 && l.is_finite())).then_some(factor)
+    }
+
+    /// Number of rows and of columns.
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
     }
 
     /// Replaces b by the solution of `L Lᵀ x = b`.
@@ -60,7 +68,11 @@ impl Cholesky {
     }
 
     /// The same factor in half the memory.
-    pub(crate) fn narrow(&self) -> NarrowCholesky {
+    pub(crate) fn narrow(&self) -> &NarrowCholesky {
+        self.narrow.get_or_init(|| self.narrowed())
+    }
+
+    fn narrowed(&self) -> NarrowCholesky {
         // Numbers beyond single precision make a poor preconditioner, and still one.
         let finite = |entry: &f64| (*entry as f32).clamp(f32::MIN, f32::MAX);
         let mut lower: Vec<f32> = self.lower.iter().map(finite).collect();
@@ -86,17 +98,13 @@ impl Cholesky {
 }
 
 /// A factor in single precision: half as much to read, and near enough to precondition with.
+#[derive(Clone)]
 pub(crate) struct NarrowCholesky {
     dim: usize,
     lower: Vec<f32>,
 }
 
 impl NarrowCholesky {
-    /// Number of rows and of columns.
-    pub(crate) fn dim(&self) -> usize {
-        self.dim
-    }
-
     /// Replaces b by the solution of `L x = b`; or several, one after the other, in one pass over the factor.
     pub(crate) fn solve_forward(&self, b: &mut [f64]) {
         kernel::forward_solve(&self.lower, self.dim, b);

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::cholesky::NarrowCholesky;
 use super::listed::Listed;
 use super::{Cholesky, kernel};
 use crate::rows::Sign;
@@ -20,8 +19,6 @@ use crate::secret::SecretVector;
 #[derive(Clone)]
 pub(crate) struct Inverse {
     factor: Arc<Cholesky>,
-    /// What is solved with.
-    narrow: Arc<NarrowCholesky>,
     /// The u_i, each with its ∓ 1 / (1 ± y_iᵀu_i).
     corrections: Listed,
     /// Rows that are not corrected for yet: L⁻¹ is applied to them beside the next vector, in one pass over the factor.
@@ -36,8 +33,7 @@ const LEAST_DIVISOR: f64 = 1e-6;
 
 impl Inverse {
     pub(crate) fn new(factor: Arc<Cholesky>) -> Self {
-        let narrow = Arc::new(factor.narrow());
-        Self { factor, narrow, corrections: Listed::default(), waiting: Listed::default() }
+        Self { factor, corrections: Listed::default(), waiting: Listed::default() }
     }
 
     /// The factor that it started from.
@@ -47,7 +43,7 @@ impl Inverse {
 
     /// Follows a few rows that leave or arrive.
     pub(crate) fn update(&mut self, rows: &[f64], sign: Sign) {
-        let dim = self.narrow.dim();
+        let dim = self.factor.dim();
         if rows.len() <= MOST_AT_ONCE * dim && !self.is_long() {
             self.waiting.push(rows, dim, sign.factor(), MOST_AT_ONCE);
         }
@@ -60,14 +56,14 @@ impl Inverse {
 
     /// Corrections that cost less than reading a factor does.
     fn most(&self) -> usize {
-        self.narrow.dim() / 8
+        self.factor.dim() / 8
     }
 
     /// Replaces v by about `A⁻¹ v`.
     pub(crate) fn apply(&mut self, v: &mut [f64]) {
         let (dim, waiting) = (v.len(), std::mem::take(&mut self.waiting));
         let mut halves = SecretVector::from([&*v, waiting.rows()].concat());
-        self.narrow.solve_forward(&mut halves);
+        self.factor.narrow().solve_forward(&mut halves);
         let (half, others) = halves.split_at(dim);
         let mut others = others.chunks_exact(dim);
         for (rows, sign) in waiting.runs(dim) {
@@ -82,7 +78,7 @@ impl Inverse {
         }
         v.copy_from_slice(half);
         self.corrections.add_product(half, v);
-        self.narrow.solve_backward(v);
+        self.factor.narrow().solve_backward(v);
     }
 }
 
