@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use efface_ledger::entry::Entry;
 use efface_ledger::key::SigningKey;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OpenFlags, params};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -20,7 +20,10 @@ pub(crate) struct BreakIn {
 
 impl BreakIn {
     pub(crate) fn new(path: &Path) -> anyhow::Result<Self> {
-        Ok(Self { path: path.into(), database: Connection::open(path.join("efface.db"))? })
+        Ok(Self {
+            path: path.into(),
+            database: efface_pages::open(path.join("efface.db"), OpenFlags::SQLITE_OPEN_READ_WRITE)?,
+        })
     }
 
     /// The victim's own key and log, in the hands of an insider.

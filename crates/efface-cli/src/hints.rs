@@ -16,6 +16,9 @@ pub(crate) fn hint(error: &EngineError) -> Option<&'static str> {
 fn specific(error: &EngineError) -> Option<&'static str> {
     Some(match error {
         EngineError::Storage(error) => match error {
+            StorageError::DamagedDatabase { .. } => {
+                "bring efface.db back from a backup; whoever was removed since is removed again when the model is next opened"
+            }
             StorageError::Exists { .. } => "choose another place, or move what is there away",
             StorageError::WitnessBehind { .. } => "it is updated when the model is next opened",
             StorageError::PurgePending { .. } => "they are overwritten when the model is next opened",

@@ -11,7 +11,7 @@ use efface_data::StoredRows;
 
 use super::certify::signing::{self, Passphrase};
 use super::certify::{publication, revocation};
-use super::database::{Database, Head, Intent, put};
+use super::database::{Database, Head, Intent};
 use super::files::{self, DATABASE, RELEASES, ROWS, STATES, check_is_model};
 use super::lock::WriterLock;
 use super::recovery::{self, Known};
@@ -19,7 +19,6 @@ use super::row_memory;
 use super::witness::{self, Witness};
 use super::{DirectoryKeeper, ModelDirectory};
 use crate::error::{EngineError, OpenError, StorageError};
-use crate::history::Kept;
 use crate::life::in_words;
 use crate::settings::Settings;
 
@@ -69,7 +68,7 @@ impl ModelDirectory {
     /// | `check_counts` | model and rows count the same |
     /// | `catch_up_witness` | the witness knows what the directory knows |
     /// | `sign_with` | the key that was named signs |
-    /// | `checkpoint`, `correct_status` | all of it is on the disk, and the status says so |
+    /// | `checkpoint` | all of it is on the disk |
     pub(super) fn open_locked(path: &Path, lock: WriterLock, options: &OpenOptions) -> Result<Self, EngineError> {
         for folder in [STATES, RELEASES] {
             files::make_private_directory(&path.join(folder))?;
@@ -107,7 +106,6 @@ impl ModelDirectory {
         this.keeper.catch_up_witness()?;
         this.sign_with(options.key.as_deref())?;
         this.checkpoint()?;
-        this.keeper.correct_status(Kept { settings: &this.settings, model: &this.model })?;
         this.repairs = this.keeper.database.repairs()?.split_off(n_repairs);
         Ok(this)
     }
@@ -139,21 +137,6 @@ impl ModelDirectory {
         }
         let reason = format!("{} are present where the state counts {}", in_words(found), in_words(expected));
         Err(OpenError::BadState { path: self.keeper.path.clone(), reason }.into())
-    }
-}
-
-impl DirectoryKeeper {
-    /// The status is read without the state that it is taken from. Written again if it does not say what that says: it was
-    /// damaged, or written by another version.
-    pub(super) fn correct_status(&mut self, of: Kept<'_>) -> Result<(), EngineError> {
-        // The other half of what a status is made of: a database that cannot tell it is damaged.
-        self.database.latest_release()?;
-        let status = self.head.status(of);
-        if self.database.has_status(&status)? {
-            Ok(())
-        } else {
-            self.database.commit(|tables| put(tables, "status", &status))
-        }
     }
 }
 

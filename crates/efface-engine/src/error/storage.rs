@@ -19,6 +19,9 @@ pub enum StorageError {
     /// The database of the directory refused.
     #[error("{}: {source}", path.display())]
     Database { path: PathBuf, source: Box<rusqlite::Error> },
+    /// A page of the database is not what was written: nothing that it says is believed.
+    #[error("{} is damaged", path.display())]
+    DamagedDatabase { path: PathBuf },
     /// An earlier commit failed, and nobody knows whether it holds; what is on disk is whole.
     #[error("an earlier operation on this model failed; open it again")]
     Damaged,
@@ -40,6 +43,7 @@ impl StorageError {
             Self::Io { .. } => "io",
             Self::Exists { .. } => "exists",
             Self::Database { .. } => "database",
+            Self::DamagedDatabase { .. } => "database-damaged",
             Self::Damaged => "damaged",
             Self::PurgePending { .. } => "purge-pending",
             Self::WitnessBehind { .. } => "witness-behind",

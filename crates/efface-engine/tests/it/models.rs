@@ -141,15 +141,21 @@ impl Folder {
         to
     }
 
+    /// The database, beside the engine.
+    pub(crate) fn database(&self) -> Connection {
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE;
+        efface_pages::open(self.path("model/efface.db"), flags).expect("a database")
+    }
+
     /// Changes the database behind the engine's back.
     pub(crate) fn sql(&self, statements: &str) {
-        let database = Connection::open(self.path("model/efface.db")).expect("a database");
+        let database = self.database();
         database.execute_batch(statements).unwrap_or_else(|error| panic!("{statements}: {error}"));
     }
 
     /// The entries of the log, in order; of all logs, if there are several.
     pub(crate) fn leaves(&self) -> Vec<String> {
-        let database = Connection::open(self.path("model/efface.db")).expect("a database");
+        let database = self.database();
         let mut select = database.prepare("SELECT leaf FROM ledger ORDER BY log, position").expect("a table");
         let leaves = select.query_map([], |row| row.get(0)).expect("rows");
         leaves.map(|leaf| leaf.expect("text")).collect()
@@ -157,7 +163,7 @@ impl Folder {
 
     /// What the database says of the model as a whole.
     pub(crate) fn head(&self) -> Value {
-        let database = Connection::open(self.path("model/efface.db")).expect("a database");
+        let database = self.database();
         let select = "SELECT value FROM settings WHERE key = 'head'";
         let text: String = database.query_row(select, [], |row| row.get(0)).expect("a head");
         serde_json::from_str(&text).expect("JSON")

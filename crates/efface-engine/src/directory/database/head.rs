@@ -80,12 +80,6 @@ impl Database {
         self.required("status")
     }
 
-    pub(crate) fn has_status(&self, status: &Status) -> Result<bool, EngineError> {
-        let written = self.value::<serde_json::Value>("status").ok().flatten();
-        let status = serde_json::to_value(status).map_err(|error| self.bad(format!("`status`: {error}")))?;
-        Ok(written == Some(status))
-    }
-
     /// What was repaired so far, oldest first.
     pub(crate) fn repairs(&self) -> Result<Vec<Repair>, EngineError> {
         Ok(self.value("repairs")?.unwrap_or_default())

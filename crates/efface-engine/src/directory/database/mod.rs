@@ -86,7 +86,7 @@ impl Database {
         let path = directory.join(files::DATABASE);
         // Made here, so that it is never readable by others.
         files::private_options().create_new(true).open(&path).map_err(EngineError::io(&path))?;
-        let database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let database = Self::of(efface_pages::create(&path), path)?;
         database.run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;")?;
         database.run(TABLES)?;
         database.run("BEGIN")?;
@@ -126,7 +126,7 @@ impl Database {
         // Without the right to make the log's index beside it, a database can still be read as a file that nobody changes.
         let uri = format!("file:{}?immutable=1", files::percent_encoded(&path));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let fallback = Self { connection: Connection::open_with_flags(uri, flags).map_err(failed(&path))?, path };
+        let fallback = Self { connection: efface_pages::open(uri, flags).map_err(failed(&path))?, path };
         // Only if all of it is in that file: what is in the log would be overlooked.
         let log = directory.join(format!("{}-wal", files::DATABASE));
         if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) || fallback.check_version().is_err() {
@@ -136,8 +136,11 @@ impl Database {
     }
 
     fn connect(path: PathBuf, flags: OpenFlags) -> Result<Self, EngineError> {
-        let connection = Connection::open_with_flags(&path, flags).map_err(failed(&path))?;
-        let database = Self { connection, path };
+        Self::of(efface_pages::open(&path, flags), path)
+    }
+
+    fn of(connection: rusqlite::Result<Connection>, path: PathBuf) -> Result<Self, EngineError> {
+        let database = Self { connection: connection.map_err(failed(&path))?, path };
         database.connection.busy_timeout(PATIENCE).map_err(failed(&database.path))?;
         database.run("PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;")?;
         Ok(database)
@@ -208,5 +211,11 @@ impl Database {
 
 fn failed(path: &Path) -> impl FnOnce(rusqlite::Error) -> EngineError {
     let path = path.to_path_buf();
-    move |source| EngineError::Storage(StorageError::Database { path, source: Box::new(source) })
+    move |source| {
+        EngineError::Storage(if efface_pages::is_damage(&source) {
+            StorageError::DamagedDatabase { path }
+        } else {
+            StorageError::Database { path, source: Box::new(source) }
+        })
+    }
 }

@@ -114,7 +114,7 @@ impl NewDirectory {
         if self.place.policy != ReleasePolicy::default() {
             keeper.set_policy(of, self.place.policy)?;
         }
-        keeper.correct_status(of)?;
+        keeper.commit_head(of, |_, _| Ok(()))?;
         keeper.purge(&mut rows)?;
         let told = match self.witness.take() {
             None => None,

@@ -6,7 +6,7 @@ use std::path::Path;
 use efface_engine::{DirectoryReport, RowSource};
 use efface_ledger::merkle;
 use efface_ledger::verify::{CheckOutcome, Verdict};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use crate::models::{Folder, ids, published, randomness, table};
 
@@ -105,7 +105,7 @@ fn hashes_that_were_edited_are_found() {
 /// Writes the hashes of a log anew, as somebody would who wants its entries to fit.
 fn rehash(folder: &Folder, n_entries: usize) {
     let leaves = folder.leaves();
-    let database = Connection::open(folder.path("model/efface.db")).expect("a database");
+    let database = folder.database();
     let log: String = database.query_row("SELECT min(log) FROM ledger", [], |row| row.get(0)).expect("a log");
     database.execute("DELETE FROM ledger_hashes", []).expect("a table");
     database.execute("DELETE FROM ledger WHERE position >= ?1", [n_entries]).expect("a table");

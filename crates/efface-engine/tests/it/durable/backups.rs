@@ -169,7 +169,7 @@ fn rows_that_an_old_database_does_not_know_are_counted_as_lost() {
 #[test]
 fn removals_that_the_database_forgot_are_known_to_the_state() {
     let folder = with_backup(None);
-    let database = rusqlite::Connection::open(folder.path("model/efface.db")).expect("a database");
+    let database = folder.database();
     database.execute("DELETE FROM suppressed", []).expect("a table");
     drop(database);
     nobody_is_back(&folder);
