@@ -3,7 +3,7 @@
 use std::fmt;
 
 use efface_engine::DirectoryReport;
-use efface_ledger::verify::{Check, CheckOutcome, Verdict, Verification};
+use efface_ledger::verify::{Check, CheckName, CheckOutcome, Verdict, Verification};
 
 /// What an attack came to.
 #[derive(Debug, Default)]
@@ -123,14 +123,14 @@ impl Answer {
         // Without a failure it is the missing signature that keeps a document from being valid, or that it withdraws.
         let failed = |check: &&Check| {
             matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Unsupported)
-                || verdict == Verdict::Withdrawn && check.check == "withdrawal"
+                || verdict == Verdict::Withdrawn && check.check == CheckName::Withdrawal
                 || verdict == Verdict::NotVerified
                     && check.outcome == CheckOutcome::NotChecked
-                    && ["signature", "checkpoint"].contains(&check.check)
+                    && matches!(check.check, CheckName::Signature | CheckName::Checkpoint)
         };
         let failed: Vec<&Check> = checks.iter().filter(failed).collect();
         let message = failed.first().map_or_else(|| "not valid".into(), |check| check.message.clone());
-        Self { refused_by: failed.iter().map(|check| check.check.into()).collect(), message }
+        Self { refused_by: failed.iter().map(|check| check.check.tag().into()).collect(), message }
     }
 }
 

@@ -6,7 +6,7 @@ use efface_data::{
 };
 use efface_engine::{CertifyError, ChangeError, EngineError, OpenError, StorageError};
 use efface_ledger::key::KeyError;
-use efface_ledger::verify::{Check, CheckOutcome};
+use efface_ledger::verify::{Check, CheckName, CheckOutcome};
 
 /// The hint for an error, where there is something to do.
 pub(crate) fn hint(error: &EngineError) -> Option<&'static str> {
@@ -98,11 +98,17 @@ fn specific(error: &EngineError) -> Option<&'static str> {
             "to predict numbers instead of classes, train with --loss squared"
         }
         EngineError::Lookup(LookupError::Unknown { kind: IdKind::Row, .. }) => {
-            "ids are as in the --id column, or row numbers from 0"
+            "nothing was changed; ids are as in the --id column, or row numbers from 0 in a model trained without one; \
+             `remove --skip-missing` leaves out those that are not there"
         }
         EngineError::Lookup(LookupError::Unknown { kind: IdKind::Subject, .. }) => {
-            "subjects are as in the --subject column that the model was trained with"
+            "nothing was changed; subjects are as in the --subject column that the model was trained with; \
+             `remove --skip-missing` leaves out those that are not there"
         }
+        EngineError::Lookup(LookupError::AlreadyRemoved { .. }) => {
+            "nothing was changed now; `remove --skip-missing` leaves out those that are not there any more"
+        }
+        EngineError::Lookup(LookupError::Repeated { .. }) => "nothing was changed; name each of them once",
         EngineError::Append(AppendError::AlreadyPresent { .. }) => {
             "`efface correct` replaces rows; only models trained with --id take new ones (others number rows from 0)"
         }
@@ -129,12 +135,11 @@ pub(crate) fn for_check(check: &Check) -> Option<&'static str> {
         return None;
     }
     Some(match check.check {
-        "signature" => "give --key PUB",
-        "model" => "give --model",
-        "checkpoint" => "efface ledger consistency --since … --until …",
-        // A chain of certificates may also be cut, and then there is none to give.
-        "previous" if check.message.ends_with("was not given") => "give it with --previous",
-        "replay" => "ask for it with --replay",
+        CheckName::Signature => "give --key PUB",
+        CheckName::Model => "give --model",
+        CheckName::Checkpoint => "efface ledger consistency --since … --until …",
+        CheckName::Previous => "give it with --previous",
+        CheckName::Replay => "ask for it with --replay",
         _ => return None,
     })
 }

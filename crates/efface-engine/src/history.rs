@@ -59,8 +59,6 @@ pub(crate) struct ReleaseEntry {
     /// When it was published, in seconds since 1970; as far as it is known.
     pub(crate) time: Option<u64>,
     pub(crate) n_removed: usize,
-    /// r, as claimed: what the account adds up; none where that is not known.
-    pub(crate) distance_bound: Option<f64>,
     /// Whether its randomness was unpredictable.
     pub(crate) certified: bool,
     /// SHA-256 of the payload of its certificate, where it was signed and is known.

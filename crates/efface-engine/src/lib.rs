@@ -6,10 +6,11 @@
 //! ```text
 //! churn.efface/
 //!   lock                  held by the one writer
-//!   efface.db             SQLite: settings, index of rows and subjects, journal, requests (no id in clear, no feature)
+//!   efface.db             SQLite: settings, index of rows and subjects, intents, requests (no id in clear, no feature)
 //!   rows/<number>.rows    the engine's own copy of the rows (overwritten in place when rows leave)
 //!   state/<generation>    secret state: weights, curvature, claims (replaced as a whole)
 //!   releases/<k>/         published model and its certificate
+//!   signing.key, .pub     the key that signs for this model
 //! ```
 //!
 //! `docs/design/model-directory.md` says how it survives a crash and an old backup.
@@ -18,7 +19,7 @@ mod certify;
 mod clock;
 mod directory;
 mod error;
-#[doc(hidden)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod history;
 mod life;
@@ -32,17 +33,16 @@ mod status;
 pub use certify::HeldBack;
 pub use directory::certify::signing::{Passphrase, make_key, public_key_of, public_key_path};
 pub use directory::certify::{RequestReport, RevocationReport};
-pub use directory::lock::Holder;
 pub use directory::make::{Place, TrainProgress, TrainReport, TrainRequest};
-pub use directory::{AuditMaterial, DirectoryReport, ModelDirectory, OpenOptions};
+pub use directory::{AuditMaterial, DirectoryReport, ModelDirectory, OpenOptions, latest_certificate};
 pub use efface_ledger::certificate::ReleasePolicy;
-pub use error::{CertifyError, ChangeError, EngineError, OpenError, StorageError};
+pub use error::{CertifyError, ChangeError, EngineError, Holder, OpenError, StorageError};
 pub use life::{
     ChangeReport, LatestRelease, Life, Missing, ReleaseAnswer, ReleaseReport, RetrainReport, RowSource, Selection,
     SettleReport, View,
 };
 pub use memory::{MemoryModel, MemoryRequest};
 pub use planning::{Basis, NeededNoise, PlanReport, PlanRow, plan_from_rows, plan_from_sizes};
-pub use published::{Evaluation, Prediction, PublishedModel, latest_certificate};
+pub use published::{Evaluation, Prediction, PublishedModel};
 pub use settings::{RowNames, Settings};
 pub use status::{Repair, Status};

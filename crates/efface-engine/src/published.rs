@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use efface_core::loss::{self, Logistic, Loss};
 use efface_core::model::{Release, TrainingPlan};
@@ -13,8 +13,7 @@ use efface_data::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::directory::files::{CERTIFICATE_FILE, MODEL_FILE, RELEASES, REVOCATION_FILE};
-use crate::error::{CertifyError, EngineError, OpenError};
+use crate::error::{CertifyError, EngineError};
 use crate::settings::Settings;
 
 /// What is published. `score = weights · scaled row + intercept`; the class is `classes[score > 0]` for two classes and
@@ -114,11 +113,10 @@ impl PublishedModel {
         text
     }
 
-    /// Reads a published model: the file itself, the folder of a release, or a model directory (its latest release).
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, EngineError> {
-        let file = find(path.as_ref())?;
-        let bad = |reason: String| EngineError::Certify(CertifyError::BadPublished { path: file.clone(), reason });
-        let text = fs::read(&file).map_err(EngineError::io(&file))?;
+    /// Reads a published model from its file.
+    pub(crate) fn read_file(file: &Path) -> Result<Self, EngineError> {
+        let bad = |reason: String| EngineError::Certify(CertifyError::BadPublished { path: file.into(), reason });
+        let text = fs::read(file).map_err(EngineError::io(file))?;
         let model: Self =
             serde_json::from_slice(&text).map_err(|error| bad(format!("not a published model: {error}")))?;
         if model.format != FORMAT {
@@ -235,31 +233,4 @@ impl PublishedModel {
         }
         problems
     }
-}
-
-fn find(path: &Path) -> Result<PathBuf, EngineError> {
-    if !path.is_dir() {
-        return Ok(path.into());
-    }
-    if path.join(MODEL_FILE).is_file() {
-        return Ok(path.join(MODEL_FILE));
-    }
-    let releases = path.join(RELEASES);
-    if !releases.is_dir() {
-        return Err(OpenError::NotAModel { path: path.into() }.into());
-    }
-    let entries = fs::read_dir(&releases).map_err(EngineError::io(&releases))?;
-    let latest = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<usize>().ok()).max();
-    let Some(release) = latest else { return Err(CertifyError::NoRelease { path: path.into() }.into()) };
-    let folder = releases.join(release.to_string());
-    // One before it may know people who have left since. Whoever means a certain release names its file.
-    if folder.join(REVOCATION_FILE).exists() {
-        return Err(CertifyError::Revoked { path: path.into(), release }.into());
-    }
-    Ok(folder.join(MODEL_FILE))
-}
-
-/// The certificate of the latest release of a model directory.
-pub fn latest_certificate(directory: &Path) -> Result<PathBuf, EngineError> {
-    Ok(find(directory)?.with_file_name(CERTIFICATE_FILE))
 }

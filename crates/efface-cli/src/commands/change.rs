@@ -106,6 +106,8 @@ fn show(
     let rows = counted(report.n_changed, "row");
     let sentence = if report.repeated {
         format!("{done} {rows} earlier, by the same request; nothing was done now")
+    } else if report.n_changed == 0 && report.n_missing > 0 {
+        "nothing was removed: none of them is in the model".into()
     } else {
         let (step, all) = (duration(report.step_seconds), duration(report.seconds));
         format!("{done} {rows} in {step} (durable after {all})")
@@ -133,6 +135,9 @@ fn show(
     if report.outcome == Outcome::RetrainRequired {
         output.say(&over_budget(model));
         return Ok(Answer::Negative);
+    }
+    if report.n_changed == 0 {
+        return Ok(Answer::Done);
     }
     let old = if *knows_old_rows { "models published before still know the old rows. " } else { "" };
     output.say(&format!("{old}next: efface release {}", quoted(model)));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use efface_engine::{Status, public_key_of};
-use efface_ledger::verify::{Check, CheckOutcome, Evidence, Verdict, Verification, verify};
+use efface_ledger::verify::{Check, CheckName, CheckOutcome, Evidence, Verdict, Verification, verify};
 
 use super::open_with;
 use crate::args::VerifyArgs;
@@ -70,7 +70,7 @@ fn directory(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
     // Opening would repair it: a check says what there is.
     let out_of_step = Status::read(&args.subject)?.out_of_step;
     if !out_of_step.is_empty() {
-        let found = out_of_step.iter().map(|found| Check::failed("directory", found.clone()));
+        let found = out_of_step.iter().map(|found| Check::failed(CheckName::Directory, found.clone()));
         return show(args, &Verification::of(found.collect()), output);
     }
     let model = open_with(&args.subject, &args.store.options(), output)?;
@@ -113,8 +113,8 @@ fn in_words(verdict: Verdict, checks: &[Check]) -> String {
         Verdict::Invalid => "NOT VALID".into(),
         Verdict::Unsupported => "unsupported: this version cannot judge it, and does not call it valid".into(),
         Verdict::NotVerified => {
-            let needed = ["signature", "checkpoint"];
-            let missing = |check: &&Check| check.outcome == CheckOutcome::NotChecked && needed.contains(&check.check);
+            let is_needed = |check: &&Check| matches!(check.check, CheckName::Signature | CheckName::Checkpoint);
+            let missing = |check: &&Check| check.outcome == CheckOutcome::NotChecked && is_needed(check);
             format!("not verified: no check failed, but {}", messages(&missing))
         }
     }
@@ -135,5 +135,5 @@ fn lines(checks: &[Check]) -> Vec<(&str, String)> {
         };
         format!("{outcome}: {}", with_hint(check))
     };
-    checks.iter().map(|check| (check.check, line(check))).collect()
+    checks.iter().map(|check| (check.check.tag(), line(check))).collect()
 }

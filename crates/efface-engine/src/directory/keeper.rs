@@ -218,8 +218,8 @@ impl Keeper for DirectoryKeeper {
             return Ok(listed);
         }
         let certified = self.head.account.certified;
-        let (time, n_removed, distance_bound, certificate, n_changes) = (None, 0, None, None, None);
-        Ok(Some(ReleaseEntry { release, time, n_removed, distance_bound, certified, certificate, n_changes }))
+        let (time, n_removed, certificate, n_changes) = (None, 0, None, None);
+        Ok(Some(ReleaseEntry { release, time, n_removed, certified, certificate, n_changes }))
     }
 
     fn changes_after(&self, changes: u64) -> Result<Vec<LoggedEntry>, EngineError> {

@@ -6,11 +6,9 @@ use std::io::{Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
 use crate::clock::now;
 use crate::directory::files::{self, DATABASE, LOCK, OWN_KEY, PARTIAL, RELEASES, ROWS, STATES, private_options};
-use crate::error::{EngineError, OpenError, StorageError};
+use crate::error::{EngineError, Holder, OpenError, StorageError};
 
 const WITNESS_LOCK: &str = ".lock";
 
@@ -23,15 +21,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// ends).
 #[derive(Debug)]
 pub(crate) struct WriterLock(File);
-
-/// Who holds a directory or a witness, as far as it is known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
-    /// Its process number.
-    pub process: u32,
-    /// When it took it, in seconds since 1970.
-    pub since: u64,
-}
 
 impl WriterLock {
     /// Waits for a directory that somebody else has, for so long.

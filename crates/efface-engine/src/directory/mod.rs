@@ -14,6 +14,7 @@ mod checkpoint;
 pub(crate) mod database;
 pub(crate) mod files;
 mod keeper;
+mod latest;
 pub(crate) mod lock;
 pub(crate) mod make;
 mod open;
@@ -24,6 +25,7 @@ pub(crate) mod state_file;
 mod verify;
 pub(crate) mod witness;
 
+pub use latest::latest_certificate;
 pub use open::OpenOptions;
 pub use queries::AuditMaterial;
 pub use verify::DirectoryReport;

@@ -10,11 +10,11 @@ use efface_ledger::key::PublicKey;
 use super::certify::signing;
 use super::database::Database;
 use super::files::check_is_model;
-use super::{ModelDirectory, recovery};
+use super::{ModelDirectory, latest_certificate, recovery};
 use crate::error::{CertifyError, EngineError};
 use crate::history::Kept;
 use crate::life::{ChangeReport, LatestRelease, View};
-use crate::published::{PublishedModel, latest_certificate};
+use crate::published::PublishedModel;
 use crate::settings::Settings;
 use crate::status::{Repair, Status};
 

@@ -11,7 +11,7 @@ use efface_ledger::entry::{Entry, Event};
 use efface_ledger::envelope::Envelope;
 use efface_ledger::key::PublicKey;
 use efface_ledger::merkle::{self, Hash};
-use efface_ledger::verify::{Check, CheckOutcome, Evidence, Verdict, Verification, verify};
+use efface_ledger::verify::{Check, CheckName, CheckOutcome, Evidence, Verdict, Verification, verify};
 use serde::Serialize;
 
 use super::ModelDirectory;
@@ -63,7 +63,7 @@ impl ModelDirectory {
             checks.push(compare(&found, claim.gradient_residual.get()));
             measured = Some(found.claim.gradient_residual.get());
         } else {
-            checks.push(Check::not_checked("replay", "the residual was not measured"));
+            checks.push(Check::not_checked(CheckName::Replay, "the residual was not measured"));
         }
         let Verification { verdict, checks } = Verification::of(checks);
         Ok(DirectoryReport {
@@ -81,7 +81,7 @@ impl ModelDirectory {
         let (found, expected) = (key.id(), &self.keeper.head.ledger.key_id);
         let other = || format!("the public key beside the private one is {found}, the log names {expected}");
         let signed = (found == *expected).then(|| format!("signed by {} ({found})", key.name()));
-        Check::of("signature", signed.ok_or_else(other))
+        Check::of(CheckName::Signature, signed.ok_or_else(other))
     }
 
     /// The log's hashes follow from its entries, and there are as many as the head says; the changes in it follow each
@@ -132,14 +132,14 @@ impl ModelDirectory {
             let rewritten = || "the log's entries do not lead to its root: it was rewritten".into();
             fit.then(|| format!("{size} entries lead to the root of the log")).ok_or_else(rewritten)
         };
-        Ok(Log { check: Check::of("log", found), releases, revocations })
+        Ok(Log { check: Check::of(CheckName::Log, found), releases, revocations })
     }
 
     /// The files of a release: its certificate as a stranger would check it, and the log as the certificate knows it.
     /// `logged` is the certificate that the log names.
     fn check_release(&self, release: usize, logged: Option<&String>, key: &PublicKey) -> Result<Check, EngineError> {
         let (certificate, model) = (self.file_of(release, CERTIFICATE_FILE)?, self.file_of(release, MODEL_FILE)?);
-        let failed = |message: String| Ok(Check::failed("release", format!("release {release}: {message}")));
+        let failed = |message: String| Ok(Check::failed(CheckName::Release, format!("release {release}: {message}")));
         let noted = self.keeper.database.release(release)?.and_then(|entry| entry.certificate);
         // The log decides: it cannot be edited unseen, the table can.
         let issued = logged.or(noted.as_ref());
@@ -148,7 +148,7 @@ impl ModelDirectory {
             (None, Some(_)) if issued.is_some() => return failed("its model is there without its certificate".into()),
             _ => {
                 let message = format!("release {release}: its files are not there any more");
-                return Ok(Check::not_checked("release", message));
+                return Ok(Check::not_checked(CheckName::Release, message));
             }
         };
         let envelope = match issued_as(&certificate, issued, "certificate") {
@@ -159,17 +159,22 @@ impl ModelDirectory {
         let is_current = envelope.key_id() == key.id();
         let evidence = Evidence { key: is_current.then_some(key), model: Some(&model), ..Evidence::default() };
         let wrong = verify(&certificate, &evidence).checks.into_iter().find(|check| {
-            matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Unsupported) && check.check != "certified"
+            matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Unsupported)
+                && check.check != CheckName::Certified
         });
         if let Some(check) = wrong {
-            return Ok(Check { check: "release", message: format!("release {release}: {}", check.message), ..check });
+            return Ok(Check {
+                check: CheckName::Release,
+                message: format!("release {release}: {}", check.message),
+                ..check
+            });
         }
         if !is_current {
             let message = format!(
                 "release {release} was signed by an earlier key ({}): certificate and model belong together",
                 envelope.key_id()
             );
-            return Ok(Check::not_checked("release", message));
+            return Ok(Check::not_checked(CheckName::Release, message));
         }
         self.check_checkpoint(release, &envelope, key)
     }
@@ -185,8 +190,10 @@ impl ModelDirectory {
         if logged.is_none() && !self.keeper.head.ledger.revoked.contains(&release) {
             return Ok(None);
         }
-        let failed = |message: String| Ok(Some(Check::failed("revocation", format!("release {release}{message}"))));
-        let passed = |message: &str| Ok(Some(Check::passed("revocation", format!("release {release} {message}"))));
+        let failed =
+            |message: String| Ok(Some(Check::failed(CheckName::Revocation, format!("release {release}{message}"))));
+        let passed =
+            |message: &str| Ok(Some(Check::passed(CheckName::Revocation, format!("release {release} {message}"))));
         let Some(text) = self.file_of(release, REVOCATION_FILE)? else {
             return match self.file_of(release, MODEL_FILE)? {
                 None => passed("is withdrawn and gone"),
@@ -212,11 +219,11 @@ impl ModelDirectory {
 
     /// The log still is the one that the certificate's checkpoint speaks of.
     fn check_checkpoint(&self, release: usize, envelope: &Envelope, key: &PublicKey) -> Result<Check, EngineError> {
-        let failed = |message: String| Ok(Check::failed("release", format!("release {release}{message}")));
+        let failed = |message: String| Ok(Check::failed(CheckName::Release, format!("release {release}{message}")));
         let Some(log) = envelope.log() else { return failed(": its certificate has no place in the log".into()) };
         let Ok(checkpoint) = Checkpoint::open(&log.checkpoint, key, &self.keeper.origin()) else {
             let message = format!("release {release} is in an earlier log, of which entries were lost");
-            return Ok(Check::not_checked("release", message));
+            return Ok(Check::not_checked(CheckName::Release, message));
         };
         let (found, limit) = (self.keeper.head.ledger.size, checkpoint.size);
         if limit > found {
@@ -225,7 +232,7 @@ impl ModelDirectory {
         if self.keeper.ask_hashes(|stored| merkle::root(stored, limit))? != checkpoint.root {
             return failed(": the log up to it was rewritten".into());
         }
-        Ok(Check::passed("release", format!("release {release}: certificate, model and log belong together")))
+        Ok(Check::passed(CheckName::Release, format!("release {release}: certificate, model and log belong together")))
     }
 }
 
@@ -241,5 +248,5 @@ fn compare(measured: &Measured, claimed: f64) -> Check {
     let (least, most) = (measured.residual_at_least.get(), measured.claim.gradient_residual.get());
     let holds = format!("the residual on the rows is at most {most:e}, claimed is {claimed:e}");
     let wrong = || format!("the residual on the rows is at least {least:e}, but only {claimed:e} is claimed");
-    Check::of("replay", (least <= claimed).then_some(holds).ok_or_else(wrong))
+    Check::of(CheckName::Replay, (least <= claimed).then_some(holds).ok_or_else(wrong))
 }

@@ -30,6 +30,9 @@ pub enum ChangeError {
     /// Two rows to train on have the same id.
     #[error("rows {first} and {second} (counted from 0) have the same id")]
     RepeatedId { first: usize, second: usize },
+    /// A request id without a character.
+    #[error("a request id must not be empty")]
+    RequestUnnamed,
     /// A request id is of the form that requests without one get.
     #[error("request id `{request_id}` is reserved: requests without an id are called change-N")]
     RequestReserved { request_id: String },
@@ -78,6 +81,7 @@ impl ChangeError {
             Self::NoIdNamed { .. } => "no-id-named",
             Self::NoSubjectNamed { .. } => "no-subject-named",
             Self::RepeatedId { .. } => "repeated-id",
+            Self::RequestUnnamed => "request-unnamed",
             Self::RequestReserved { .. } => "request-reserved",
             Self::RequestReused { .. } => "request-reused",
             Self::LastRow { .. } => "last-row",

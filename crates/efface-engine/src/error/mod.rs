@@ -8,7 +8,7 @@ mod storage;
 
 pub use certify::CertifyError;
 pub use change::ChangeError;
-pub use open::OpenError;
+pub use open::{Holder, OpenError};
 pub use storage::StorageError;
 
 use std::io;

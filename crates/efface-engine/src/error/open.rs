@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock;
-use crate::directory::lock::Holder;
 
 /// A model directory cannot be opened, or its witness cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +55,15 @@ impl OpenError {
             Self::WitnessWithoutIds => "witness-without-ids",
         }
     }
+}
+
+/// Who holds a directory or a witness, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its process number.
+    pub process: u32,
+    /// When it took it, in seconds since 1970.
+    pub since: u64,
 }
 
 fn process(holder: Option<&Holder>) -> String {

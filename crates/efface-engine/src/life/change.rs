@@ -27,6 +27,9 @@ impl Life<'_> {
         missing: Missing,
     ) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
+        if request_id.is_some_and(|id| id.trim().is_empty()) {
+            return Err(ChangeError::RequestUnnamed.into());
+        }
         if let Some(request_id) = request_id.filter(|id| numbered_change(id).is_some()) {
             return Err(ChangeError::RequestReserved { request_id: request_id.into() }.into());
         }

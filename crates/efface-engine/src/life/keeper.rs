@@ -152,7 +152,6 @@ impl NewRelease<'_> {
             release: claim.release,
             time: Some(self.time),
             n_removed: history.n_removed,
-            distance_bound: Some(claim.distance_bound.get()),
             certified: claim.certified,
             certificate: None,
             n_changes: Some(history.n_changes),

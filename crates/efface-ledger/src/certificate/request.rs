@@ -32,6 +32,8 @@ tagged! {
         Pending = "pending" =>
             "the rows have left the model's secret state and its copy of the rows; the release that is in use is \
              from before that, and the next one will cover the request",
+        NothingFound = "nothing-found" =>
+            "no row was found by what the request named, and nothing was removed",
     }
 }
 

@@ -7,23 +7,23 @@ use efface_core::residual::Rung;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_core::rows::MOST_ROW_WEIGHT;
 
-use super::check::{Check, CheckOutcome};
+use super::check::{Check, CheckName, CheckOutcome};
 use super::labels::is_objective;
 use crate::certificate::ReleaseCertificate;
 
 pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
-    let numbers = Check::of("numbers", numbers(certificate));
+    let numbers = Check::of(CheckName::Numbers, numbers(certificate));
     if numbers.outcome != CheckOutcome::Passed {
         return vec![numbers];
     }
-    let checks: [(&'static str, Computation); 7] = [
-        ("residual", residual),
-        ("mu", mu),
-        ("total", total),
-        ("limit", limit),
-        ("epsilon", epsilon),
-        ("curve", curve),
-        ("lattice", lattice),
+    let checks: [(CheckName, Computation); 7] = [
+        (CheckName::Residual, residual),
+        (CheckName::Mu, mu),
+        (CheckName::Total, total),
+        (CheckName::Limit, limit),
+        (CheckName::Epsilon, epsilon),
+        (CheckName::Curve, curve),
+        (CheckName::Lattice, lattice),
     ];
     [numbers].into_iter().chain(checks.map(|(name, check)| Check::of(name, check(certificate)))).collect()
 }

@@ -1,12 +1,75 @@
 //! What a verification is made of: one check after the other, each with its own outcome and words.
 
+use efface_core::tagged;
 use serde::Serialize;
+
+tagged! {
+    /// What a check asks; a stable name.
+    pub enum CheckName {
+        /// The file is whole, and of a form that this version knows.
+        Form = "form",
+        /// The key signed it.
+        Signature = "signature",
+        /// What it is about is named once.
+        Subject = "subject",
+        /// This version knows every tag.
+        Tags = "tags",
+        /// The randomness was unpredictable.
+        Certified = "certified",
+        /// It names the key that signed it.
+        Issuer = "issuer",
+        /// The model file is the one that it is about.
+        Model = "model",
+        /// Its entries are in the log, and the log follows from its entries.
+        Log = "log",
+        /// A checkpoint from elsewhere is of the same log.
+        Checkpoint = "checkpoint",
+        /// Every number is one that can be.
+        Numbers = "numbers",
+        /// The distance follows from what is left of the gradient.
+        Residual = "residual",
+        /// What the release spends follows from distance and noise.
+        Mu = "mu",
+        /// What releases spent together is no less.
+        Total = "total",
+        /// The limit follows from the promise.
+        Limit = "limit",
+        /// The spent ε follows from what was spent.
+        Epsilon = "epsilon",
+        /// So does every point of the curve.
+        Curve = "curve",
+        /// The lattice is fine enough.
+        Lattice = "lattice",
+        /// What must be stated is stated.
+        Labels = "labels",
+        /// The requests add up.
+        Requests = "requests",
+        /// What it says of a request fits together.
+        Request = "request",
+        /// The request's own entry is in the log.
+        RequestEntry = "request-entry",
+        /// The release was not withdrawn.
+        Revocation = "revocation",
+        /// It is a withdrawal.
+        Withdrawal = "withdrawal",
+        /// It continues the account of the releases before it.
+        Previous = "previous",
+        /// The chain of releases goes back to the first one.
+        Chain = "chain",
+        /// A release's certificate, model and log belong together.
+        Release = "release",
+        /// What is claimed of the secret weights, measured on the rows.
+        Replay = "replay",
+        /// The parts of a directory belong together.
+        Directory = "directory",
+    }
+}
 
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// Stable name.
-    pub check: &'static str,
+    /// What it asks.
+    pub check: CheckName,
     /// How it came out.
     pub outcome: CheckOutcome,
     /// In words, with value and limit where there are such.
@@ -57,32 +120,33 @@ pub struct Verification {
 
 impl Check {
     /// A check that holds.
-    pub fn passed(check: &'static str, message: impl Into<String>) -> Self {
+    pub fn passed(check: CheckName, message: impl Into<String>) -> Self {
         Self { check, outcome: CheckOutcome::Passed, message: message.into() }
     }
 
     /// A check that does not hold.
-    pub fn failed(check: &'static str, message: impl Into<String>) -> Self {
+    pub fn failed(check: CheckName, message: impl Into<String>) -> Self {
         Self { check, outcome: CheckOutcome::Failed, message: message.into() }
     }
 
     /// A check of something that this version does not know.
-    pub fn unsupported(check: &'static str, message: impl Into<String>) -> Self {
+    pub fn unsupported(check: CheckName, message: impl Into<String>) -> Self {
         Self { check, outcome: CheckOutcome::Unsupported, message: message.into() }
     }
 
     /// A check that could not be made.
-    pub fn not_checked(check: &'static str, message: impl Into<String>) -> Self {
+    pub fn not_checked(check: CheckName, message: impl Into<String>) -> Self {
         Self { check, outcome: CheckOutcome::NotChecked, message: message.into() }
     }
 
     /// Whether it leaves a part of what a certificate says unverified, for want of a file.
     pub fn leaves_a_part(&self) -> bool {
-        self.outcome == CheckOutcome::NotChecked && [MODEL, PREVIOUS].contains(&self.check)
+        self.outcome == CheckOutcome::NotChecked
+            && matches!(self.check, CheckName::Model | CheckName::Previous | CheckName::Chain)
     }
 
     /// Passed with one message, or failed with another.
-    pub fn of(check: &'static str, result: Result<String, String>) -> Self {
+    pub fn of(check: CheckName, result: Result<String, String>) -> Self {
         match result {
             Ok(message) => Self::passed(check, message),
             Err(message) => Self::failed(check, message),
@@ -94,11 +158,13 @@ impl Verification {
     /// The verdict over some checks.
     pub fn of(checks: Vec<Check>) -> Self {
         let any = |outcome| checks.iter().any(|check| check.outcome == outcome);
-        let signed = checks.iter().any(|check| check.check == SIGNATURE && check.outcome == CheckOutcome::Passed);
+        let signed =
+            checks.iter().any(|check| check.check == CheckName::Signature && check.outcome == CheckOutcome::Passed);
         // A checkpoint that was given and could not be compared is a question that was not answered.
-        let unlinked =
-            checks.iter().any(|check| check.check == "checkpoint" && check.outcome == CheckOutcome::NotChecked);
-        let withdraws = checks.iter().any(|check| check.check == WITHDRAWAL);
+        let unlinked = checks
+            .iter()
+            .any(|check| check.check == CheckName::Checkpoint && check.outcome == CheckOutcome::NotChecked);
+        let withdraws = checks.iter().any(|check| check.check == CheckName::Withdrawal);
         let verdict = if any(CheckOutcome::Failed) {
             Verdict::Invalid
         } else if any(CheckOutcome::Unsupported) {
@@ -115,18 +181,13 @@ impl Verification {
         Self { verdict, checks }
     }
 
-    /// Whether everything that it says was checked, and holds.
-    pub fn is_valid(&self) -> bool {
-        self.verdict == Verdict::Valid
-    }
-
     /// Whether the key signed it and nothing is wrong with it, whatever else was not checked; a withdrawal, too.
     pub fn is_genuine(&self) -> bool {
         self.verdict.is_genuine()
     }
 
     /// The check of this name.
-    pub fn check(&self, name: &str) -> Option<&Check> {
+    pub fn check(&self, name: CheckName) -> Option<&Check> {
         self.checks.iter().find(|check| check.check == name)
     }
 }
@@ -138,51 +199,39 @@ impl Verdict {
     }
 }
 
-/// Name of the check that every valid document must pass.
-pub(crate) const SIGNATURE: &str = "signature";
-
-/// Name of the check that the model file is the one a document is about.
-pub(crate) const MODEL: &str = "model";
-
-/// Name of the check that a release continues the account of those before it.
-pub(crate) const PREVIOUS: &str = "previous";
-
-/// Name of the check that only withdrawals have.
-pub(crate) const WITHDRAWAL: &str = "withdrawal";
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn only_a_signature_that_was_checked_makes_a_document_valid() {
-        let fine = Check::passed("form", "");
-        let signed = Check::passed(SIGNATURE, "");
-        let unknown = Check::unsupported("tags", "");
+        let fine = Check::passed(CheckName::Form, "");
+        let signed = Check::passed(CheckName::Signature, "");
+        let unknown = Check::unsupported(CheckName::Tags, "");
         let verdict =
             |checks: &[&Check]| Verification::of(checks.iter().map(|check| (*check).clone()).collect()).verdict;
         assert_eq!(verdict(&[]), Verdict::NotVerified);
         assert_eq!(verdict(&[&fine]), Verdict::NotVerified);
         assert_eq!(verdict(&[&fine, &signed]), Verdict::Valid);
         assert_eq!(verdict(&[&signed, &unknown]), Verdict::Unsupported);
-        assert_eq!(verdict(&[&signed, &unknown, &Check::failed("log", "")]), Verdict::Invalid);
-        assert_eq!(verdict(&[&Check::not_checked(SIGNATURE, "")]), Verdict::NotVerified);
+        assert_eq!(verdict(&[&signed, &unknown, &Check::failed(CheckName::Log, "")]), Verdict::Invalid);
+        assert_eq!(verdict(&[&Check::not_checked(CheckName::Signature, "")]), Verdict::NotVerified);
     }
 
     #[test]
     fn what_was_not_checked_is_never_part_of_a_plain_valid() {
-        let signed = Check::passed(SIGNATURE, "");
-        for part in [MODEL, PREVIOUS] {
+        let signed = Check::passed(CheckName::Signature, "");
+        for part in [CheckName::Model, CheckName::Previous, CheckName::Chain] {
             let verification = Verification::of(vec![signed.clone(), Check::not_checked(part, "")]);
             assert_eq!(verification.verdict, Verdict::PartlyVerified);
-            assert!(verification.is_genuine() && !verification.is_valid());
+            assert!(verification.is_genuine());
             // Without a key that is the smaller worry.
             assert_eq!(Verification::of(vec![Check::not_checked(part, "")]).verdict, Verdict::NotVerified);
         }
-        let withdrawal = Check::passed(WITHDRAWAL, "");
+        let withdrawal = Check::passed(CheckName::Withdrawal, "");
         assert_eq!(Verification::of(vec![withdrawal.clone()]).verdict, Verdict::NotVerified);
         let verification = Verification::of(vec![signed, withdrawal]);
         assert_eq!(verification.verdict, Verdict::Withdrawn);
-        assert!(verification.is_genuine() && !verification.is_valid());
+        assert!(verification.is_genuine());
     }
 }

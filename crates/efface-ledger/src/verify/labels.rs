@@ -5,7 +5,7 @@ use efface_core::model::{BudgetRule, MechanismKind};
 use efface_core::noise::{NoiseArithmetic, NoiseLaw};
 use efface_core::residual::{Constants, Rung};
 
-use super::check::Check;
+use super::check::{Check, CheckName};
 use crate::certificate::ReleaseCertificate;
 use crate::certificate::tags::{self, Exposure, Limit, OutsideScope};
 use crate::entry::is_salt;
@@ -37,8 +37,8 @@ pub(super) fn known(c: &ReleaseCertificate) -> Check {
         .or_else(|| all("limits", &c.limits, &|limit| Limit::by_tag(limit).is_some()))
         .or_else(|| all("outside_scope", &c.outside_scope, &|scope| OutsideScope::by_tag(scope).is_some()));
     match unknown {
-        Some(message) => Check::unsupported("tags", message),
-        None => Check::passed("tags", "every tag is known"),
+        Some(message) => Check::unsupported(CheckName::Tags, message),
+        None => Check::passed(CheckName::Tags, "every tag is known"),
     }
 }
 
@@ -58,9 +58,9 @@ pub(super) fn is_objective(c: &ReleaseCertificate) -> bool {
 /// Whether the claim is one at all: drawn from randomness that nobody could predict.
 pub(super) fn certified(c: &ReleaseCertificate) -> Check {
     if c.certified {
-        return Check::passed("certified", "the randomness was unpredictable");
+        return Check::passed(CheckName::Certified, "the randomness was unpredictable");
     }
-    Check::failed("certified", "not certified: the noise came from a fixed seed, and nothing is promised")
+    Check::failed(CheckName::Certified, "not certified: the noise came from a fixed seed, and nothing is promised")
 }
 
 /// A label that its mechanism and its schema ask for, and that the certificate does not carry.

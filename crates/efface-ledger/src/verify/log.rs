@@ -1,7 +1,7 @@
 //! A certificate and the log that it is entered in.
 
 use super::Evidence;
-use super::check::Check;
+use super::check::{Check, CheckName};
 use crate::certificate::LogPosition;
 use crate::checkpoint::Checkpoint;
 use crate::consistency::ConsistencyFile;
@@ -22,7 +22,7 @@ pub(super) fn included(
     expected: &[Expected],
     key: &PublicKey,
 ) -> Result<Checkpoint, Check> {
-    let failed = |message: String| Check::failed("log", message);
+    let failed = |message: String| Check::failed(CheckName::Log, message);
     let proof = envelope.log().ok_or_else(|| failed("the certificate has no place in a log".into()))?;
     let checkpoint = Checkpoint::open(&proof.checkpoint, key, &log.origin)
         .map_err(|error| failed(format!("its checkpoint is refused: {}", with_sources(&error))))?;
@@ -43,7 +43,7 @@ pub(super) fn included(
 /// A checkpoint that the verifier has from elsewhere is of the same log, unforked.
 pub(super) fn continues(embedded: &Checkpoint, evidence: &Evidence<'_>, key: &PublicKey) -> Option<Check> {
     let given = evidence.checkpoint?;
-    let name = "checkpoint";
+    let name = CheckName::Checkpoint;
     let given = match Checkpoint::open(given, key, &embedded.origin) {
         Ok(given) => given,
         Err(error) => return Some(Check::failed(name, format!("the checkpoint is refused: {}", with_sources(&error)))),

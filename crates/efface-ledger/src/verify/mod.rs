@@ -20,7 +20,7 @@ mod subject;
 #[cfg(test)]
 mod tests;
 
-pub use check::{Check, CheckOutcome, Verdict, Verification};
+pub use check::{Check, CheckName, CheckOutcome, Verdict, Verification};
 pub use labels::exposure;
 
 use serde::Deserialize;
@@ -80,7 +80,7 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
         Ok(opened) => opened,
         Err(check) => return Verification::of(vec![check]),
     };
-    let mut checks = vec![Check::passed("form", "the file is whole and in its one accepted spelling")];
+    let mut checks = vec![Check::passed(CheckName::Form, "the file is whole and in its one accepted spelling")];
     checks.extend([signature(&envelope, evidence.key), subject::is_one(&subject)]);
     let digest = hex::encode(payload_digest);
     match &document {
@@ -95,8 +95,8 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             if readable {
                 checks.extend(arithmetic::checks(certificate));
                 let stated = Ok("limits and scope are stated".into());
-                checks.push(Check::of("labels", labels::missing_label(certificate).map_or(stated, Err)));
-                checks.push(Check::of("requests", labels::requests(certificate)));
+                checks.push(Check::of(CheckName::Labels, labels::missing_label(certificate).map_or(stated, Err)));
+                checks.push(Check::of(CheckName::Requests, labels::requests(certificate)));
             }
             let is_revoked = |withdrawn: &_| is_revoked(certificate, &digest, withdrawn);
             checks.extend(evidence.revocation.map(|text| revocation(text, evidence, is_revoked)));
@@ -111,14 +111,14 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             checks.extend(evidence.revocation.map(|text| revocation(text, evidence, is_revoked)));
             if shown.is_empty() {
                 let message = format!("its own entry is in the log {}, which was lost", certificate.request_origin);
-                checks.push(Check::not_checked("request-entry", message));
+                checks.push(Check::not_checked(CheckName::RequestEntry, message));
             }
             checks.extend(in_log(&envelope, &**certificate, digest, shown, evidence));
         }
         Document::Revocation(certificate) => {
             let (release, model, issued) = (certificate.release, &certificate.model, &certificate.issued);
             let message = format!("release {release} of model {model} was withdrawn on {issued}: it must not be used");
-            checks.push(Check::passed(check::WITHDRAWAL, message));
+            checks.push(Check::passed(CheckName::Withdrawal, message));
             checks.push(issuer(&envelope, &**certificate));
             checks.push(subject::model_file(&subject, evidence.model, "withdrawn"));
             checks.extend(in_log(&envelope, &**certificate, digest, Vec::new(), evidence));
@@ -136,11 +136,16 @@ struct Opened {
 
 fn open(certificate: &[u8]) -> Result<Opened, Check> {
     let envelope = Envelope::parse(certificate).map_err(|error| match error {
-        EnvelopeError::Text(CanonicalError::Unsupported { .. }) => Check::unsupported("form", error.to_string()),
-        error => Check::failed("form", format!("not a certificate: {error}")),
+        EnvelopeError::Text(CanonicalError::Unsupported { .. }) => {
+            Check::unsupported(CheckName::Form, error.to_string())
+        }
+        error => Check::failed(CheckName::Form, format!("not a certificate: {error}")),
     })?;
     if envelope.payload_type() != PAYLOAD_TYPE {
-        return Err(Check::unsupported("form", format!("payload type `{}` is not known", envelope.payload_type())));
+        return Err(Check::unsupported(
+            CheckName::Form,
+            format!("payload type `{}` is not known", envelope.payload_type()),
+        ));
     }
     let payload = envelope.unverified_payload();
     let (subject, document) = document(payload)?;
@@ -156,12 +161,12 @@ fn document(payload: &[u8]) -> Result<(Vec<Subject>, Document), Check> {
     }
 
     let kind: Kind = serde_json::from_slice(payload)
-        .map_err(|error| Check::failed("form", format!("its payload is not a statement: {error}")))?;
+        .map_err(|error| Check::failed(CheckName::Form, format!("its payload is not a statement: {error}")))?;
     match &*kind.predicate_type {
         ReleaseCertificate::TYPE => typed(payload, Document::Release),
         RequestCertificate::TYPE => typed(payload, Document::Request),
         RevocationCertificate::TYPE => typed(payload, Document::Revocation),
-        other => Err(Check::unsupported("form", format!("certificates of type `{other}` are not known"))),
+        other => Err(Check::unsupported(CheckName::Form, format!("certificates of type `{other}` are not known"))),
     }
 }
 
@@ -171,25 +176,25 @@ fn typed<P: Predicate>(
 ) -> Result<(Vec<Subject>, Document), Check> {
     let statement: Statement<Issued<P>> = Statement::from_payload(payload).map_err(|error| match error {
         StatementError::Text(CanonicalError::Unsupported { .. }) | StatementError::Type { .. } => {
-            Check::unsupported("form", error.to_string())
+            Check::unsupported(CheckName::Form, error.to_string())
         }
-        error => Check::failed("form", error.to_string()),
+        error => Check::failed(CheckName::Form, error.to_string()),
     })?;
     let schema = &statement.predicate.schema;
     if schema != P::SCHEMA {
         let message = format!("schema `{schema}` is not known; expected `{}`", P::SCHEMA);
-        return Err(Check::unsupported("form", message));
+        return Err(Check::unsupported(CheckName::Form, message));
     }
     Ok((statement.subject, document(Box::new(statement.predicate))))
 }
 
 fn signature(envelope: &Envelope, key: Option<&PublicKey>) -> Check {
     let Some(key) = key else {
-        return Check::not_checked(check::SIGNATURE, "no public key was given, and anybody may have written this");
+        return Check::not_checked(CheckName::Signature, "no public key was given, and anybody may have written this");
     };
     match envelope.verify(key) {
-        Ok(_) => Check::passed(check::SIGNATURE, format!("signed by {} ({})", key.name(), key.id())),
-        Err(error) => Check::failed(check::SIGNATURE, error.to_string()),
+        Ok(_) => Check::passed(CheckName::Signature, format!("signed by {} ({})", key.name(), key.id())),
+        Err(error) => Check::failed(CheckName::Signature, error.to_string()),
     }
 }
 
@@ -197,7 +202,7 @@ fn signature(envelope: &Envelope, key: Option<&PublicKey>) -> Check {
 fn issuer<P>(envelope: &Envelope, certificate: &Issued<P>) -> Check {
     let (named, signed) = (&*certificate.issue.key_id, envelope.key_id());
     Check::of(
-        "issuer",
+        CheckName::Issuer,
         if named == signed {
             Ok(format!("model {}", certificate.model))
         } else {
@@ -215,7 +220,7 @@ fn in_log(
     evidence: &Evidence<'_>,
 ) -> Vec<Check> {
     let Some(key) = evidence.key else {
-        return vec![Check::not_checked("log", "no public key was given to check the log's checkpoint with")];
+        return vec![Check::not_checked(CheckName::Log, "no public key was given to check the log's checkpoint with")];
     };
     let own = Expected { position: certificate.issue.log.position, entry: certificate.entry(digest) };
     let expected: Vec<Expected> = std::iter::once(own).chain(shown).collect();
@@ -224,7 +229,7 @@ fn in_log(
         Ok(checkpoint) => {
             let message =
                 format!("entry {} of {} in the log {}", expected[0].position, checkpoint.size, checkpoint.origin);
-            let passed = Check::passed("log", message);
+            let passed = Check::passed(CheckName::Log, message);
             std::iter::once(passed).chain(log::continues(&checkpoint, evidence, key)).collect()
         }
     }
@@ -243,17 +248,22 @@ fn request(subject: &[Subject], c: &RequestCertificate) -> (Check, Vec<Expected>
     let leaf: [u8; 32] = Sha256::digest(entry.to_leaf()).into();
     let names_itself = subject.first().is_some_and(|subject| subject.digest.sha256 == leaf);
     let check = match RequestState::by_tag(&c.state) {
-        None => Check::unsupported("request", format!("state `{}` is not known to this version", c.state)),
+        None => Check::unsupported(CheckName::Request, format!("state `{}` is not known to this version", c.state)),
         Some(_) if !names_itself => {
-            Check::failed("request", "what it says of the request is not what it is issued for")
+            Check::failed(CheckName::Request, "what it says of the request is not what it is issued for")
         }
         Some(_) if c.request.salt.as_deref().is_some_and(|salt| !is_salt(salt)) => {
-            Check::failed("request", "its salt must be 64 hexadecimal digits")
+            Check::failed(CheckName::Request, "its salt must be 64 hexadecimal digits")
         }
-        Some(state) if (state == RequestState::Covered) != c.release.is_some() => {
-            Check::failed("request", format!("`{}` and release {:?} contradict each other", c.state, c.release))
-        }
-        Some(state) => Check::passed("request", format!("request {}: {}", c.request.id, state.in_words())),
+        Some(state) if (state == RequestState::Covered) != c.release.is_some() => Check::failed(
+            CheckName::Request,
+            format!("`{}` and release {:?} contradict each other", c.state, c.release),
+        ),
+        Some(state) if (state == RequestState::NothingFound) != (c.request.n_rows == 0) => Check::failed(
+            CheckName::Request,
+            format!("`{}` and {} removed rows contradict each other", c.state, c.request.n_rows),
+        ),
+        Some(state) => Check::passed(CheckName::Request, format!("request {}: {}", c.request.id, state.in_words())),
     };
     let in_this_log = c.request_origin == c.issue.log.origin;
     let shown = if in_this_log { vec![Expected { position: c.request.position, entry }] } else { Vec::new() };
@@ -270,10 +280,10 @@ fn revocation(
     let own = Evidence { key: evidence.key, ..Evidence::default() };
     let withdrawn = match read(text) {
         Ok(Document::Revocation(withdrawn)) if verify(text, &own).is_genuine() => withdrawn,
-        _ => return Check::failed("revocation", "the revocation is not one that this key signed"),
+        _ => return Check::failed(CheckName::Revocation, "the revocation is not one that this key signed"),
     };
     let other = format!("the revocation is of release {} of model {}", withdrawn.release, withdrawn.model);
-    Check::of("revocation", concerns(&withdrawn).map_or(Ok(other), Err))
+    Check::of(CheckName::Revocation, concerns(&withdrawn).map_or(Ok(other), Err))
 }
 
 /// This release must not be used. `digest` is that of its certificate.

@@ -4,7 +4,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::check::{Check, PREVIOUS};
+use super::check::{Check, CheckName};
 use super::labels::is_objective;
 use super::{Document, Evidence, read, verify};
 use crate::certificate::ReleaseCertificate;
@@ -12,7 +12,7 @@ use crate::envelope::Envelope;
 
 /// Follows the account back through the certificates that the verifier has.
 pub(super) fn account(c: &ReleaseCertificate, evidence: &Evidence<'_>) -> Check {
-    follow(c, evidence).unwrap_or_else(|message| Check::failed(PREVIOUS, message))
+    follow(c, evidence).unwrap_or_else(|message| Check::failed(CheckName::Previous, message))
 }
 
 fn follow(c: &ReleaseCertificate, evidence: &Evidence<'_>) -> Result<Check, String> {
@@ -38,24 +38,24 @@ fn follow(c: &ReleaseCertificate, evidence: &Evidence<'_>) -> Result<Check, Stri
 /// What is known once the chain has been followed back to `earliest`.
 fn conclusion(c: &ReleaseCertificate, earliest: &ReleaseCertificate) -> Check {
     let spent = match earliest.release {
-        0 | 1 if c.release <= 1 => return Check::passed(PREVIOUS, "the first release: nothing was spent before it"),
+        0 | 1 if c.release <= 1 => {
+            return Check::passed(CheckName::Previous, "the first release: nothing was spent before it");
+        }
         0 | 1 => {
-            let message = format!("what {} spent is accounted for in their certificates", releases(c.release - 1));
-            return Check::passed(PREVIOUS, message);
+            let message = format!("what {} spent is accounted for", releases(c.release - 1));
+            return Check::passed(CheckName::Previous, message);
         }
         release => format!("what {} spent was not verified", releases(release - 1)),
     };
     // Under mechanism `objective` one perturbation covers each release alone, and without noise nothing is spent.
     if is_objective(c) || c.noise_std == 0.0 {
-        return Check::passed(PREVIOUS, "earlier releases spend nothing of what this one claims");
+        return Check::passed(CheckName::Previous, "earlier releases spend nothing of what this one claims");
     }
-    Check::not_checked(
-        PREVIOUS,
-        match &earliest.since_previous.certificate {
-            Some(_) => format!("{spent}: the certificate of release {} was not given", earliest.release - 1),
-            None => format!("{spent}: release {} names no certificate before it", earliest.release),
-        },
-    )
+    let (check, why) = match &earliest.since_previous.certificate {
+        Some(_) => (CheckName::Previous, format!("the certificate of release {} was not given", earliest.release - 1)),
+        None => (CheckName::Chain, format!("release {} names no certificate before it", earliest.release)),
+    };
+    Check::not_checked(check, format!("{spent}: {why}"))
 }
 
 /// The certificate of a release that the same key signed.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use efface_ledger::key::PublicKey;
-use efface_ledger::verify::{Document, Evidence, Verdict, read, verify};
+use efface_ledger::verify::{CheckName, Document, Evidence, Verdict, read, verify};
 
 fn kept(name: &str) -> Vec<u8> {
     fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compat").join(name)).expect("kept")
@@ -29,9 +29,9 @@ fn a_kept_release_certificate_is_valid() {
         previous: &[],
     };
     let verification = verify(&kept("release.json"), &evidence);
-    assert!(verification.is_valid(), "{verification:?}");
+    assert!(verification.verdict == Verdict::Valid, "{verification:?}");
     assert_eq!(
-        verification.check("checkpoint").expect("checked").message,
+        verification.check(CheckName::Checkpoint).expect("checked").message,
         "the log of 7 entries continues the one of 5"
     );
     let Ok(Document::Release(certificate)) = read(&kept("release.json")) else { panic!("not of a release") };
@@ -43,7 +43,7 @@ fn a_kept_release_certificate_is_valid() {
 fn a_kept_request_certificate_is_valid() {
     let key = key();
     let verification = verify(&kept("request.json"), &Evidence { key: Some(&key), ..Evidence::default() });
-    assert!(verification.is_valid(), "{verification:?}");
+    assert!(verification.verdict == Verdict::Valid, "{verification:?}");
     let Ok(Document::Request(certificate)) = read(&kept("request.json")) else { panic!("not of a request") };
     assert_eq!((&*certificate.request.id, &*certificate.state, certificate.release), ("first", "covered", Some(1)));
 }
@@ -57,6 +57,6 @@ fn a_kept_revocation_is_genuine_and_withdraws_its_release() {
     let evidence = Evidence { revocation: Some(&revocation), ..evidence };
     let verification = verify(&kept("release.json"), &evidence);
     assert_eq!(verification.verdict, Verdict::Invalid);
-    let message = &verification.check("revocation").expect("checked").message;
+    let message = &verification.check(CheckName::Revocation).expect("checked").message;
     assert!(message.starts_with("release 1 was revoked on "), "{message}");
 }

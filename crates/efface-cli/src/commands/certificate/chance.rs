@@ -2,6 +2,7 @@
 //! the best possible guess is right with a probability that follows from the guarantee alone.
 
 use efface_core::accounting::gaussian;
+use efface_core::noise::NoiseLaw;
 use efface_core::rounding::UpperBound;
 use efface_ledger::certificate::ReleaseCertificate;
 
@@ -25,11 +26,11 @@ pub(super) struct Chances {
 
 impl Guess {
     pub(super) fn of(c: &ReleaseCertificate) -> Self {
-        let percent = match &*c.law {
+        let percent = match NoiseLaw::by_tag(&c.law) {
             _ if c.noise_std == 0.0 => return Self::Exact,
-            "gaussian" => |mu: f64| percent(gaussian_advantage(mu)),
-            "gamma" => |epsilon: f64| percent(pure_advantage(epsilon)),
-            _ => return Self::Unknown,
+            Some(NoiseLaw::Gaussian) => |mu: f64| percent(gaussian_advantage(mu)),
+            Some(NoiseLaw::Gamma) => |epsilon: f64| percent(pure_advantage(epsilon)),
+            None => return Self::Unknown,
         };
         Self::AtMost(Chances { so_far: percent(c.mu_total), at_limit: percent(c.mu_limit) })
     }

@@ -10,7 +10,10 @@ fn rows_that_cannot_be_removed_are_named() {
     sandbox.write("ids.txt", "u1\nnobody\n");
     sandbox.write("empty.txt", "\n \n");
     let cases = [
-        ("--id nobody", &["error: unknown row id `nobody`", "hint: ids are as in the --id column"][..]),
+        (
+            "--id nobody",
+            &["error: unknown row id `nobody`", "hint: nothing was changed; ids are as in the --id column"][..],
+        ),
         ("--id u1 nobody", &["error: unknown row id `nobody`"]),
         ("--id 1", &["error: unknown row id `1`"]),
         ("--id -1", &["error: unknown row id `-1`"]),

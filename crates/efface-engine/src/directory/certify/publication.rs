@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use efface_ledger::certificate::{CoveredRequest, Decided};
 use efface_ledger::key::PublicKey;
 use efface_ledger::statement::Subject;
-use efface_ledger::verify::{CheckOutcome, Evidence, verify};
+use efface_ledger::verify::{CheckName, CheckOutcome, Evidence, verify};
 
 use super::sha256;
 use crate::directory::DirectoryKeeper;
@@ -80,7 +80,7 @@ impl DirectoryKeeper {
 fn check_own_certificate(text: &[u8], model: &[u8], key: &PublicKey) -> Result<(), EngineError> {
     let evidence = Evidence { key: Some(key), model: Some(model), ..Evidence::default() };
     let wrong = verify(text, &evidence).checks.into_iter().find(|check| {
-        !matches!(check.outcome, CheckOutcome::Passed | CheckOutcome::NotChecked) && check.check != "certified"
+        !matches!(check.outcome, CheckOutcome::Passed | CheckOutcome::NotChecked) && check.check != CheckName::Certified
     });
     match wrong {
         None => Ok(()),
@@ -121,11 +121,9 @@ impl Copies {
 
     fn publish(&self, model: &Path, certificate: &Path) -> Result<(), EngineError> {
         for (path, from) in [(&self.certificate, certificate), (&self.model, model)] {
-            let bytes = fs::read(from).map_err(EngineError::io(from))?;
-            files::write_synced(&files::aside(path), &bytes)?;
-            fs::rename(files::aside(path), path).map_err(EngineError::io(path))?;
+            files::publish(path, &fs::read(from).map_err(EngineError::io(from))?)?;
         }
-        files::sync_parent(&self.model)
+        Ok(())
     }
 }
 

@@ -20,7 +20,7 @@ use crate::life::{covered_request, numbered_change};
 pub struct RequestReport {
     /// Its id.
     pub request: String,
-    /// `applied`, `covered` or `pending`.
+    /// What became of it.
     pub state: RequestState,
     /// The release that covers it first.
     pub release: Option<usize>,
@@ -45,8 +45,9 @@ impl ModelDirectory {
         let (log, logged) =
             self.keeper.database.entry_of_change(&self.keeper.head.ledger.log, change)?.ok_or_else(unknown)?;
         let Event::Removal(removal) = logged.entry.event.clone() else { return Err(unknown()) };
-        let covering = self.release_without(change)?;
+        let covering = if removal.n_rows > 0 { self.release_without(change)? } else { None };
         let (state, release) = match &covering {
+            _ if removal.n_rows == 0 => (RequestState::NothingFound, None),
             Some(release) => (RequestState::Covered, Some(release.release)),
             None if self.release_in_use_is_from_before(change)? => (RequestState::Pending, None),
             None => (RequestState::Applied, None),

@@ -52,8 +52,7 @@ const TABLES: &str = "
     CREATE TABLE requests (request TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, answer TEXT NOT NULL,
                            change INTEGER NOT NULL) STRICT;
     CREATE TABLE releases (release INTEGER PRIMARY KEY, time INTEGER, n_removed INTEGER NOT NULL,
-                           distance_bound REAL NOT NULL, certified INTEGER NOT NULL, certificate TEXT,
-                           n_changes INTEGER) STRICT;
+                           certified INTEGER NOT NULL, certificate TEXT, n_changes INTEGER) STRICT;
     CREATE TABLE suppressed (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
     CREATE TABLE segments (segment INTEGER PRIMARY KEY, epoch INTEGER NOT NULL) STRICT;
     CREATE TABLE ledger (log TEXT NOT NULL, position INTEGER NOT NULL, change INTEGER, leaf TEXT NOT NULL,

@@ -8,11 +8,11 @@ use crate::history::ReleaseEntry;
 
 impl ReleaseEntry {
     pub(crate) fn insert(&self, tables: &Connection) -> rusqlite::Result<()> {
-        let Self { release, time, n_removed, distance_bound, certified, certificate, n_changes } = self;
+        let Self { release, time, n_removed, certified, certificate, n_changes } = self;
         let insert = "INSERT OR REPLACE INTO releases
-                      (release, time, n_removed, distance_bound, certified, certificate, n_changes)
-                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let values = params![release, time, n_removed, distance_bound, certified, certificate, n_changes];
+                      (release, time, n_removed, certified, certificate, n_changes)
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let values = params![release, time, n_removed, certified, certificate, n_changes];
         tables.prepare_cached(insert)?.execute(values)?;
         Ok(())
     }
@@ -33,19 +33,17 @@ impl Database {
     }
 
     fn releases(&self, which: &str, parameter: Option<u64>) -> Result<Vec<ReleaseEntry>, EngineError> {
-        let select = format!(
-            "SELECT release, time, n_removed, distance_bound, certified, certificate, n_changes FROM releases {which}"
-        );
+        let select =
+            format!("SELECT release, time, n_removed, certified, certificate, n_changes FROM releases {which}");
         self.ask(|c| {
             let entry = |row: &rusqlite::Row<'_>| {
                 Ok(ReleaseEntry {
                     release: row.get(0)?,
                     time: row.get(1)?,
                     n_removed: row.get(2)?,
-                    distance_bound: row.get(3)?,
-                    certified: row.get(4)?,
-                    certificate: row.get(5)?,
-                    n_changes: row.get(6)?,
+                    certified: row.get(3)?,
+                    certificate: row.get(4)?,
+                    n_changes: row.get(5)?,
                 })
             };
             c.prepare(&select)?.query_map(rusqlite::params_from_iter(parameter), entry)?.collect()

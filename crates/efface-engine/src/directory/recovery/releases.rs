@@ -42,15 +42,7 @@ impl Known {
             account.distances = (account.distances + distance).max(total);
             account.certified &= certified;
             let (time, n_changes, certificate) = (None, None, None);
-            self.releases.push(ReleaseEntry {
-                release,
-                time,
-                n_removed,
-                distance_bound: Some(distance_bound),
-                certified,
-                certificate,
-                n_changes,
-            });
+            self.releases.push(ReleaseEntry { release, time, n_removed, certified, certificate, n_changes });
         }
         if !self.releases.is_empty() {
             self.found.push("releases are newer than the database");

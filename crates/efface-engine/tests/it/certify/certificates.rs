@@ -147,7 +147,7 @@ fn predictable_noise_is_not_certified_and_says_so() {
         .checks
         .iter()
         .filter(|check| check.outcome == CheckOutcome::Failed)
-        .map(|check| check.check)
+        .map(|check| check.check.tag())
         .collect();
     assert_eq!(failed, ["certified"]);
 }

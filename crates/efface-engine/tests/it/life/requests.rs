@@ -1,7 +1,7 @@
 //! What became of a request: applied, covered or pending, certified.
 
 use efface_core::noise::NoiseSource;
-use efface_engine::{ModelDirectory, RowSource, make_key, public_key_of};
+use efface_engine::{Missing, ModelDirectory, RowSource, make_key, public_key_of};
 use efface_ledger::certificate::RequestState;
 
 use crate::models::{Folder, certificate, check, digest, files, ids, json, published, randomness, subjects, table};
@@ -34,6 +34,20 @@ fn a_request_is_applied_then_covered() {
     published(model.release(&mut randomness(), None).expect("writable"));
     assert_eq!(state(&folder, &mut model, "ticket"), (RequestState::Covered, Some(1)), "the first that covers it");
     assert_eq!(state(&folder, &mut model, "change-1"), (RequestState::Covered, Some(1)));
+}
+
+/// A name that nobody has was certified as covered by a release "that does not know the rows".
+#[test]
+fn a_request_that_found_no_row_is_covered_by_nothing() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    let report = model.live(|life| life.remove(&ids(&["nobody"]), Some("typo"), Missing::Skip)).expect("nothing to do");
+    assert_eq!((report.n_changed, report.n_missing), (0, 1));
+    assert_eq!(state(&folder, &mut model, "typo"), (RequestState::NothingFound, None));
+    published(model.release(&mut randomness(), None).expect("writable"));
+    assert_eq!(state(&folder, &mut model, "typo"), (RequestState::NothingFound, None));
+    let error = model.remove(&ids(&["row-3"]), Some("")).expect_err("no name").to_string();
+    assert_eq!(error, "a request id must not be empty");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn certificate(basis: &Basis) -> ReleaseCertificate {
 /// Names of the checks that fail.
 fn failing(certificate: &ReleaseCertificate) -> Vec<&'static str> {
     let failed = checks(certificate).into_iter().filter(|check| check.outcome == CheckOutcome::Failed);
-    failed.map(|check| check.check).collect()
+    failed.map(|check| check.check.tag()).collect()
 }
 
 /// What all releases come to, from its definition.

@@ -6,7 +6,7 @@ use super::basis::{Basis, Kind};
 use super::example::{check, fails, only_failure, release, release_from, release_of};
 use crate::certificate::ReleaseCertificate;
 use crate::certificate::tags::OutsideScope;
-use crate::verify::{CheckOutcome, Verdict};
+use crate::verify::{CheckName, CheckOutcome, Verdict};
 
 const KINDS: [Kind; 4] = [Kind::Gaussian, Kind::Gamma, Kind::Objective, Kind::Exact];
 
@@ -23,7 +23,8 @@ fn sound_certificates_of_every_kind_are_genuine() {
         let names = ["form", "signature", "tags", "certified", "issuer", "model", "log", "numbers", "residual", "mu"];
         let more = ["total", "limit", "epsilon", "curve", "lattice", "labels", "requests"];
         for name in names.iter().chain(&more) {
-            let outcome = verification.check(name).map(|check| check.outcome);
+            let check = CheckName::by_tag(name).and_then(|name| verification.check(name));
+            let outcome = check.map(|check| check.outcome);
             assert_eq!(outcome, Some(CheckOutcome::Passed), "{name}");
         }
     }
@@ -88,7 +89,7 @@ fn epsilon_0_follows_from_equal_bits_only() {
             c.curve.clear();
         };
         let verification = check(&release_of(kind, nothing));
-        let limit = verification.check("limit").expect("checked");
+        let limit = verification.check(CheckName::Limit).expect("checked");
         assert_eq!(limit.outcome, CheckOutcome::Failed, "{verification:?}");
         assert!(limit.message.contains("does not follow from the promise (0, "), "{limit:?}");
     }
@@ -337,5 +338,5 @@ fn a_budget_that_is_all_spent_is_within_its_limit() {
     };
     assert!(all_but(1.0 + 4.0 * f64::EPSILON).is_genuine(), "{:?}", all_but(1.0 + 4.0 * f64::EPSILON));
     let beyond = all_but(1.0 + 1e-9);
-    assert_eq!(beyond.check("limit").map(|check| check.outcome), Some(CheckOutcome::Failed), "{beyond:?}");
+    assert_eq!(beyond.check(CheckName::Limit).map(|check| check.outcome), Some(CheckOutcome::Failed), "{beyond:?}");
 }

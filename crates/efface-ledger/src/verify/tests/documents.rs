@@ -7,7 +7,7 @@ use super::example::{
 use crate::envelope::{Envelope, PAYLOAD_TYPE};
 use crate::statement::Subject;
 use crate::tests::{other_key, signing_key};
-use crate::verify::{CheckOutcome, Document, Evidence, Verdict, Verification, read, verify};
+use crate::verify::{CheckName, CheckOutcome, Document, Evidence, Verdict, Verification, read, verify};
 
 fn with_key(envelope: &Envelope) -> Verification {
     let key = signing_key().public();
@@ -46,7 +46,7 @@ fn without_a_key_nothing_is_verified() {
     for envelope in [release(|_| {}), request(|_| {}), revocation(|_| {})] {
         let verification = verify(envelope.to_text().as_bytes(), &Evidence::default());
         assert_eq!(verification.verdict, Verdict::NotVerified);
-        for name in ["signature", "log"] {
+        for name in [CheckName::Signature, CheckName::Log] {
             let check = verification.check(name).expect("listed");
             assert_eq!(check.outcome, CheckOutcome::NotChecked);
             assert!(check.message.starts_with("no public key was given"), "{}", check.message);
@@ -61,7 +61,7 @@ fn another_key_is_refused() {
         let evidence = Evidence { key: Some(&key), ..Evidence::default() };
         let verification = verify(envelope.to_text().as_bytes(), &evidence);
         assert_eq!(verification.verdict, Verdict::Invalid);
-        let signature = verification.check("signature").expect("checked");
+        let signature = verification.check(CheckName::Signature).expect("checked");
         assert!(signature.message.starts_with("the envelope is signed by the key `"), "{}", signature.message);
     }
 }
@@ -76,8 +76,8 @@ fn an_edited_payload_is_not_made_good_by_another_signature() {
     // With their own key: its id is another one.
     let own = Envelope::sign(PAYLOAD_TYPE, payload.clone(), &other_key()).with_log(log.clone());
     let verification = with_key(&own);
-    assert!(verification.check("signature").expect("checked").message.contains("is signed by the key"));
-    assert!(verification.check("issuer").expect("checked").message.starts_with("it names key"));
+    assert!(verification.check(CheckName::Signature).expect("checked").message.contains("is signed by the key"));
+    assert!(verification.check(CheckName::Issuer).expect("checked").message.starts_with("it names key"));
     assert_eq!(verification.verdict, Verdict::Invalid);
     // Under the name of the operator's key.
     let (theirs, ours) = (other_key().public().id(), signing_key().public().id());
@@ -86,7 +86,10 @@ fn an_edited_payload_is_not_made_good_by_another_signature() {
         renamed.as_bytes(),
         &Evidence { key: Some(&signing_key().public()), model: Some(MODEL), ..Evidence::default() },
     );
-    assert_eq!(renamed.check("signature").expect("checked").message, "the signature does not match the payload");
+    assert_eq!(
+        renamed.check(CheckName::Signature).expect("checked").message,
+        "the signature does not match the payload"
+    );
     assert_eq!(renamed.verdict, Verdict::Invalid);
     // With the operator's key, even: what is in the log is something else.
     fails(&with_key(&edited), "log", "entry 3 is not shown to be in the log");
@@ -104,7 +107,7 @@ fn a_certificate_names_the_key_that_signs_it() {
 fn a_revocation_is_no_certificate_of_a_model() {
     for verification in [with_key(&revocation(|_| {})), check(&revocation(|_| {}))] {
         assert_eq!(verification.verdict, Verdict::Withdrawn, "{verification:?}");
-        assert!(!verification.is_valid());
+        assert!(verification.verdict != Verdict::Valid);
     }
 }
 
@@ -135,7 +138,7 @@ fn a_document_is_about_exactly_one_thing() {
         let Ok(Document::Request(request)) = read(request(|_| {}).to_text().as_bytes()) else { panic!() };
         let verification = with_key(&log.certify(subject, &*request, &[request.request.position]));
         assert_eq!(verification.verdict, Verdict::Invalid);
-        assert!(verification.check("subject").expect("checked").message.contains(words));
+        assert!(verification.check(CheckName::Subject).expect("checked").message.contains(words));
     }
 }
 
@@ -147,7 +150,7 @@ fn another_model_file_is_refused() {
         let evidence = Evidence { key: Some(&key), model: Some(b"another model"), ..Evidence::default() };
         let verification = verify(envelope.to_text().as_bytes(), &evidence);
         fails(&verification, "model", &format!("the model file is {words}: its SHA-256 is "));
-        let check = with_key(&envelope).check("model").expect("listed").clone();
+        let check = with_key(&envelope).check(CheckName::Model).expect("listed").clone();
         assert_eq!(check.outcome, CheckOutcome::NotChecked);
     }
     let evidence = Evidence { key: Some(&key), model: Some(MODEL), ..Evidence::default() };
@@ -233,9 +236,13 @@ fn a_request_certificate_does_not_speak_of_another_request() {
     for edit in edits {
         let verification = check(&request(edit));
         assert_eq!(verification.verdict, Verdict::Invalid);
-        let message = |name: &str| verification.check(name).expect("checked").message.clone();
-        assert_eq!(message("request"), "what it says of the request is not what it is issued for");
-        assert!(message("log").starts_with("entry 1 is not shown to be in the log"), "{}", message("log"));
+        let message = |name| verification.check(name).expect("checked").message.clone();
+        assert_eq!(message(CheckName::Request), "what it says of the request is not what it is issued for");
+        assert!(
+            message(CheckName::Log).starts_with("entry 1 is not shown to be in the log"),
+            "{}",
+            message(CheckName::Log)
+        );
     }
     let earlier = request(|c| c.request_origin = "efface/model/earlier".into());
     fails(&check(&earlier), "log", "2 proofs of inclusion in the place of 1");

@@ -213,7 +213,7 @@ pub(super) fn only_failure(verification: &Verification) -> (&'static str, CheckO
     let mut wrong = verification.checks.iter().filter(|check| !sound.contains(&check.outcome));
     let first = wrong.next().unwrap_or_else(|| panic!("nothing fails: {verification:?}"));
     assert!(wrong.next().is_none(), "more than one check fails: {verification:?}");
-    (first.check, first.outcome, &first.message)
+    (first.check.tag(), first.outcome, &first.message)
 }
 
 /// Exactly one check fails, with these words.

@@ -5,7 +5,7 @@ use super::example::{Log, check, fails, model_subject, release, request};
 use crate::entry::{Entry, Event};
 use crate::envelope::{EntryProof, Envelope, LogProof};
 use crate::tests::{other_key, signing_key};
-use crate::verify::{CheckOutcome, Evidence, Verdict, Verification, verify};
+use crate::verify::{CheckName, CheckOutcome, Evidence, Verdict, Verification, verify};
 
 /// The same envelope with another proof, which is not signed.
 fn with_proof(envelope: &Envelope, edit: impl FnOnce(&mut LogProof)) -> Envelope {
@@ -109,7 +109,7 @@ fn a_checkpoint_from_elsewhere_is_linked_by_a_proof() {
     let grown = Grown::new();
     let passed = |verification: Verification, words: &str| {
         assert!(verification.is_genuine(), "{verification:?}");
-        let check = verification.check("checkpoint").expect("checked");
+        let check = verification.check(CheckName::Checkpoint).expect("checked");
         assert_eq!((check.outcome, &*check.message), (CheckOutcome::Passed, words));
     };
     passed(grown.check(&grown.known, None), "the log of 4 entries is the one that you know");
@@ -131,7 +131,7 @@ fn a_checkpoint_without_the_right_proof_is_refused() {
     // Nothing is wrong yet, and nothing is shown.
     let unlinked = grown.check(&latest, None);
     assert_eq!(unlinked.verdict, Verdict::NotVerified);
-    let check = unlinked.check("checkpoint").expect("asked for");
+    let check = unlinked.check(CheckName::Checkpoint).expect("asked for");
     assert_eq!(check.outcome, CheckOutcome::NotChecked);
     assert!(check.message.contains("whether one continues the other takes a proof"), "{check:?}");
     let proof = grown.log.consistency(4, &grown.known);
@@ -173,7 +173,7 @@ fn a_forked_log_is_noticed() {
     for proof in [fork.consistency(4, &known), fork.consistency(4, &grown.known)] {
         let verification = grown.check(&latest, Some(&proof));
         assert_eq!(
-            verification.check("checkpoint").expect("checked").outcome,
+            verification.check(CheckName::Checkpoint).expect("checked").outcome,
             CheckOutcome::Failed,
             "{verification:?}"
         );

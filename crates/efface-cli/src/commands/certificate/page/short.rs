@@ -25,8 +25,8 @@ pub(super) fn request(c: &RequestCertificate, file: &str) -> Page {
         rows.push(("First release without them", text![format!("release {release}"), certificate]));
     }
     rows.extend(request.rows.as_ref().map(|rows| ("Commitment to the rows", hash(rows))));
-    let meanings = [RequestState::Applied, RequestState::Covered, RequestState::Pending]
-        .map(|state| (state.tag().to_owned(), Text::from(format!("{}.", state.in_words()))));
+    let meanings =
+        RequestState::ALL.map(|state| (state.tag().to_owned(), Text::from(format!("{}.", state.in_words()))));
     let none_of_them = "None of them covers models that were published before the removal, copies of the data elsewhere, \
                         or models trained elsewhere from the same rows. How close a release is to a model that never saw the \
                         rows stands in the certificate of that release.";
@@ -48,12 +48,17 @@ pub(super) fn request(c: &RequestCertificate, file: &str) -> Page {
 }
 
 fn says(c: &RequestCertificate) -> Part {
-    let (request, rows) = (&c.request, counted(c.request.n_rows, "row was", "rows were"));
-    let now = match (RequestState::by_tag(&c.state), c.release) {
+    let (request, state) = (&c.request, RequestState::by_tag(&c.state));
+    if state == Some(RequestState::NothingFound) {
+        let nothing = ", nothing was removed: no row of the model was found by what it named.";
+        return Part::text(text!["On request ", strong(shown(&request.id)), nothing]);
+    }
+    let rows = counted(request.n_rows, "row was", "rows were");
+    let now = match (state, c.release) {
         (Some(RequestState::Covered), Some(release)) => format!(
             "Release {release} was published and certified after that: it is the first that does not know them."
         ),
-        (Some(RequestState::Covered), None) | (None, _) => {
+        (Some(RequestState::Covered), None) | (Some(RequestState::NothingFound) | None, _) => {
             format!("Its state, “{}”, is none that this version knows.", shown(&c.state))
         }
         (Some(RequestState::Pending), _) => "A model that was published before the removal is still in use and still \
