@@ -53,22 +53,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
             ChangeError::NotSettled { .. } => "`efface settle DIR` tries again",
             _ => return None,
         },
-        EngineError::Certify(error) => match error {
-            CertifyError::NoRelease { .. } => "publish one with `efface release DIR`",
-            CertifyError::NotCopied { .. } => "copy the model and its certificate from there",
-            CertifyError::Key { source, .. } => match **source {
-                KeyError::NeedsPassphrase => "give it with --passphrase-file FILE, or in EFFACE_PASSPHRASE",
-                KeyError::NotPrivate { .. } => "`chmod 600` makes it its owner's alone",
-                _ => return None,
-            },
-            CertifyError::PublicKey { .. } => "`efface key show KEY|DIR` prints a public key",
-            CertifyError::OtherKey { .. } => "sign with another key from now on by naming it with --key FILE",
-            CertifyError::NoSuchRequest { .. } => {
-                "requests are named by the --request-id they were made with, or `change-N`; those from before the log are not in it"
-            }
-            CertifyError::Revoked { .. } => "`efface release DIR` publishes a new one",
-            _ => return None,
-        },
+        EngineError::Certify(error) => return for_certifying(error),
         EngineError::Encode(EncodeError::Scale { .. }) => {
             "train with --scale unit (every row to norm 1), clip:R (divide by R, shorten longer rows) or within:R (a larger \
              limit)"
@@ -115,6 +100,25 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         EngineError::Rows(error) if matches!(**error, StoredRowsError::File(SegmentError::Truncated { .. })) => {
             "they are cut short, or older than the database: bring back rows/ of the same time as efface.db"
         }
+        _ => return None,
+    })
+}
+
+fn for_certifying(error: &CertifyError) -> Option<&'static str> {
+    Some(match error {
+        CertifyError::NoRelease { .. } => "publish one with `efface release DIR`",
+        CertifyError::NotCopied { .. } => "copy the model and its certificate from there",
+        CertifyError::Key { source, .. } => match **source {
+            KeyError::NeedsPassphrase => "give it with --passphrase-file FILE, or in EFFACE_PASSPHRASE",
+            KeyError::NotPrivate { .. } => "`chmod 600` makes it its owner's alone",
+            _ => return None,
+        },
+        CertifyError::PublicKey { .. } => "`efface key show KEY|DIR` prints a public key",
+        CertifyError::OtherKey { .. } => "sign with another key from now on by naming it with --key FILE",
+        CertifyError::NoSuchRequest { .. } => {
+            "requests are named by the --request-id they were made with, or `change-N`; those from before the log are not in it"
+        }
+        CertifyError::Revoked { .. } => "`efface release DIR` publishes a new one",
         _ => return None,
     })
 }
