@@ -19,6 +19,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
             StorageError::DamagedDatabase { .. } => {
                 "bring efface.db back from a backup; whoever was removed since is removed again when the model is next opened"
             }
+            StorageError::OtherRow { .. } => "bring rows/ and efface.db back from backups of the same time",
             StorageError::Exists { .. } => "choose another place, or move what is there away",
             StorageError::WitnessBehind { .. } => "it is updated when the model is next opened",
             StorageError::PurgePending { .. } => "they are overwritten when the model is next opened",

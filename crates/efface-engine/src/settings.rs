@@ -25,8 +25,6 @@ pub struct Settings {
     pub codec: LabelCodec,
     /// Precision in which rows are kept.
     pub precision: Precision,
-    /// Salt of the rule that picks negatives, and of the fingerprints of requests. Random, kept with the secrets.
-    pub salt: [u8; 32],
     /// The most that a row may weigh; without, every row counts once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_row_weight: Option<f64>,

@@ -26,6 +26,13 @@ pub struct IdDigest(pub [u8; IdDigest::BYTES]);
 impl IdDigest {
     /// Length of a digest.
     pub const BYTES: usize = 16;
+
+    /// The first 8 bytes as a number, little-endian, which a row's record carries: it tells whose record it is. Rules that
+    /// choose rows look at it, too, so that they do not change when others leave.
+    pub fn selector(self) -> u64 {
+        let [first, _] = bytemuck::cast::<_, [[u8; 8]; 2]>(self.0);
+        u64::from_le_bytes(first)
+    }
 }
 
 /// The key of a model's digests.
@@ -59,6 +66,15 @@ impl IdKey {
     /// ```
     pub fn row_commitment(&self, change: u64, index: u64, id: IdDigest) -> [u8; 32] {
         self.keyed(&[b"efface row", &change.to_be_bytes(), &index.to_be_bytes(), &id.0])
+    }
+
+    /// A fingerprint of what a request asks for.
+    ///
+    /// ```text
+    /// HMAC-SHA-256(key, "efface selection" ‖ selection)
+    /// ```
+    pub fn fingerprint(&self, selection: &[u8]) -> [u8; 32] {
+        self.keyed(&[b"efface selection", selection])
     }
 
     /// A salt for the commitment to the id of the request that a change was.

@@ -12,7 +12,6 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 /// The id of a row or of a subject. Build it with [`RowId::parse`] or `From`, which keep the spelling unique.
@@ -39,16 +38,6 @@ impl RowId {
     /// The id of a row that is called by its number.
     pub fn numbered(number: usize) -> Self {
         Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
-    }
-
-    /// A number that depends on the id and a secret salt only: the first 8 bytes, little-endian, of
-    /// `SHA-256(salt ‖ type ‖ id)`. Rules that choose rows look at it, so that they do not change when others leave.
-    pub fn selector(&self, salt: &[u8; 32]) -> u64 {
-        let (type_, id) = self.type_and_text();
-        let digest = Sha256::new().chain_update(salt).chain_update(type_).chain_update(&*id).finalize();
-        let mut first = [0; 8];
-        first.copy_from_slice(&digest[..8]);
-        u64::from_le_bytes(first)
     }
 
     /// What a hash takes of an id: one byte for its type, then its text, so that no two ids give the same bytes.
@@ -143,12 +132,5 @@ mod tests {
         assert_eq!(serde_json::from_str::<Vec<RowId>>(&json).expect("readable"), ids);
         assert_eq!(serde_json::from_str::<RowId>(r#""7""#).expect("readable"), RowId::Integer(7));
         assert!(serde_json::from_str::<RowId>("1.5").is_err());
-    }
-
-    #[test]
-    fn integers_and_texts_give_different_selectors() {
-        let selector = |id: &RowId| id.selector(&[7; 32]);
-        assert_ne!(selector(&RowId::Integer(7)), selector(&RowId::Text("7".into())));
-        assert_ne!(selector(&RowId::Integer(7)), selector(&RowId::Text("i7".into())));
     }
 }

@@ -7,7 +7,7 @@ use efface_core::rows::round_row_weight;
 use zeroize::Zeroize;
 
 use crate::error::{AppendError, EncodeError, ScaleError};
-use crate::id::RowId;
+use crate::id::{IdKey, IdKind, RowId};
 use crate::labels::LabelCodec;
 use crate::rows::{FeatureValues, Precision, debug_shape};
 use crate::scale::RowTransform;
@@ -80,9 +80,9 @@ impl EncodedRows {
         self.row_weights.as_deref()
     }
 
-    /// A number per row that depends on its id and on `salt` only, by which rules choose rows.
-    pub fn selectors(&self, salt: &[u8; 32]) -> Vec<u64> {
-        self.ids.iter().map(|id| id.selector(salt)).collect()
+    /// The [selector](crate::IdDigest::selector) of each row.
+    pub fn selectors(&self, key: &IdKey) -> Vec<u64> {
+        self.ids.iter().map(|id| key.digest(IdKind::Row, id).selector()).collect()
     }
 
     /// The same rows with other labels, one per row: those that a [`ClassCollector`](crate::ClassCollector) gave.

@@ -8,6 +8,7 @@ use efface_core::rows::{BLOCK_ROWS, RowBlock, RowBlocks, RowCount, RowShape, Row
 use zeroize::Zeroize;
 
 use crate::error::{AppendError, EncodeError, LookupError};
+use crate::id::IdKey;
 use crate::labels::{LabelCodec, class_of};
 use crate::rows::{Annotations, EncodedRows, FeatureOrder, FeatureValues, Precision, debug_shape, encode_table};
 use crate::scale::RowTransform;
@@ -32,13 +33,13 @@ impl MemoryRows {
         order: FeatureOrder<'_>,
     ) -> Result<Self, EncodeError> {
         let precision = table.features().precision();
-        Ok(Self::of_encoded(encode_table(table, transform, codec, order, precision)?, &[0; 32]))
+        Ok(Self::of_encoded(encode_table(table, transform, codec, order, precision)?, &IdKey::new([0; 32])))
     }
 
     /// The same rows without their ids, of which only the selectors are left.
-    pub fn of_encoded(mut rows: EncodedRows, salt: &[u8; 32]) -> Self {
+    pub fn of_encoded(mut rows: EncodedRows, key: &IdKey) -> Self {
         let features = rows.features.take();
-        let noted = Annotations::new(std::mem::take(&mut rows.labels), rows.selectors(salt), rows.row_weights.take());
+        let noted = Annotations::new(std::mem::take(&mut rows.labels), rows.selectors(key), rows.row_weights.take());
         Self { dim: rows.dim, row_norm_bound: rows.row_norm_bound, features, noted }
     }
 
@@ -66,14 +67,19 @@ impl MemoryRows {
         Ok(Self { dim, row_norm_bound, features, noted: Annotations::new(labels, selectors, row_weights) })
     }
 
-    /// The same rows with their selectors, to be kept elsewhere. None of them may have been removed.
-    pub fn into_encoded(mut self) -> Result<(EncodedRows, Vec<u64>), AppendError> {
+    /// The same rows, to be kept elsewhere. None of them may have been removed.
+    pub fn into_encoded(mut self) -> Result<EncodedRows, AppendError> {
         let (features, labels) = (self.features.take(), std::mem::take(&mut self.noted.labels));
         let mut rows = EncodedRows::new(self.dim, features, labels, self.row_norm_bound)?;
         if let Some(row_weights) = self.noted.row_weights.take() {
             rows = rows.with_row_weights(row_weights)?;
         }
-        Ok((rows, std::mem::take(&mut self.noted.selectors)))
+        Ok(rows)
+    }
+
+    /// One per position: the [selector](crate::IdDigest::selector) of its row.
+    pub fn selectors(&self) -> &[u64] {
+        &self.noted.selectors
     }
 
     /// Number of positions, those of removed rows included.

@@ -9,7 +9,7 @@ use efface_data::{
 };
 use efface_testkit::store::{PlainRow, store_conformance};
 
-use crate::samples::{SALT, encoded_from, noise, weigh};
+use crate::samples::{encoded_from, key, noise, weigh};
 
 const N_FEATURES: usize = 7;
 const N: usize = 600;
@@ -27,7 +27,7 @@ fn features(first_id: i64, n: usize, precision: Precision) -> FeatureValues {
 
 /// The rows that a store in memory would have.
 fn plain(rows: EncodedRows) -> Vec<PlainRow> {
-    PlainRow::of(&MemoryRows::of_encoded(rows, &SALT))
+    PlainRow::of(&MemoryRows::of_encoded(rows, &key()))
 }
 
 fn conforms(transform: RowTransform, precision: Precision, weighted: bool) {
@@ -46,7 +46,7 @@ fn conforms(transform: RowTransform, precision: Precision, weighted: bool) {
     let mut table = LentTable::new(RowsToLend {
         rows: lent,
         labels: first.labels(),
-        selectors: first.selectors(&SALT),
+        selectors: first.selectors(&key()),
         row_weights: first.row_weights(),
         shape: RowSpec { transform, n_features: N_FEATURES, n_classes: 3, max_row_weight },
     })
@@ -55,7 +55,7 @@ fn conforms(transform: RowTransform, precision: Precision, weighted: bool) {
     let first = plain(first);
     check(&vault, &first);
 
-    let arrived = vault.arrive(&later, &later.selectors(&SALT)).expect("of the same shape");
+    let arrived = vault.arrive(&later, &later.selectors(&key())).expect("of the same shape");
     let all = [first.clone(), plain(later.clone())].concat();
     check(&vault, &all);
     vault.leave(&GONE).expect("present");
@@ -65,7 +65,7 @@ fn conforms(transform: RowTransform, precision: Precision, weighted: bool) {
     let left: Vec<usize> = GONE.into_iter().filter(|row| *row < N).collect();
     vault.undo(&left, arrived).expect("not purged");
     check(&vault, &first);
-    vault.arrive(&later, &later.selectors(&SALT)).expect("of the same shape");
+    vault.arrive(&later, &later.selectors(&key())).expect("of the same shape");
     vault.leave(&GONE).expect("present");
     vault.purge(&GONE).expect("gone");
     check(&vault, &kept);

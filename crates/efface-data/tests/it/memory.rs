@@ -7,7 +7,7 @@ use efface_core::rows::{NegativeSampling, Point, Problem, RowStore};
 use efface_core::sums::GradientSum;
 use efface_data::{AppendError, FeatureValues, LookupError, MemoryRows, Precision};
 
-use crate::samples::{SALT, contents, encoded, noise, store};
+use crate::samples::{contents, encoded, key, noise, store};
 
 const DIM: usize = 7;
 
@@ -84,7 +84,7 @@ fn classes_are_counted_through_removals() {
 fn labels_that_are_no_class_are_not_counted() {
     let labels = vec![-1.0, 0.5, 1.0, 1e300, f64::from(u32::MAX)];
     let rows = encoded(0, 5, DIM, Precision::F64).with_labels(labels).expect("one per row");
-    let mut store = MemoryRows::of_encoded(rows, &SALT);
+    let mut store = MemoryRows::of_encoded(rows, &key());
     assert_eq!(store.class_counts(3), [0, 1, 0]);
     store.remove(&[0, 1, 2, 3, 4]).expect("present");
     assert_eq!(store.class_counts(3), [0, 0, 0]);
@@ -93,8 +93,11 @@ fn labels_that_are_no_class_are_not_counted() {
 #[test]
 fn selectors_depend_on_the_salt() {
     let rows = || encoded(0, 3, DIM, Precision::F64);
-    assert_eq!(contents(&MemoryRows::of_encoded(rows(), &SALT)), contents(&store(3, DIM, Precision::F64)));
-    assert_ne!(contents(&MemoryRows::of_encoded(rows(), &[4; 32])), contents(&store(3, DIM, Precision::F64)));
+    assert_eq!(contents(&MemoryRows::of_encoded(rows(), &key())), contents(&store(3, DIM, Precision::F64)));
+    assert_ne!(
+        contents(&MemoryRows::of_encoded(rows(), &efface_data::IdKey::new([4; 32]))),
+        contents(&store(3, DIM, Precision::F64))
+    );
 }
 
 #[test]

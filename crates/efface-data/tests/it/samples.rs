@@ -114,7 +114,9 @@ pub(crate) fn real_file(name: &str) -> Option<PathBuf> {
 }
 
 pub(crate) const TRANSFORM: RowTransform = RowTransform { scale: Scale::Unit, intercept: true };
-pub(crate) const SALT: [u8; 32] = [3; 32];
+pub(crate) fn key() -> efface_data::IdKey {
+    efface_data::IdKey::new([3; 32])
+}
 
 /// Numbers in (−1, 1) that look random and are the same on every machine.
 pub(crate) fn noise(seed: u64, n: usize) -> Vec<f64> {
@@ -174,14 +176,14 @@ pub(crate) fn empty(dim: usize, precision: Precision) -> MemoryRows {
 
 /// The rows with ids 0, 1, …, in memory.
 pub(crate) fn store(n: usize, dim: usize, precision: Precision) -> MemoryRows {
-    let store = MemoryRows::of_encoded(encoded(0, n, dim, precision), &SALT);
+    let store = MemoryRows::of_encoded(encoded(0, n, dim, precision), &key());
     assert_eq!((store.len(), store.n_rows()), (n, n));
     store
 }
 
 /// The rows of [`weighted`] with ids 0, 1, …, in memory.
 pub(crate) fn weighted_store(n: usize, dim: usize, precision: Precision) -> MemoryRows {
-    MemoryRows::of_encoded(weighted(0, n, dim, precision), &SALT)
+    MemoryRows::of_encoded(weighted(0, n, dim, precision), &key())
 }
 
 /// Memory for all blocks.
@@ -192,7 +194,7 @@ pub(crate) fn stored(folder: &Path, layout: RowLayout, memory_bytes: u64, n: usi
     let mut store = StoredRows::create(folder, layout, TRANSFORM.row_norm_bound(), memory_bytes).expect("writable");
     if n > 0 {
         let rows = if layout.weighted { weighted } else { encoded }(0, n, layout.dim - 1, layout.precision);
-        assert_eq!(store.append(&rows, &rows.selectors(&SALT)).expect("writable"), 0..n);
+        assert_eq!(store.append(&rows, &rows.selectors(&key())).expect("writable"), 0..n);
     }
     store
 }

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::ModelDirectory;
 use super::certify::sha256;
-use super::files::{self, CERTIFICATE_FILE, MODEL_FILE, RELEASES, REVOCATION_FILE};
+use super::files::{self, CERTIFICATE_FILE, DATABASE, MODEL_FILE, RELEASES, REVOCATION_FILE};
 use crate::error::EngineError;
 
 /// What was found in a directory.
@@ -51,7 +51,7 @@ impl ModelDirectory {
         let start = Instant::now();
         let key = self.public_key()?;
         let Log { check, releases, revocations } = self.check_log()?;
-        let mut checks = vec![self.check_key(&key), check];
+        let mut checks = vec![self.check_database()?, self.check_key(&key), check];
         for release in 1..=self.keeper.head.account.n_releases {
             checks.push(self.check_release(release, releases.get(&release), &key)?);
             checks.extend(self.check_revocation(release, revocations.get(&release), &key)?);
@@ -74,6 +74,14 @@ impl ModelDirectory {
             measured_gradient_residual: measured,
             seconds: start.elapsed().as_secs_f64(),
         })
+    }
+
+    /// Every page of the database is what was written, those that nothing has read yet among them.
+    fn check_database(&self) -> Result<Check, EngineError> {
+        let path = self.keeper.path.join(DATABASE);
+        let damaged = efface_pages::damaged_pages(&path).map_err(EngineError::io(&path))?;
+        let named = damaged.first().map(|page| format!("page {page} of {DATABASE} is damaged"));
+        Ok(Check::of(CheckName::Database, named.map_or(Ok("every page is what was written".into()), Err)))
     }
 
     /// The key is the one that the log names.

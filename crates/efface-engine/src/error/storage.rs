@@ -22,6 +22,9 @@ pub enum StorageError {
     /// A page of the database is not what was written: nothing that it says is believed.
     #[error("{} is damaged", path.display())]
     DamagedDatabase { path: PathBuf },
+    /// The record of a row is not that of the row that was looked up: nothing is removed.
+    #[error("the record at position {position} is not that of the row that is looked up there")]
+    OtherRow { position: usize },
     /// An earlier commit failed, and nobody knows whether it holds; what is on disk is whole.
     #[error("an earlier operation on this model failed; open it again")]
     Damaged,
@@ -44,6 +47,7 @@ impl StorageError {
             Self::Exists { .. } => "exists",
             Self::Database { .. } => "database",
             Self::DamagedDatabase { .. } => "database-damaged",
+            Self::OtherRow { .. } => "other-row",
             Self::Damaged => "damaged",
             Self::PurgePending { .. } => "purge-pending",
             Self::WitnessBehind { .. } => "witness-behind",

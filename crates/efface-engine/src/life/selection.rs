@@ -4,11 +4,10 @@ use std::collections::HashSet;
 
 use efface_data::{IdKind, LookupError, MemoryRows, RowId};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::Life;
 use super::keeper::Found;
-use crate::error::{ChangeError, EngineError};
+use crate::error::{ChangeError, EngineError, StorageError};
 use crate::history::RowKeys;
 use crate::settings::Settings;
 
@@ -73,8 +72,13 @@ impl Life<'_> {
     }
 
     pub(super) fn leaving(&self, positions: Vec<usize>) -> Result<Leaving, EngineError> {
-        let rows = self.rows.batch(&positions)?;
-        Ok(Leaving { keys: self.keeper.keys_at(&positions)?, positions, rows })
+        let (rows, keys) = (self.rows.batch(&positions)?, self.keeper.keys_at(&positions)?);
+        let mut found = positions.iter().zip(rows.selectors()).zip(&keys);
+        // What is known of a row and its record are kept apart: they must be of the same row before it leaves.
+        if let Some(((position, _), _)) = found.find(|((_, selector), keys)| **selector != keys.id.selector()) {
+            return Err(StorageError::OtherRow { position: *position }.into());
+        }
+        Ok(Leaving { positions, keys, rows })
     }
 
     pub(super) fn find(&self, kind: IdKind, id: &RowId) -> Result<Found, EngineError> {
@@ -101,6 +105,6 @@ impl Settings {
             Selection::Ids(ids) | Selection::Subjects(ids) => ids.sort_unstable(),
         }
         let text = serde_json::to_vec(&selection).expect("ids are numbers or strings");
-        hex::encode(Sha256::new().chain_update(self.salt).chain_update(text).finalize())
+        hex::encode(self.id_key.fingerprint(&text))
     }
 }

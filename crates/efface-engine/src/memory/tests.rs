@@ -114,7 +114,7 @@ impl Sample {
         let table = Table::new(parts).expect("valid");
         let encoded =
             encode_table(table, &self.transform, Some(&self.codec()), FeatureOrder::AsRead, precision).expect("valid");
-        MemoryRows::of_encoded(encoded, &[0; 32])
+        MemoryRows::of_encoded(encoded, &efface_data::IdKey::new([0; 32]))
     }
 
     /// A model of some of these rows, trained without an engine.

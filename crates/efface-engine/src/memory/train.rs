@@ -3,8 +3,8 @@
 use efface_core::model::{Phase, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_data::{
-    Columns, IdKey, LabelCodec, LentRows, LentTable, LentVault, Precision, RowId, RowTransform, RowsError, RowsToLend,
-    Vault,
+    Columns, IdKey, IdKind, LabelCodec, LentRows, LentTable, LentVault, Precision, RowId, RowTransform, RowsError,
+    RowsToLend, Vault,
 };
 use rayon::prelude::*;
 
@@ -55,7 +55,7 @@ impl MemoryModel {
         let MemoryRequest { rows, labels, row_weights, ids, subjects, .. } = *request;
         let settings = request.settings()?;
         let id = |row: usize| ids.and_then(|ids| ids.get(row)).cloned().unwrap_or_else(|| RowId::numbered(row));
-        let selector = |row: usize| id(row).selector(&settings.salt);
+        let selector = |row: usize| settings.id_key.digest(IdKind::Row, &id(row)).selector();
         let selectors = (0..labels.len()).into_par_iter().with_min_len(256).map(selector).collect();
         let shape = settings.row_spec();
         let mut table = LentTable::new(RowsToLend { rows, labels, selectors, row_weights, shape })?;
@@ -110,7 +110,6 @@ impl MemoryRequest<'_> {
             transform: self.transform,
             codec: self.codec.clone(),
             precision: Precision::of(self.rows.features),
-            salt: fresh()?,
             max_row_weight: self.max_row_weight,
             row_norm_from_rows: self.row_norm_from_rows,
             id_key: IdKey::new(fresh()?),

@@ -132,12 +132,7 @@ impl Folder {
     /// A copy of the model directory under another name.
     pub(crate) fn copy(&self, name: &str) -> PathBuf {
         let to = self.path(name);
-        for (path, bytes) in files(&self.model()) {
-            let place = to.join(path);
-            fs::create_dir_all(place.parent().expect("a folder")).expect("writable");
-            fs::write(place, bytes).expect("writable");
-        }
-        fs::create_dir_all(to.join("releases")).expect("writable");
+        copy(&self.model(), &to);
         to
     }
 
@@ -240,6 +235,16 @@ pub(crate) fn features(i: usize) -> [f64; 3] {
         (((state >> 11) as f64) * 2f64.powi(-52) - 1.0) * 0.57
     };
     [next(), next(), next()]
+}
+
+/// Copies a model directory.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    for (path, bytes) in files(from) {
+        let place = to.join(path);
+        fs::create_dir_all(place.parent().expect("a folder")).expect("writable");
+        fs::write(place, bytes).expect("writable");
+    }
+    fs::create_dir_all(to.join("releases")).expect("writable");
 }
 
 /// A table with columns `id,who,a,b,c,y`: rows `row-0`, … and subjects `person-0`, … of four rows each.

@@ -60,6 +60,8 @@ tagged! {
         Release = "release",
         /// What is claimed of the secret weights, measured on the rows.
         Replay = "replay",
+        /// Every page of a directory's database is what was written.
+        Database = "database",
         /// The parts of a directory belong together.
         Directory = "directory",
     }

@@ -14,8 +14,8 @@ use efface_core::model::{Mechanism, TrainingConfig};
 use efface_core::noise::NoiseSource;
 use efface_core::residual::Rung;
 use efface_data::{
-    Columns, EncodedRows, FeatureValues, IdKey, LabelCodec, Labels, Origin, Precision, RawLabels, RowId, RowLayout,
-    RowTransform, Scale, StoredRows, TableParts, Vault,
+    Columns, EncodedRows, FeatureValues, IdKey, IdKind, LabelCodec, Labels, Origin, Precision, RawLabels, RowId,
+    RowLayout, RowTransform, Scale, StoredRows, TableParts, Vault,
 };
 use efface_engine::{LatestRelease, MemoryModel, Missing, ReleaseAnswer, RowNames, Selection, Settings};
 use efface_testkit::store::{PlainRow, store_conformance};
@@ -25,7 +25,10 @@ use self::vault::{ProcessVault, serve};
 const N_ROWS: usize = 700;
 const N_FEATURES: usize = 6;
 const TRANSFORM: RowTransform = RowTransform { scale: Scale::Unit, intercept: true };
-const SALT: [u8; 32] = [3; 32];
+
+fn key() -> IdKey {
+    IdKey::new([4; 32])
+}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -120,7 +123,7 @@ fn encoded(rows: Range<usize>, n_classes: usize) -> EncodedRows {
 }
 
 fn selectors(rows: Range<usize>) -> Vec<u64> {
-    rows.map(|row| RowId::numbered(row).selector(&SALT)).collect()
+    rows.map(|row| key().digest(IdKind::Row, &RowId::numbered(row)).selector()).collect()
 }
 
 fn settings(n_classes: usize, rung: Rung, noise_std: Option<f64>) -> Settings {
@@ -139,10 +142,9 @@ fn settings(n_classes: usize, rung: Rung, noise_std: Option<f64>) -> Settings {
             n => LabelCodec::Classes((0..n).map(|class| class.to_string()).collect()),
         },
         precision: Precision::F64,
-        salt: SALT,
         max_row_weight: None,
         row_norm_from_rows: false,
-        id_key: IdKey::new([4; 32]),
+        id_key: key(),
         row_names: RowNames::Ids,
     }
 }

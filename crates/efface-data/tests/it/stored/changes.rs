@@ -7,7 +7,7 @@ use efface_core::rows::{RowBlocks, RowStore};
 use efface_data::{AppendError, Precision, RowLayout, StoredRows, StoredRowsError};
 
 use super::{DIM, LEADING, N, SMALL, bytes, gram, open, refusal, sample, segment_path};
-use crate::samples::{SALT, contents, encoded, store, stored};
+use crate::samples::{contents, encoded, key, store, stored};
 
 #[test]
 fn a_row_that_is_gone_never_enters_a_sum_whatever_its_bytes() {
@@ -53,7 +53,7 @@ fn a_purged_row_leaves_no_byte_behind_and_purging_again_changes_nothing() {
         let mut rows = stored(folder.path(), RowLayout { precision, ..SMALL }, 0, 0);
         let labels: Vec<f64> = (0..N).map(|row| 1234.5 + row as f64).collect();
         let new = encoded(0, N, DIM, precision).with_labels(labels).expect("one per row");
-        rows.append(&new, &new.selectors(&SALT)).expect("writable");
+        rows.append(&new, &new.selectors(&key())).expect("writable");
         let before = contents(&rows);
         let gone = [6, 7, 8, 13, 14, 36];
         let traces: Vec<Vec<u8>> = gone
@@ -106,7 +106,7 @@ fn rows_that_were_not_committed_are_overwritten_and_forgotten() {
 
     // Other rows take their positions.
     let new = encoded(100, 30, DIM, Precision::F64);
-    assert_eq!(rows.append(&new, &new.selectors(&SALT)).expect("writable"), 17..47);
+    assert_eq!(rows.append(&new, &new.selectors(&key())).expect("writable"), 17..47);
     let expected = contents(&stored(&folder.path().join("other"), SMALL, 0, N));
     let all = contents(&rows);
     assert_eq!((&all[3..17], all.len(), all[2].is_none()), (&expected[3..17], 47, true));
@@ -141,7 +141,7 @@ fn the_tail_of_an_unfinished_append_is_never_read_and_then_overwritten() {
     std::fs::write(segment_path(&path, 2), b"not even a header").expect("writable");
     let mut rows = open(&path, 20, &[]).expect("readable");
     let new = encoded(20, 17, DIM, Precision::F64);
-    rows.append(&new, &new.selectors(&SALT)).expect("writable");
+    rows.append(&new, &new.selectors(&key())).expect("writable");
     assert_eq!(rows.len(), N);
     assert_eq!(contents(&open(&path, N, &[]).expect("readable")), contents(&rows));
     assert_eq!(contents(&rows)[..20], before[..20]);
@@ -164,10 +164,10 @@ fn a_failed_append_adds_nothing() {
     let blocked = folder.path().join("rows/000003.rows");
     std::fs::create_dir(&blocked).expect("writable");
     let many = encoded(100, 20, DIM, Precision::F64);
-    assert!(rows.append(&many, &many.selectors(&SALT)).is_err());
+    assert!(rows.append(&many, &many.selectors(&key())).is_err());
     assert_eq!((rows.len(), contents(&rows).len()), (N, N));
     std::fs::remove_dir(&blocked).expect("writable");
-    assert_eq!(rows.append(&many, &many.selectors(&SALT)).expect("writable"), N..N + 20);
+    assert_eq!(rows.append(&many, &many.selectors(&key())).expect("writable"), N..N + 20);
     assert_eq!((rows.n_segments(), contents(&rows).len()), (5, N + 20));
 }
 
@@ -204,7 +204,7 @@ fn segments_are_stamped_when_they_have_changed() {
     rows.stamp(7).expect("writable");
     assert_eq!(rows.epochs(), [5, 7, 5]);
     let new = encoded(100, 7, DIM, Precision::F64);
-    rows.append(&new, &new.selectors(&SALT)).expect("writable");
+    rows.append(&new, &new.selectors(&key())).expect("writable");
     rows.stamp(8).expect("writable");
     assert_eq!(rows.epochs(), [5, 7, 8, 8]);
     rows.truncate(30).expect("writable");

@@ -6,7 +6,7 @@ use efface_core::rows::{RowStore, WeightSum};
 use efface_data::{MemoryRows, Precision, RowLayout, StoredRows};
 use proptest::prelude::*;
 
-use crate::samples::{Row, SALT, TRANSFORM, contents, encoded, stored, weighted};
+use crate::samples::{Row, TRANSFORM, contents, encoded, key, stored, weighted};
 
 const DIM: usize = 3;
 
@@ -109,9 +109,9 @@ impl Pair<'_> {
         let rows = if self.store.layout().weighted { weighted } else { encoded };
         let new = rows(self.next_id, n, DIM, precision);
         self.next_id += i64::try_from(n).expect("small");
-        let added = self.store.append(&new, &new.selectors(&SALT)).expect("writable");
+        let added = self.store.append(&new, &new.selectors(&key())).expect("writable");
         assert_eq!(added, self.rows.len()..self.rows.len() + n);
-        contents(&MemoryRows::of_encoded(new, &SALT))
+        contents(&MemoryRows::of_encoded(new, &key()))
     }
 
     fn reopen(&mut self) {

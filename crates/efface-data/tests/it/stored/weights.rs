@@ -7,7 +7,7 @@ use efface_data::{MemoryRows, Precision, RowLayout, StoredRows};
 use tempfile::TempDir;
 
 use super::{DIM, N, SMALL, bound, bytes, open, refusal, segment_path};
-use crate::samples::{ALL, SALT, contents, crc32, encoded, stored, weighted, weighted_store};
+use crate::samples::{ALL, contents, crc32, encoded, key, stored, weighted, weighted_store};
 
 const WEIGHTED: RowLayout = RowLayout { weighted: true, ..SMALL };
 /// Bytes of a block of [`WEIGHTED`], and of those in front of its features: 7 × 28 = 196, padded to 200.
@@ -99,8 +99,8 @@ fn rows_that_come_late_bring_their_weight() {
     rows.sync().expect("writable");
     let before = rows.weight_sum();
     let late = weighted(37, 5, DIM, Precision::F64);
-    rows.append(&late, &late.selectors(&SALT)).expect("writable");
-    let after = before + MemoryRows::of_encoded(late, &SALT).weight_sum();
+    rows.append(&late, &late.selectors(&key())).expect("writable");
+    let after = before + MemoryRows::of_encoded(late, &key()).weight_sum();
     assert_eq!(rows.weight_sum(), after);
     let mut waiting = open(&path, N + 5, &[37, 38, 39, 40, 41]).expect("readable");
     assert_eq!(waiting.weight_sum(), before);
@@ -110,7 +110,7 @@ fn rows_that_come_late_bring_their_weight() {
     assert_eq!(waiting.weight_sum(), before);
     // Without weights of their own they count once.
     let plain = encoded(100, 2, DIM, Precision::F64);
-    waiting.append(&plain, &plain.selectors(&SALT)).expect("writable");
+    waiting.append(&plain, &plain.selectors(&key())).expect("writable");
     assert_eq!(waiting.weight_sum(), before + WeightSum::of_rows(2));
 }
 
@@ -119,13 +119,13 @@ fn a_store_without_weights_takes_rows_that_count_once_only() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut rows = stored(&folder.path().join("rows"), SMALL, 0, 3);
     let heavy = weighted(3, 4, DIM, Precision::F64);
-    let error = refusal(&folder, rows.append(&heavy, &heavy.selectors(&SALT)));
+    let error = refusal(&folder, rows.append(&heavy, &heavy.selectors(&key())));
     assert!(
         error.starts_with("row 0 weighs 1.1") && error.ends_with(", and every row of the store counts once"),
         "{error}"
     );
     let once = encoded(3, 4, DIM, Precision::F64).with_row_weights(vec![1.0; 4]).expect("one per row");
-    rows.append(&once, &once.selectors(&SALT)).expect("they count once");
+    rows.append(&once, &once.selectors(&key())).expect("they count once");
     assert_eq!(rows.weight_sum(), WeightSum::of_rows(7));
 }
 

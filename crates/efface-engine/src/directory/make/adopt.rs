@@ -63,12 +63,12 @@ impl Adopted<'_> {
         for chunk in present.chunks(chunk_rows(dim)) {
             for run in chunk.chunk_by(|a, b| a + 1 == *b) {
                 sink.skip(run[0] - sink.n_positions())?;
-                let (rows, selectors) = self.rows.batch(run)?.into_encoded()?;
+                let rows = self.rows.batch(run)?.into_encoded()?;
                 let rows = match settings.max_row_weight {
                     Some(_) if rows.row_weights().is_none() => rows.with_row_weights(vec![1.0; run.len()])?,
                     _ => rows,
                 };
-                sink.put(&rows, &selectors, &self.keeper.keys_at(run)?)?;
+                sink.put(&rows, &self.keeper.keys_at(run)?)?;
             }
         }
         sink.skip(n_positions - sink.n_positions())?;

@@ -18,7 +18,6 @@ use crate::settings::fresh;
 pub(super) struct Import<'a> {
     transform: RowTransform,
     sink: RowSink<'a>,
-    salt: [u8; 32],
     labels: ClassCollector,
     id_key: IdKey,
     /// What was removed before and must not come back.
@@ -30,7 +29,6 @@ pub(super) struct Imported {
     pub(super) filled: FilledRows,
     pub(super) features: Vec<String>,
     pub(super) codec: LabelCodec,
-    pub(super) salt: [u8; 32],
     pub(super) id_key: IdKey,
     pub(super) n_suppressed: usize,
 }
@@ -47,7 +45,6 @@ impl<'a> Import<'a> {
         Ok(Self {
             transform,
             sink: RowSink::new(directory, transform.row_norm_bound(), memory_bytes)?,
-            salt: fresh()?,
             labels: ClassCollector::new(is_classification),
             id_key: known.as_ref().map_or_else(|| IdKey::new(key), |known| known.key.clone()),
             known,
@@ -77,8 +74,8 @@ impl<'a> Import<'a> {
         let (codec, mapping) = self.labels.finish()?;
         rows.relabel(&mapping)?;
         let filled = self.sink.finish(self.known.iter().flat_map(|known| &known.suppressed))?;
-        let Self { salt, id_key, n_suppressed, .. } = self;
-        Ok(Imported { filled, features, codec, salt, id_key, n_suppressed })
+        let Self { id_key, n_suppressed, .. } = self;
+        Ok(Imported { filled, features, codec, id_key, n_suppressed })
     }
 
     fn take(&mut self, chunk: Table) -> Result<(), EngineError> {
@@ -97,6 +94,6 @@ impl<'a> Import<'a> {
         let mut kept = kept.into_iter();
         keys.retain(|_| kept.next().unwrap_or(true));
         self.sink.lay_out(RowLayout::new(encoded.dim(), precision, false))?;
-        self.sink.put(&encoded, &encoded.selectors(&self.salt), &keys)
+        self.sink.put(&encoded, &keys)
     }
 }

@@ -42,14 +42,10 @@ impl<'a> RowSink<'a> {
 
     /// Writes rows behind those that are there, with what they will be found under. Without a layout there is nowhere to
     /// write to.
-    pub(super) fn put(
-        &mut self,
-        encoded: &EncodedRows,
-        selectors: &[u64],
-        keys: &[RowKeys],
-    ) -> Result<(), EngineError> {
+    pub(super) fn put(&mut self, encoded: &EncodedRows, keys: &[RowKeys]) -> Result<(), EngineError> {
         let Some(rows) = &mut self.rows else { return Ok(()) };
-        let mut found_by = rows.append(encoded, selectors)?.zip(keys);
+        let selectors: Vec<u64> = keys.iter().map(|keys| keys.id.selector()).collect();
+        let mut found_by = rows.append(encoded, &selectors)?.zip(keys);
         self.database.ask(|tables| found_by.try_for_each(|(position, keys)| index::insert(tables, position, keys)))
     }
 

@@ -84,7 +84,7 @@ impl ModelDirectory {
         let reading = Instant::now();
         let is_classification = config.loss.is_classification();
         let import = Import::new(&new.aside, transform, is_classification, memory_bytes, known)?;
-        let Imported { filled, features, codec, salt, id_key, n_suppressed } =
+        let Imported { filled, features, codec, id_key, n_suppressed } =
             import.run(reader, &mut |progress| report(progress))?;
         let read_seconds = reading.elapsed().as_secs_f64();
 
@@ -100,7 +100,6 @@ impl ModelDirectory {
             transform,
             codec,
             precision,
-            salt,
             max_row_weight: None,
             row_norm_from_rows: false,
             id_key,

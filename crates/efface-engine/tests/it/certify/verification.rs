@@ -5,7 +5,7 @@ use std::path::Path;
 
 use efface_engine::{DirectoryReport, RowSource};
 use efface_ledger::merkle;
-use efface_ledger::verify::{CheckOutcome, Verdict};
+use efface_ledger::verify::{CheckName, CheckOutcome, Verdict};
 use rusqlite::params;
 
 use crate::models::{Folder, ids, published, randomness, table};
@@ -52,7 +52,7 @@ fn a_directory_that_nobody_touched_is_valid() {
     assert!(measured > 0.0 && measured <= 2.0 * report.gradient_residual, "{report:?}");
     assert!(report.checks.iter().all(|check| check.outcome == CheckOutcome::Passed), "{report:?}");
     let names: Vec<&str> = report.checks.iter().map(|check| check.check.tag()).collect();
-    assert_eq!(names, ["signature", "log", "release", "release", "replay"]);
+    assert_eq!(names, ["database", "signature", "log", "release", "release", "replay"]);
     let quick = folder.open().verify(false).expect("readable");
     assert_eq!((quick.verdict, quick.measured_gradient_residual), (Verdict::Valid, None));
 }
@@ -211,7 +211,8 @@ fn the_public_key_beside_the_private_one_is_the_one_that_the_log_names() {
     fs::write(Path::new(&folder.path("model/signing.key.pub")), from(&other)).expect("writable");
     let report = verify(&folder);
     assert_eq!(report.verdict, Verdict::Invalid);
-    assert!(report.checks[0].message.starts_with("the public key beside the private one is"), "{report:?}");
+    let signature = report.checks.iter().find(|check| check.check == CheckName::Signature).expect("checked");
+    assert!(signature.message.starts_with("the public key beside the private one is"), "{report:?}");
 }
 
 /// `predict` looks for the withdrawal itself: without it, a withdrawn release would be used.

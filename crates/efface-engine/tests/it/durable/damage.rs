@@ -5,8 +5,11 @@ use std::fs;
 use efface_core::loss::Logistic;
 use efface_core::model::TrainingConfig;
 use efface_engine::{EngineError, ModelDirectory, OpenError, Status};
+use efface_ledger::verify::Verdict;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
-use crate::models::{Folder, ids, randomness, table};
+use crate::models::{Folder, copy, ids, published, randomness, subjects, table};
 
 const ROWS: &str = "model/rows/000000.rows";
 
@@ -160,4 +163,62 @@ fn a_release_that_cannot_read_the_log_moves_nothing() {
     let error = model.release(&mut randomness(), None).expect_err("no entry").to_string();
     assert!(error.ends_with("entry 1 of the log: damaged"), "{error}");
     assert_eq!(claimed(&model), before);
+}
+
+/// Damages of the database that are tried; `EFFACE_DAMAGES` asks for more.
+fn n_damages() -> u64 {
+    std::env::var("EFFACE_DAMAGES").ok().and_then(|n| n.parse().ok()).unwrap_or(200)
+}
+
+/// One flipped bit led to another person's row, or to fewer rows than were asked for, under valid certificates.
+#[test]
+fn no_damage_of_the_database_removes_anybody_else() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    model.remove(&ids(&["row-3"]), None).expect("present");
+    published(model.release(&mut randomness(), None).expect("writable"));
+    model.close().expect("writable");
+    let whole = folder.copy("whole");
+    let database = fs::read(whole.join("efface.db")).expect("there");
+    let (mut n_refused, mut n_carried_out) = (0, 0);
+    for seed in 0..n_damages() {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut damaged = database.clone();
+        let at = random.random_range(0..damaged.len());
+        if seed % 2 == 0 {
+            damaged[at] ^= 1 << random.random_range(0..8);
+        } else {
+            let end = damaged.len().min(at + random.random_range(1..64));
+            random.fill(&mut damaged[at..end]);
+        }
+        if damaged == database {
+            continue;
+        }
+        fs::remove_dir_all(folder.model()).expect("writable");
+        copy(&whole, &folder.model());
+        folder.write("model/efface.db", &damaged);
+        // Neither may panic; what they answer is that of the whole database, or an error.
+        if let Ok(status) = Status::read(folder.model()) {
+            assert_eq!((status.n_rows, status.n_removed), (59, 1), "seed {seed}");
+        }
+        let removed = ModelDirectory::open(folder.model()).and_then(|mut model| {
+            let verified = model.verify(true)?;
+            assert_ne!(verified.verdict, Verdict::Valid, "seed {seed}");
+            assert_eq!(model.remove(&ids(&["row-17"]), None)?.n_changed, 1, "seed {seed}");
+            assert_eq!(model.remove(&subjects(&["person-9"]), None)?.n_changed, 4, "seed {seed}");
+            model.close()
+        });
+        match removed {
+            Err(_) => n_refused += 1,
+            Ok(()) => {
+                // The selectors come behind the header and 256 labels.
+                let selectors = &folder.read(ROWS)[4096 + 8 * 256..][..8 * 60];
+                let (selectors, _) = selectors.as_chunks::<8>();
+                let gone: Vec<usize> = (0..60).filter(|position| selectors[*position] == [0; 8]).collect();
+                assert_eq!(gone, [3, 17, 36, 37, 38, 39], "seed {seed}");
+                n_carried_out += 1;
+            }
+        }
+    }
+    assert!(n_refused > 0 && n_carried_out > 0, "{n_refused} refused, {n_carried_out} carried out");
 }

@@ -67,7 +67,10 @@ fn kept(rows: &[usize], weighted: bool) -> MemoryRows {
     let table = Table::new(parts(rows)).expect("valid");
     let encoded = encode_table(table, &TRANSFORM, Some(&codec()), FeatureOrder::AsRead, Precision::F64).expect("valid");
     let row_weights = rows.iter().map(|i| if weighted { weight(*i) } else { 1.0 }).collect();
-    MemoryRows::of_encoded(encoded.with_row_weights(row_weights).expect("one per row"), &[7; 32])
+    MemoryRows::of_encoded(
+        encoded.with_row_weights(row_weights).expect("one per row"),
+        &efface_data::IdKey::new([7; 32]),
+    )
 }
 
 fn config() -> TrainingConfig {
