@@ -7,6 +7,8 @@
 //! The first bracket is computed and becomes the new known gradient; the second is bounded by a rung of the ladder
 //! and added to the unknown part. Adding rows is the same step with the other sign of Δ.
 
+use rayon::prelude::*;
+
 use crate::curvature::{Curvature, Dense, NoMatrix, WithGram};
 use crate::linalg::{self, TrackedMatrix, kernel};
 use crate::model::Fit;
@@ -54,6 +56,13 @@ pub(crate) struct StepContext<'a> {
     pub(crate) design_norm_squared: UpperBound,
     /// The rows after the change.
     pub(crate) rows: &'a dyn RowStore,
+}
+
+impl StepContext<'_> {
+    /// Whether the gradient is linear in the weights: a step has no curvature error.
+    fn is_linear(&self) -> bool {
+        self.change.lipschitz == UpperBound::ZERO
+    }
 }
 
 /// The solver may leave this fraction of what the curvature error is going to cost.
@@ -125,13 +134,69 @@ pub(crate) fn read(
     Ok(changes)
 }
 
-/// Moves the fit to the changed rows. Returns the rung that the new claim rests on; `None` when no changed row takes
-/// part in the problem, so that everything that is known of the fit stands. Fails only where the rung asks for the rows
-/// after the step.
-pub(crate) fn step(fit: &mut Fit, change: FitChange, context: &StepContext<'_>) -> Result<Option<Rung>, StoreError> {
+/// Moves the fits to the changed rows. Returns the rung that the new claim rests on; `None` when no changed row takes part in
+/// any problem, so that everything that is known stands. Fails only where the rung asks for the rows after the step, which
+/// are read once for all fits.
+pub(crate) fn step(
+    fits: &mut [Fit],
+    changes: Vec<FitChange>,
+    context: &StepContext<'_>,
+) -> Result<Option<Rung>, StoreError> {
+    // The fits share nothing that is written, so their order, and the number of threads, makes no difference.
+    let step = |(fit, change)| step_fit(fit, change, context);
+    let stepped: Vec<Stepped<'_>> = match fits {
+        [only] => [only].into_iter().zip(changes).map(step).collect(),
+        fits => fits.par_iter_mut().zip(changes).map(step).collect(),
+    };
+    let is_touched = stepped.iter().any(|stepped| !matches!(stepped, Stepped::Untouched));
+    let moved: Vec<(&mut Fit, SecretVector)> = stepped
+        .into_iter()
+        .filter_map(|stepped| if let Stepped::Moved(fit, step) = stepped { Some((fit, step)) } else { None })
+        .collect();
+    if moved.is_empty() {
+        return Ok(is_touched.then_some(Rung::NoStep));
+    }
+    read_after(moved, context)?;
+    Ok(Some(context.rung))
+}
+
+/// What a change did to a fit.
+enum Stepped<'a> {
+    /// No changed row takes part in the problem.
+    Untouched,
+    /// There was no curvature to step on: the gradient followed the rows, and the weights stay.
+    Stayed,
+    /// The weights moved by this step.
+    Moved(&'a mut Fit, SecretVector),
+}
+
+/// Reads what the rung asks of the rows after the step, for all fits that moved, in one pass.
+fn read_after(mut moved: Vec<(&mut Fit, SecretVector)>, context: &StepContext<'_>) -> Result<(), StoreError> {
+    match context.rung {
+        Rung::PerRow if !context.is_linear() => {
+            let points: Vec<Point<'_>> =
+                moved.iter().map(|(fit, step)| Point { problem: &fit.problem, weights: step }).collect();
+            let powers = context.rows.step_powers(&points)?;
+            let design = context.design_norm_squared.sqrt();
+            for ((fit, _), powers) in moved.iter_mut().zip(&powers) {
+                fit.gradient_error += residual::per_row(&context.change, design, powers);
+            }
+        }
+        Rung::Measured => {
+            let points: Vec<_> = moved.iter().map(|(fit, _)| fit.point()).collect();
+            let measurements = context.objective.measure(context.rows, &points)?;
+            moved.iter_mut().zip(measurements).for_each(|((fit, _), measurement)| fit.accept(measurement));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Moves one fit. Under rung `per-row` its `gradient_error` lacks the curvature error until [`read_after`] adds it.
+fn step_fit<'a>(fit: &'a mut Fit, change: FitChange, context: &StepContext<'_>) -> Stepped<'a> {
     let shift = change.shift(fit, &context.objective);
     if shift.n_changed == 0 {
-        return Ok(None);
+        return Stepped::Untouched;
     }
     fit.count = shift.count_after;
     // g − Δ: the gradient at the old weights over the new rows.
@@ -155,7 +220,7 @@ pub(crate) fn step(fit: &mut Fit, change: FitChange, context: &StepContext<'_>) 
     };
     change.curvature.iter().for_each(|(sign, sum)| curvature.update(sum, *sign));
     if !curvature.is_known() {
-        return Ok(Some(Rung::NoStep));
+        return Stepped::Stayed;
     }
     let ridge = context.objective.ridge(fit.count.weight_sum);
     let weights_norm = norm(&fit.weights);
@@ -168,9 +233,8 @@ pub(crate) fn step(fit: &mut Fit, change: FitChange, context: &StepContext<'_>) 
     let norms = StepNorms { design, step, step_image: curvature.image_norm(&solution.step, step) };
 
     let leftover = norm(&solution.leftover) + solution.leftover_error;
-    let linear = context.change.lipschitz == UpperBound::ZERO;
     let curvature_error = match context.rung {
-        _ if linear => UpperBound::ZERO,
+        _ if context.is_linear() => UpperBound::ZERO,
         Rung::WorstCase => {
             let slope_bound = context.objective.loss.slope_bound().unwrap_or(f64::INFINITY);
             let size = RemovalSize {
@@ -189,10 +253,8 @@ pub(crate) fn step(fit: &mut Fit, change: FitChange, context: &StepContext<'_>) 
         Rung::Stale | Rung::Measured | Rung::NoStep | Rung::Exact => {
             residual::stale(&context.change, &norms, anchor_distance)
         }
-        Rung::PerRow => {
-            let point = Point { problem: &fit.problem, weights: &solution.step };
-            residual::per_row(&context.change, design, &context.rows.step_powers(&[point])?.swap_remove(0))
-        }
+        // Read off the rows after the step.
+        Rung::PerRow => UpperBound::ZERO,
     };
     if curvature.is_worn(solution.iterations) {
         curvature.refresh(ridge);
@@ -204,10 +266,7 @@ pub(crate) fn step(fit: &mut Fit, change: FitChange, context: &StepContext<'_>) 
     let weight_rounding = smoothness * operations(1) * norm(&fit.weights);
     fit.gradient = solution.leftover.iter().map(|x| -x).collect();
     fit.gradient_error += solution.leftover_error + curvature_error + weight_rounding;
-    if context.rung == Rung::Measured {
-        fit.measure(&context.objective, context.rows)?;
-    }
-    Ok(Some(context.rung))
+    Stepped::Moved(fit, solution.step)
 }
 
 impl FitChange {

@@ -5,7 +5,7 @@ use crate::curvature::Dense;
 use crate::objective::{Measurement, Objective};
 use crate::residual::measured;
 use crate::rounding::UpperBound;
-use crate::rows::{Point, Problem, RowCount, RowStore, StoreError};
+use crate::rows::{Point, Problem, RowCount};
 use crate::secret::SecretVector;
 
 /// Weights of one problem with a verified bound on their gradient.
@@ -45,13 +45,6 @@ impl Fit {
         self.count = measurement.count;
         self.gradient_error = measurement.error;
         self.gradient = measurement.gradient;
-    }
-
-    /// Measures the gradient at the current weights, in one pass, and takes it over.
-    pub(crate) fn measure(&mut self, objective: &Objective<'_>, rows: &dyn RowStore) -> Result<(), StoreError> {
-        let measured = objective.measure(rows, &[self.point()])?.swap_remove(0);
-        self.accept(measured);
-        Ok(())
     }
 
     /// Where the fit is, with its perturbation.

@@ -20,8 +20,6 @@ pub use training::{Phase, TrainError, Trained};
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
 use crate::curvature::Dense;
 use crate::exact::ExactSums;
 use crate::linalg::{TrackedMatrix, largest_eigenvalue};
@@ -270,15 +268,8 @@ impl Model {
             design_norm_squared: state.design_norm_squared,
             rows,
         };
-        // The fits share nothing that is written, so their order, and the number of threads, makes no difference.
-        let step = |(fit, change)| removal::step(fit, change, &context);
-        let rungs: Result<Vec<Option<Rung>>, StoreError> = match &mut state.fits[..] {
-            [only] => [only].into_iter().zip(changes).map(step).collect(),
-            fits => fits.par_iter_mut().zip(changes).map(step).collect(),
-        };
-        let mut rungs = rungs?.into_iter().flatten();
-        if let Some(first) = rungs.next() {
-            state.rung = rungs.find(|rung| *rung != Rung::NoStep).unwrap_or(first);
+        if let Some(rung) = removal::step(&mut state.fits, changes, &context)? {
+            state.rung = rung;
         }
         Ok(())
     }

@@ -72,6 +72,35 @@ fn ten_classes_take_as_many_passes_as_one() {
     }
 }
 
+/// Passes of one removal under each rung of the ladder, in its order.
+fn passes_of_a_removal(rows: &TestStore, n_classes: u32) -> Vec<f64> {
+    let gone: Vec<usize> = (0..30).map(|i| 7 * i).collect();
+    let (batch, mut left) = (rows.batch(&gone), rows.clone());
+    for place in &gone {
+        left.remove(*place);
+    }
+    let passes = |rung: &Rung| {
+        let mut config = TrainingConfig::new(&Logistic, 1e-3, Some(n_classes));
+        (config.bound, config.noise_std) = (Some(*rung), Some(0.1));
+        let plan = TrainingPlan::new(config).expect("valid");
+        let mut model = plan.train(rows, &mut fixed_noise(), &mut |_| {}).expect("trainable").model;
+        let watched = WatchedRows::new(&left);
+        model.change(&Change::remove(&batch), &watched).expect("readable");
+        assert_eq!(model.claim().rung, *rung);
+        watched.n_passes()
+    };
+    Rung::LADDER.iter().map(passes).collect()
+}
+
+#[test]
+fn a_removal_from_ten_classes_takes_as_many_passes_as_from_one() {
+    let (all, one) = ten_classes(3000);
+    let ten = passes_of_a_removal(&all, 10);
+    assert_eq!(ten, passes_of_a_removal(&one(0), 2));
+    // Rungs below `stale` form a Hessian; `per-row` forms one and reads the margins; `measured` reads the gradient.
+    assert_eq!(ten, [1.0, 1.0, 1.0, 0.0, 2.0, 1.0]);
+}
+
 /// Everything that later steps and claims depend on, as bits.
 fn bits(model: &Model) -> Vec<u64> {
     let state = model.state();
