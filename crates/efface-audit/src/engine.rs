@@ -120,7 +120,7 @@ pub(crate) fn release_in_order(models: &mut [Model], noise: &mut NoiseSource) ->
         model.set_account(account);
         let outcome = model.release(noise);
         account = model.state().account;
-        outcome.into_result().map_err(|(outcome, ..)| AuditError::Refused { outcome })
+        outcome.into_result().map_err(|refused| AuditError::Refused { outcome: refused.outcome })
     };
     models.iter_mut().map(&mut release).collect()
 }

@@ -180,7 +180,7 @@ impl Opened {
             Request::Settle => self.0.settle(None).map(drop),
             Request::Release { copy } => {
                 match self.0.release(&mut randomness(), copy.then(|| out.join(COPY)).as_deref()) {
-                    Ok(answer @ (ReleaseAnswer::Refused { .. } | ReleaseAnswer::HeldBack(_))) => {
+                    Ok(answer @ (ReleaseAnswer::Refused(_) | ReleaseAnswer::HeldBack(_))) => {
                         return Err(format!("{answer:?}"));
                     }
                     answer => answer.map(drop),

@@ -1,6 +1,6 @@
 //! What a release leads to in Python: arrays, or an exception.
 
-use efface_core::model::Refusal;
+use efface_core::model::{Excess, Refusal, Refused};
 use efface_engine::{LatestRelease, ReleaseAnswer};
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ use crate::errors::named;
 /// The exception of a release that the promise does not allow.
 pub(super) fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
     match answer {
-        ReleaseAnswer::Refused { outcome, spent, budget } => {
+        ReleaseAnswer::Refused(Refused { outcome, excess }) => {
             let (class, what) = match outcome {
                 Refusal::RetrainRequired => ("RetrainRequiredError", "the residual exceeds its budget; retrain"),
                 Refusal::BudgetExhausted => (
@@ -32,9 +32,11 @@ pub(super) fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
                 ),
                 Refusal::OffLattice => ("EffaceError", "a weight is too large for the lattice that the noise lives on"),
             };
-            // Numbers of classes, or of one setting, are no budget.
-            let has_numbers = !matches!(outcome, Refusal::OneClass | Refusal::Singular);
-            named(py, class, &if has_numbers { format!("{what}: {spent:e} of {budget:e}") } else { what.into() })
+            let message = match excess {
+                Some(Excess { found, limit }) => format!("{what}: {found:e} of {limit:e}"),
+                None => what.into(),
+            };
+            named(py, class, &message)
         }
         other => named(py, "EffaceError", &json(other)),
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use efface_core::model::Refusal;
+use efface_core::model::{Excess, Refusal, Refused};
 use efface_engine::ReleaseAnswer;
 use efface_ledger::certificate::tags::Exposure;
 
@@ -61,11 +61,14 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
             output.say("next: wait, or change the policy with efface policy");
             Ok(Answer::Negative)
         }
-        ReleaseAnswer::Refused { outcome, spent, budget } => {
-            let sentence = format!("not published: {outcome}");
-            let numbers = [("would spend", bound(*spent)), ("allowed", number(*budget))];
-            let lines = if matches!(outcome, Refusal::OneClass | Refusal::Singular) { &[] } else { &numbers[..] };
-            output.show(&answer, &sentence, lines)?;
+        ReleaseAnswer::Refused(Refused { outcome, excess }) => {
+            let lines =
+                excess.map(|Excess { found, limit }| [("would spend", bound(found)), ("allowed", number(limit))]);
+            output.show(
+                &answer,
+                &format!("not published: {outcome}"),
+                lines.as_ref().map_or(&[], |lines| &lines[..]),
+            )?;
             let next = match outcome {
                 Refusal::RetrainRequired => &over_budget(&args.model.directory.path),
                 Refusal::OutOfReach => {

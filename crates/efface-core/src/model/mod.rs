@@ -14,7 +14,7 @@ pub use fit::Fit;
 pub use plan::{BudgetRule, Mechanism, MechanismKind, TrainingConfig, TrainingPlan};
 pub use plan_error::PlanError;
 pub use release::{Release, ReleaseAccount, ReleaseClaim};
-pub use release_outcome::{Refusal, ReleaseOutcome};
+pub use release_outcome::{Excess, Refusal, Refused, ReleaseOutcome};
 pub use settle::{Measured, Settled};
 pub use training::{Phase, TrainError, Trained};
 

@@ -1,5 +1,7 @@
 //! What asking for a release leads to: the release, or why there is none.
 
+use serde::Serialize;
+
 use super::Release;
 use crate::rounding::{LowerBound, UpperBound};
 use crate::tagged;
@@ -75,18 +77,44 @@ tagged! {
     }
 }
 
+/// A release that may not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Refused {
+    /// Why.
+    pub outcome: Refusal,
+    /// What exceeds a limit, where that is why.
+    #[serde(flatten)]
+    pub excess: Option<Excess>,
+}
+
+/// What was found, and the limit that it exceeds; `null` in JSON where it is infinite.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Excess {
+    /// A residual (`retrain-required`), a distance (`out-of-reach`), μ or ε (`budget-exhausted`), δ (`extractor-exhausted`),
+    /// or the magnitude of a weight or of the noise (`off-lattice`).
+    #[serde(rename = "spent")]
+    pub found: f64,
+    /// What is allowed.
+    #[serde(rename = "budget")]
+    pub limit: f64,
+}
+
 impl ReleaseOutcome {
-    /// The release, or why there is none: what is spent or found, and what is allowed.
-    pub fn into_result(self) -> Result<Release, (Refusal, f64, f64)> {
+    /// The release, or why there is none.
+    pub fn into_result(self) -> Result<Release, Refused> {
+        let over = |outcome, found, limit| Refused { outcome, excess: Some(Excess { found, limit }) };
+        let without_a_limit = |outcome| Refused { outcome, excess: None };
         Err(match self {
             Self::Published(release) => return Ok(release),
-            Self::RetrainRequired { spent, budget } => (Refusal::RetrainRequired, spent.get(), budget.get()),
-            Self::OutOfReach { distance, limit } => (Refusal::OutOfReach, distance.get(), limit.get()),
-            Self::OneClass => (Refusal::OneClass, 1.0, 2.0),
-            Self::Singular { l2_per_row } => (Refusal::Singular, l2_per_row, 0.0),
-            Self::BudgetExhausted { mu_total, mu_limit } => (Refusal::BudgetExhausted, mu_total.get(), mu_limit.get()),
-            Self::ExtractorExhausted { delta, .. } => (Refusal::ExtractorExhausted, delta.get(), 1.0),
-            Self::OffLattice { value, limit } => (Refusal::OffLattice, value.abs(), limit),
+            Self::RetrainRequired { spent, budget } => over(Refusal::RetrainRequired, spent.get(), budget.get()),
+            Self::OutOfReach { distance, limit } => over(Refusal::OutOfReach, distance.get(), limit.get()),
+            Self::OneClass => without_a_limit(Refusal::OneClass),
+            Self::Singular { .. } => without_a_limit(Refusal::Singular),
+            Self::BudgetExhausted { mu_total, mu_limit } => {
+                over(Refusal::BudgetExhausted, mu_total.get(), mu_limit.get())
+            }
+            Self::ExtractorExhausted { delta, .. } => over(Refusal::ExtractorExhausted, delta.get(), 1.0),
+            Self::OffLattice { value, limit } => over(Refusal::OffLattice, value.abs(), limit),
         })
     }
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use efface_core::model::Refusal;
+use efface_core::model::Refused;
 use efface_core::noise::NoiseSource;
 use efface_ledger::certificate::tags::Exposure;
 use efface_ledger::certificate::{CoveredRequest, SincePrevious};
@@ -30,16 +30,7 @@ pub enum ReleaseAnswer {
     /// The policy asks to wait.
     HeldBack(HeldBack),
     /// The promise does not allow it.
-    Refused {
-        /// Why.
-        outcome: Refusal,
-        /// What is spent: a residual (mechanism `objective`), a distance (`out-of-reach`), classes (`one-class`), l2
-        /// (`singular`), a weight that is too large (`off-lattice`), δ (`extractor-exhausted`; `null`: beyond all numbers),
-        /// or μ.
-        spent: f64,
-        /// What the promise allows.
-        budget: f64,
-    },
+    Refused(Refused),
 }
 
 /// What a release led to.
@@ -108,12 +99,12 @@ impl Life<'_> {
         let before = self.model.state().account;
         let release = match self.model.release(noise).into_result() {
             Ok(release) => release,
-            Err((outcome, spent, budget)) => {
+            Err(refused) => {
                 if settle_passes > 0 {
                     // The weights have moved: what the status says must be what the state holds.
                     self.commit_weights(false)?;
                 }
-                return Ok(ReleaseAnswer::Refused { outcome, spent, budget });
+                return Ok(ReleaseAnswer::Refused(refused));
             }
         };
         let n_requests = requests.len();

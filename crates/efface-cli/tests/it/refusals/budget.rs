@@ -22,7 +22,9 @@ fn a_spent_budget_is_answered_with_code_1_until_the_model_is_retrained() {
 
     let refused = sandbox.run("release model --json");
     refused.ends_with(1);
-    assert_eq!(refused.json()["outcome"], "retrain-required");
+    let report = refused.json();
+    assert_eq!(report["outcome"], "retrain-required");
+    assert!(number(&report, "spent") > number(&report, "budget"), "{report}");
     assert_eq!(sandbox.names("model/releases"), ["1"]);
 
     // The removal counts all the same, and further ones may follow.

@@ -269,7 +269,7 @@ fn the_same_history_leads_to_the_same_model_in_memory_and_in_a_directory() {
         let releases = worlds.both(|life| life.release(&mut randomness())).expect("readable");
         let [here, there] = releases.map(|answer| match answer {
             ReleaseAnswer::Published(report) => (report.release.to_string(), report.exposure.tag(), report.n_requests),
-            ReleaseAnswer::Refused { outcome, .. } => (outcome.to_string(), "", 0),
+            ReleaseAnswer::Refused(refused) => (refused.outcome.to_string(), "", 0),
             ReleaseAnswer::HeldBack(_) => panic!("there is no policy"),
         });
         assert_eq!(here, there);

@@ -1,7 +1,7 @@
 //! What releases spend: squares under the Gaussian law, sums under the gamma law, for the model's whole life.
 
 use efface_core::accounting::Extractor;
-use efface_core::model::Refusal;
+use efface_core::model::{Refusal, Refused};
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_engine::{ReleaseAnswer, ReleaseReport, RowSource, Status};
 
@@ -57,9 +57,9 @@ fn a_release_beyond_the_promise_is_refused_and_spends_nothing() {
     published(model.release(&mut randomness(), None).expect("writable"));
     let spent = Status::read(folder.model()).expect("readable").mu_total;
     match model.release(&mut randomness(), None).expect("writable") {
-        ReleaseAnswer::Refused { outcome, spent, budget } => {
+        ReleaseAnswer::Refused(Refused { outcome, excess: Some(excess) }) => {
             assert_eq!(outcome, Refusal::BudgetExhausted);
-            assert!(spent > budget);
+            assert!(excess.found > excess.limit);
         }
         answer => panic!("{answer:?}"),
     }

@@ -1,6 +1,6 @@
 //! The operations themselves: what they change, what they count, and what a refused one leaves.
 
-use efface_core::model::{BudgetRule, Mechanism, Outcome, Refusal};
+use efface_core::model::{BudgetRule, Mechanism, Outcome, Refusal, Refused};
 use efface_core::rounding::UpperBound;
 use efface_data::{Columns, read_table};
 use efface_engine::{EngineError, Missing, PublishedModel, ReleaseAnswer, RowSource, Selection, Status, StorageError};
@@ -138,9 +138,9 @@ fn a_spent_budget_is_an_outcome_until_the_model_is_retrained() {
     assert!(report.spent.map(UpperBound::get) > report.budget);
     assert_eq!(Status::read(folder.model()).expect("readable").outcome, Outcome::RetrainRequired);
     match model.release(&mut randomness(), None).expect("an answer") {
-        ReleaseAnswer::Refused { outcome, spent, budget } => {
+        ReleaseAnswer::Refused(Refused { outcome, excess: Some(excess) }) => {
             assert_eq!(outcome, Refusal::RetrainRequired);
-            assert!(spent > budget);
+            assert!(excess.found > excess.limit);
         }
         answer => panic!("{answer:?}"),
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use efface_core::loss::{Logistic, Loss, Squared};
-use efface_core::model::{BudgetRule, Mechanism, Refusal, TrainError, TrainingConfig};
+use efface_core::model::{BudgetRule, Mechanism, Refusal, Refused, TrainError, TrainingConfig};
 use efface_core::noise::NoiseLaw;
 use efface_data::{RowId, RowTransform, Scale};
 use efface_engine::{EngineError, ModelDirectory, ReleaseAnswer, RowSource, Selection};
@@ -134,7 +134,7 @@ fn release(model: Result<ModelDirectory, EngineError>) -> Option<(Vec<u8>, Value
             Some((std::fs::read(&report.model).expect("written"), certificate(&report.certificate)))
         }
         // Without a matrix a very small λ asks for more passes than are made.
-        ReleaseAnswer::Refused { outcome: Refusal::RetrainRequired | Refusal::OutOfReach, .. } => None,
+        ReleaseAnswer::Refused(Refused { outcome: Refusal::RetrainRequired | Refusal::OutOfReach, .. }) => None,
         refused => panic!("trained, and refused: {refused:?}"),
     }
 }
