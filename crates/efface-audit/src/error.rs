@@ -24,6 +24,9 @@ pub enum AuditError {
     /// Only models whose noise is added at release can be drawn many times.
     #[error("an audit covers models of mechanism `release`; this one is of mechanism `{found}`")]
     Mechanism { found: &'static str },
+    /// The audit computes gradients by itself, and does not know this loss.
+    #[error("the audit cannot check the gradient of the `{loss}` loss: it has no slope for it")]
+    UnknownLoss { loss: &'static str },
     /// There is nothing left to compare after a removal.
     #[error("an audit needs at least {least} rows, the model has {found}")]
     TooFewRows { found: usize, least: usize },

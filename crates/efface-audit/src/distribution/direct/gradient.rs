@@ -8,7 +8,6 @@
 //! The gradient is computed here from the rows, one by one and in compensated sums, with the slopes of the losses
 //! written out again. Nothing is taken from the core but which rows count, and with which target.
 
-use efface_core::loss::Loss;
 use efface_core::model::{Model, ReleaseClaim, TrainingPlan};
 use efface_core::rows::{Problem, RowBlock, RowBlocks, StoreError};
 use rayon::prelude::*;
@@ -65,11 +64,12 @@ struct Measured {
 const ROUNDING: f64 = 32.0 * f64::EPSILON;
 
 impl Measured {
-    fn of(plan: &TrainingPlan, model: &Model, rows: &dyn RowBlocks) -> Result<Self, StoreError> {
+    fn of(plan: &TrainingPlan, model: &Model, rows: &dyn RowBlocks) -> Result<Self, AuditError> {
+        let slope = slope_of(plan.loss().tag())?;
         let l2 = plan.config().l2_per_row;
         let (mut distance, mut slack, mut gradient, mut terms) = (0.0, 0.0, 0.0, 0.0);
         for (problem, weights) in plan.problems().iter().zip(&model.weights()) {
-            let sums = sum_rows(plan.loss(), problem, weights, rows)?;
+            let sums = sum_rows(slope, problem, weights, rows)?;
             let n = sums.n.value();
             let ridge = l2 * n;
             let own = |(i, sum): (usize, &Compensated)| sum.plus(ridge * weights[i]).value().powi(2);
@@ -108,7 +108,7 @@ impl RowSums {
         self
     }
 
-    fn add(&mut self, loss: &dyn Loss, problem: &Problem, weights: &[f64], block: &RowBlock<'_>) {
+    fn add(&mut self, slope: Slope, problem: &Problem, weights: &[f64], block: &RowBlock<'_>) {
         let dim = weights.len();
         for i in 0..block.labels.len() {
             let target = problem.target(block.labels[i], block.selectors[i]).filter(|_| block.present[i]);
@@ -116,7 +116,7 @@ impl RowSums {
             let row = Zeroizing::new(block.features.widened(i * dim..(i + 1) * dim));
             let products = row.iter().zip(weights).map(|(x, w)| x * w);
             let margin = products.fold(Compensated::default(), Compensated::plus).value();
-            let (slope, weight) = (slope(loss, margin, target), block.row_weights[i]);
+            let (slope, weight) = (slope(margin, target), block.row_weights[i]);
             for (sum, x) in self.gradient.iter_mut().zip(&*row) {
                 *sum = sum.plus(weight * slope * x);
             }
@@ -127,25 +127,27 @@ impl RowSums {
     }
 }
 
-fn sum_rows(loss: &dyn Loss, problem: &Problem, weights: &[f64], rows: &dyn RowBlocks) -> Result<RowSums, StoreError> {
+fn sum_rows(slope: Slope, problem: &Problem, weights: &[f64], rows: &dyn RowBlocks) -> Result<RowSums, StoreError> {
     let blocks: Vec<RowSums> = (0..rows.n_blocks())
         .into_par_iter()
         .map(|index| {
             let mut sums = RowSums::zero(weights.len());
-            rows.visit_block(index, &mut |block| sums.add(loss, problem, weights, block))?;
+            rows.visit_block(index, &mut |block| sums.add(slope, problem, weights, block))?;
             Ok(sums)
         })
         .collect::<Result<_, StoreError>>()?;
     Ok(blocks.iter().fold(RowSums::zero(weights.len()), RowSums::merge))
 }
 
-/// ℓ′, written out again.
-fn slope(loss: &dyn Loss, margin: f64, target: f64) -> f64 {
-    match loss.tag() {
-        "logistic" => -target / (1.0 + (target * margin).exp()),
-        "squared" => margin - target,
-        // A loss that this page does not know yet is asked for its own.
-        _ => loss.slope(margin, target),
+/// ℓ′(z, y).
+type Slope = fn(f64, f64) -> f64;
+
+/// The slope of a loss, written out again. One that is not here is refused: the engine's own would check nothing.
+fn slope_of(loss: &'static str) -> Result<Slope, AuditError> {
+    match loss {
+        "logistic" => Ok(|margin, target| -target / (1.0 + (target * margin).exp())),
+        "squared" => Ok(|margin, target| margin - target),
+        _ => Err(AuditError::UnknownLoss { loss }),
     }
 }
 
@@ -165,5 +167,34 @@ impl Compensated {
 
     fn value(self) -> f64 {
         self.sum + self.error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use efface_core::loss;
+
+    use super::*;
+
+    #[test]
+    fn every_loss_has_a_slope_of_its_own_here() {
+        for loss in loss::ALL {
+            let slope = slope_of(loss.tag()).expect("written out");
+            for margin in [-30.0, -1.5, 0.0, 0.25, 7.0] {
+                for target in [-1.0, 1.0] {
+                    let (ours, theirs) = (slope(margin, target), loss.slope(margin, target));
+                    assert!((ours - theirs).abs() <= 1e-14 * theirs.abs(), "{}: {ours} {theirs}", loss.tag());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_loss_that_is_not_written_out_is_refused() {
+        let refused = slope_of("hinge").expect_err("unknown");
+        assert_eq!(
+            refused.to_string(),
+            "the audit cannot check the gradient of the `hinge` loss: it has no slope for it"
+        );
     }
 }
