@@ -108,6 +108,10 @@ fn specific(error: &EngineError) -> Option<&'static str> {
 fn for_certifying(error: &CertifyError) -> Option<&'static str> {
     Some(match error {
         CertifyError::NoRelease { .. } => "publish one with `efface release DIR`",
+        CertifyError::Unnamed { .. } => {
+            "carry them out again, each as it was asked for (`efface certificate show` lists the requests of a release); \
+             if nobody knows them any more, train a new model"
+        }
         CertifyError::NotCopied { .. } => "copy the model and its certificate from there",
         CertifyError::Key { source, .. } => match **source {
             KeyError::NeedsPassphrase => "give it with --passphrase-file FILE, or in EFFACE_PASSPHRASE",

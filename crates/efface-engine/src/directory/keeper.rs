@@ -116,6 +116,7 @@ impl Keeper for DirectoryKeeper {
     }
 
     fn check_usable(&self) -> Result<(), EngineError> {
+        self.database.check_process()?;
         if self.is_damaged { Err(StorageError::Damaged.into()) } else { Ok(()) }
     }
 
@@ -163,6 +164,7 @@ impl Keeper for DirectoryKeeper {
             head.history = History { n_people: head.history.n_people, ..history };
             let intent = Intent { change: head.history.n_changes, removed, added };
             head.chain = head.chain.after(&intent, &removed_keys, &added_keys);
+            head.unnamed.retain(|removal| !removal.is_of(of.settings, &removed_keys));
             let suppressed = this.database.commit(|tables| {
                 intent.removed.iter().try_for_each(|position| index::forget(tables, *position))?;
                 let mut arrived = intent.added.clone().zip(&added_keys);
@@ -203,6 +205,10 @@ impl Keeper for DirectoryKeeper {
     }
 
     fn before_release(&mut self) -> Result<Option<HeldBack>, EngineError> {
+        if !self.head.unnamed.is_empty() {
+            let n_rows = self.head.unnamed.iter().map(|removal| removal.n_rows).sum();
+            return Err(CertifyError::Unnamed { n_removals: self.head.unnamed.len(), n_rows }.into());
+        }
         let held_back = self.held_back()?;
         if held_back.is_none() {
             self.key = Some(self.signing_key()?);

@@ -20,7 +20,11 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Holds the right to change a model directory or to use a witness, until dropped (or until the process ends, however it
 /// ends).
 #[derive(Debug)]
-pub(crate) struct WriterLock(File);
+pub(crate) struct WriterLock {
+    file: File,
+    /// Who took it. A process that is forked off shares the open file, and not the right.
+    process: u32,
+}
 
 impl WriterLock {
     /// Waits for a directory that somebody else has, for so long.
@@ -59,7 +63,7 @@ impl WriterLock {
             // Removed and made again by somebody while it was being opened: that one counts.
             return Ok(None);
         }
-        let lock = Self(file);
+        let lock = Self { file, process: std::process::id() };
         lock.sign();
         Ok(Some(lock))
     }
@@ -86,19 +90,22 @@ impl WriterLock {
 
     /// Best effort: who holds the lock is told to others, and nothing depends on it.
     fn sign(&self) {
-        let holder = Holder { process: std::process::id(), since: now() };
+        let holder = Holder { process: self.process, since: now() };
         let text = serde_json::to_vec(&holder).unwrap_or_default();
-        let mut file = &self.0;
+        let mut file = &self.file;
         let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(&text));
     }
 }
 
 impl Drop for WriterLock {
     fn drop(&mut self) {
+        if self.process != std::process::id() {
+            return;
+        }
         // Best effort: nobody holds it any more. Unlocked by name, because a process that was just forked
         // elsewhere in this one shares the open file for a moment.
-        let _ = self.0.set_len(0);
-        let _ = self.0.unlock();
+        let _ = self.file.set_len(0);
+        let _ = self.file.unlock();
     }
 }
 
@@ -127,7 +134,7 @@ fn holder(lock: &Path) -> Option<Holder> {
 pub(crate) fn remove_abandoned(out: &Path) {
     let Some(name) = out.file_name().and_then(|name| name.to_str()) else { return };
     let prefix = format!("{name}{PARTIAL}-");
-    let Ok(entries) = fs::read_dir(parent(out)) else { return };
+    let Ok(entries) = fs::read_dir(efface_data::files::parent_of(out)) else { return };
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let number = name.to_str().and_then(|name| name.strip_prefix(&prefix));
@@ -167,11 +174,4 @@ fn is_left_by_training(folder: &Path) -> bool {
 
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
 }

@@ -179,6 +179,11 @@ impl Memory {
 }
 
 impl Told {
+    /// Whether the directory has gone on since: it was not told.
+    pub(crate) fn is_before(&self, head: &Head) -> bool {
+        self.n_changes < head.history.n_changes || self.account.n_releases < head.account.n_releases
+    }
+
     fn of(head: &Head, account: ReleaseAccount, removed: Vec<IdDigest>) -> Self {
         let ledger = (head.ledger.log.clone(), head.ledger.size);
         Self { n_changes: head.history.n_changes, chain: head.chain.clone(), account, ledger, removed }

@@ -23,6 +23,11 @@ pub enum CertifyError {
     /// A certificate could not be made, or would be refused by whoever checks it.
     #[error("no certificate can be issued: {reason}")]
     NotSigned { reason: String },
+    /// The directory is older than a release, and does not know who was removed before that.
+    #[error(
+        "{n_removals} removals of {n_rows} rows that an earlier release covers are not known here: the directory is older than the release"
+    )]
+    Unnamed { n_removals: usize, n_rows: usize },
     /// A release is published, but not where it was asked for too.
     #[error("the release is published in {}, but could not be copied: {source}", folder.display())]
     NotCopied { folder: PathBuf, source: Box<EngineError> },
@@ -66,6 +71,7 @@ impl CertifyError {
             Self::PublicKey { .. } => "public-key",
             Self::OtherKey { .. } => "other-key",
             Self::NotSigned { .. } => "not-signed",
+            Self::Unnamed { .. } => "unnamed-removals",
             Self::NotCopied { .. } => "not-copied",
             Self::Policy => "policy",
             Self::NotConsistent { .. } => "not-consistent",

@@ -25,6 +25,9 @@ pub enum StorageError {
     /// The record of a row is not that of the row that was looked up: nothing is removed.
     #[error("the record at position {position} is not that of the row that is looked up there")]
     OtherRow { position: usize },
+    /// A process that was forked off uses what its parent has open.
+    #[error("the model was opened by process {process}, and belongs to it; open it again in this one")]
+    OtherProcess { process: u32 },
     /// An earlier commit failed, and nobody knows whether it holds; what is on disk is whole.
     #[error("an earlier operation on this model failed; open it again")]
     Damaged,
@@ -48,6 +51,7 @@ impl StorageError {
             Self::Database { .. } => "database",
             Self::DamagedDatabase { .. } => "database-damaged",
             Self::OtherRow { .. } => "other-row",
+            Self::OtherProcess { .. } => "other-process",
             Self::Damaged => "damaged",
             Self::PurgePending { .. } => "purge-pending",
             Self::WitnessBehind { .. } => "witness-behind",

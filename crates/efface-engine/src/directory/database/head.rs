@@ -26,6 +26,25 @@ pub(crate) struct Head {
     pub(crate) n_positions: usize,
     pub(crate) account: ReleaseAccount,
     pub(crate) ledger: LedgerHead,
+    /// Removals that a certificate speaks of and the directory does not know: it was restored, the release was not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unnamed: Vec<UnnamedRemoval>,
+}
+
+/// A removal of which nothing is known but what a certificate says: how many rows, and a commitment to them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct UnnamedRemoval {
+    pub(crate) change: u64,
+    pub(crate) n_rows: usize,
+    pub(crate) rows: String,
+}
+
+impl UnnamedRemoval {
+    /// Whether it was the removal of these rows, in this order.
+    pub(crate) fn is_of(&self, settings: &Settings, removed: &[RowKeys]) -> bool {
+        let change = settings.logged_change(self.change, removed.len(), removed, None);
+        change.rows.as_ref() == Some(&self.rows)
+    }
 }
 
 /// A hash over all changes of the rows so far: two histories with equal chains are the same.

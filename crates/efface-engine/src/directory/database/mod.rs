@@ -20,7 +20,7 @@ mod journal;
 pub(crate) mod ledger;
 mod releases;
 
-pub(crate) use head::{Chain, Head, put};
+pub(crate) use head::{Chain, Head, UnnamedRemoval, put};
 pub(crate) use journal::Intent;
 pub(crate) use ledger::LedgerHead;
 
@@ -34,8 +34,11 @@ use crate::directory::files;
 use crate::error::{ChangeError, EngineError, OpenError, StorageError};
 
 pub(crate) struct Database {
-    connection: Connection,
+    /// There until it is dropped.
+    connection: Option<Connection>,
     path: PathBuf,
+    /// Who opened it: SQLite's connections do not survive a fork.
+    process: u32,
 }
 
 pub(crate) type Tables<'a> = rusqlite::Transaction<'a>;
@@ -98,8 +101,8 @@ impl Database {
             _ => error,
         })?;
         self.run("COMMIT; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE);")?;
-        let Self { connection, path } = self;
-        connection.close().map_err(|(_, source)| failed(&path)(source))?;
+        let path = self.path.clone();
+        drop(self);
         std::fs::File::open(&path).and_then(|file| file.sync_all()).map_err(EngineError::io(&path))?;
         Self::open_at(path)
     }
@@ -125,7 +128,7 @@ impl Database {
         // Without the right to make the log's index beside it, a database can still be read as a file that nobody changes.
         let uri = format!("file:{}?immutable=1", files::percent_encoded(&path));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let fallback = Self { connection: efface_pages::open(uri, flags).map_err(failed(&path))?, path };
+        let fallback = Self::new(efface_pages::open(uri, flags), path)?;
         // Only if all of it is in that file: what is in the log would be overlooked.
         let log = directory.join(format!("{}-wal", files::DATABASE));
         if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) || fallback.check_version().is_err() {
@@ -138,9 +141,14 @@ impl Database {
         Self::of(efface_pages::open(&path, flags), path)
     }
 
+    fn new(connection: rusqlite::Result<Connection>, path: PathBuf) -> Result<Self, EngineError> {
+        let connection = Some(connection.map_err(failed(&path))?);
+        Ok(Self { connection, path, process: std::process::id() })
+    }
+
     fn of(connection: rusqlite::Result<Connection>, path: PathBuf) -> Result<Self, EngineError> {
-        let database = Self { connection: connection.map_err(failed(&path))?, path };
-        database.connection.busy_timeout(PATIENCE).map_err(failed(&database.path))?;
+        let database = Self::new(connection, path)?;
+        database.ask(|c| c.busy_timeout(PATIENCE))?;
         database.run("PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;")?;
         Ok(database)
     }
@@ -159,7 +167,8 @@ impl Database {
         &mut self,
         change: impl FnOnce(&Tables<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, EngineError> {
-        let connection = &mut self.connection;
+        self.check_process()?;
+        let connection = self.connection.as_mut().ok_or(StorageError::Damaged)?;
         let done = connection.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|tables| {
             let done = change(&tables)?;
             tables.commit()?;
@@ -169,7 +178,16 @@ impl Database {
     }
 
     pub(crate) fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, EngineError> {
-        question(&self.connection).map_err(failed(&self.path))
+        self.check_process()?;
+        question(self.connection.as_ref().ok_or(StorageError::Damaged)?).map_err(failed(&self.path))
+    }
+
+    /// A handle belongs to the process that opened it.
+    pub(crate) fn check_process(&self) -> Result<(), EngineError> {
+        if self.process == std::process::id() {
+            return Ok(());
+        }
+        Err(StorageError::OtherProcess { process: self.process }.into())
     }
 
     /// The first column of every row that is found.
@@ -205,6 +223,15 @@ impl Database {
             let mut found = statement.query([])?;
             found.next()?.map(|row| Ok((row.get(0)?, row.get(1)?))).transpose()
         })
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // To close a connection that another process has would change its files behind its back.
+        if self.process != std::process::id() {
+            std::mem::forget(self.connection.take());
+        }
     }
 }
 

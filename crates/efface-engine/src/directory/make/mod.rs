@@ -106,6 +106,7 @@ impl NewDirectory {
             n_positions: rows.len(),
             account: of.model.state().account,
             ledger: LedgerHead::default(),
+            unnamed: Vec::new(),
         };
         let mut keeper = DirectoryKeeper::new(self.aside.clone(), database, head, None);
         rows.sync()?;

@@ -2,25 +2,35 @@
 //! change will repair.
 
 use std::path::Path;
+use std::time::Duration;
 
 use efface_data::StoredRows;
 
 use super::Known;
+use crate::directory::certify::publication::release_folders;
 use crate::directory::database::{Database, Head};
-use crate::directory::files::ROWS;
+use crate::directory::files::{RELEASES, ROWS};
 use crate::directory::witness::Memory;
 use crate::error::EngineError;
 
-/// A writer that is at work may move on between two looks; after so many it is left in peace.
+/// A writer that is at work may move on between two looks, or be about to tell the witness; after so many it is left in
+/// peace.
 const ATTEMPTS: usize = 5;
 
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(10);
+
 pub(in crate::directory) fn out_of_step(path: &Path, database: &Database) -> Result<Vec<String>, EngineError> {
+    let mut before = None;
     for _ in 0..ATTEMPTS {
         let head = database.head()?;
         let found = look(path, database, &head)?;
-        if found.is_empty() || database.head()? == head {
+        // The same twice, at the same head: nobody is at work.
+        if found.is_empty() || before == Some((head.clone(), found.clone())) {
             return Ok(found);
         }
+        before = Some((head, found));
+        std::thread::sleep(PAUSE);
     }
     Ok(Vec::new())
 }
@@ -39,17 +49,32 @@ fn look(path: &Path, database: &Database, head: &Head) -> Result<Vec<String>, En
         Ok(known) => found.extend(known.found.into_iter().map(String::from)),
         Err(error) => found.push(error.to_string()),
     }
-    found.extend(rows(path, &database.epochs()?));
+    let is_behind = |memory: Memory| memory.latest.is_none_or(|told| told.is_before(head));
+    found.extend(memory.is_some_and(is_behind).then(|| "the witness is older than the directory".into()));
+    found.extend(rows(path, &database.epochs()?, head.generation));
+    found.extend((!head.unnamed.is_empty()).then(|| "removals that a release covers are not known".into()));
+    found.extend(latest_release(path, database)?);
     Ok(found)
 }
 
-/// No segment is older than the database says. One that is newer is at the end of a checkpoint.
-fn rows(path: &Path, expected: &[u64]) -> Option<String> {
+/// No segment is older than the database says, and none is of a later checkpoint. One that is of the latest and newer than
+/// the database says is at the end of that checkpoint.
+fn rows(path: &Path, expected: &[u64], generation: u64) -> Option<String> {
     match StoredRows::epochs_in(&path.join(ROWS), expected.len()) {
         Ok(found) if found.iter().zip(expected).any(|(found, expected)| found < expected) => {
             Some("row segments are older than the database".into())
         }
+        Ok(found) if found.iter().any(|epoch| *epoch > generation) => {
+            Some("the database is older than the row segments".into())
+        }
         Ok(_) => None,
         Err(error) => Some(format!("row segments cannot be read: {error}")),
     }
+}
+
+/// The latest release is there, if it was signed here: whoever looks for a model would find one from before it.
+fn latest_release(path: &Path, database: &Database) -> Result<Option<String>, EngineError> {
+    let latest = database.latest_release()?.filter(|latest| latest.certificate.is_some());
+    let missing = latest.filter(|latest| !release_folders(path, latest.release).1.exists());
+    Ok(missing.map(|latest| format!("release {} is not in {RELEASES}/", latest.release)))
 }

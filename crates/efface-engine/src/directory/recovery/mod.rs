@@ -30,7 +30,7 @@ use efface_core::model::{Model, ReleaseAccount};
 use efface_data::{IdDigest, StoredRows};
 
 use super::certify::revocation;
-use super::database::{Database, Head};
+use super::database::{Database, Head, UnnamedRemoval};
 use super::files;
 use super::state_file::StateFile;
 use super::witness::{Memory, Told};
@@ -46,8 +46,9 @@ pub(super) struct Known {
     n_changes: u64,
     removed: BTreeSet<IdDigest>,
     account: ReleaseAccount,
-    /// Releases and withdrawals that the database does not list.
+    /// Releases and withdrawals that the database does not list, and removals that those releases cover.
     releases: Vec<ReleaseEntry>,
+    unnamed: Vec<UnnamedRemoval>,
     revoked: Vec<usize>,
     /// Rows that the latest state of another time had; `None`: there is no such state.
     n_rows: Option<usize>,
@@ -62,8 +63,8 @@ impl Known {
         witness: Option<&Memory>,
     ) -> Result<Self, EngineError> {
         let (found, removed, account) = (Vec::new(), BTreeSet::new(), head.account);
-        let (releases, revoked) = (Vec::new(), Vec::new());
-        let mut known = Self { found, n_changes: 0, removed, account, releases, revoked, n_rows: None };
+        let (releases, unnamed, revoked) = (Vec::new(), Vec::new(), Vec::new());
+        let mut known = Self { found, n_changes: 0, removed, account, releases, unnamed, revoked, n_rows: None };
         known.ask_states(path, head)?;
         known.ask_releases(path)?;
         known.revoked = revocation::unlisted(path, known.account.n_releases, &head.ledger.revoked);
@@ -177,6 +178,17 @@ impl Known {
             self.found.insert(0, "the database and the state are older than the rows");
         }
         Ok(!purged.is_empty())
+    }
+}
+
+impl Known {
+    /// Removals that nothing but a certificate knows, after so many rows have left again.
+    fn still_unnamed(&self, head: &Head, n_removed_again: usize) -> Vec<UnnamedRemoval> {
+        let known = self.n_changes.max(head.history.n_changes);
+        let unnamed: Vec<_> = self.unnamed.iter().filter(|removal| removal.change > known).cloned().collect();
+        // Rows that were overwritten tell who left, and not by which request.
+        let n_rows: usize = unnamed.iter().map(|removal| removal.n_rows).sum();
+        if n_rows <= n_removed_again { Vec::new() } else { unnamed }
     }
 }
 

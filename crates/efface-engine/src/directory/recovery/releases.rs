@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::Known;
 use crate::directory::certify::publication::release_folders;
+use crate::directory::database::UnnamedRemoval;
 use crate::directory::files::{self, CERTIFICATE_FILE, MODEL_FILE, RELEASES};
 use crate::error::{CertifyError, EngineError};
 use crate::history::ReleaseEntry;
@@ -28,7 +29,7 @@ impl Known {
             let text = fs::read(&certificate).map_err(EngineError::io(&certificate))?;
             let spent =
                 spent_of(&text).map_err(|error| bad(format!("what this release spent is not known: {error}")))?;
-            let Spent { n_removed, distance_bound, noise_std, mu_total, certified } = spent;
+            let Spent { n_removed, distance_bound, noise_std, mu_total, certified, requests } = spent;
             let mut numbers = [distance_bound, noise_std, mu_total].into_iter();
             if let Some(number) = numbers.find(|number| !(*number >= 0.0 && number.is_finite())) {
                 return Err(bad(format!("what this release spent must be positive and finite, got `{number}`")));
@@ -41,6 +42,11 @@ impl Known {
             account.distance_squares = (account.distance_squares + distance.squared()).max(total.squared());
             account.distances = (account.distances + distance).max(total);
             account.certified &= certified;
+            self.unnamed.extend(
+                requests.into_iter().filter_map(|Covered { change, n_rows, rows }| {
+                    Some(UnnamedRemoval { change, n_rows, rows: rows? })
+                }),
+            );
             let (time, n_changes, certificate) = (None, None, None);
             self.releases.push(ReleaseEntry { release, time, n_removed, certified, certificate, n_changes });
         }
@@ -58,6 +64,14 @@ struct Spent {
     noise_std: f64,
     mu_total: f64,
     certified: bool,
+    requests: Vec<Covered>,
+}
+
+#[derive(Deserialize)]
+struct Covered {
+    change: u64,
+    n_rows: usize,
+    rows: Option<String>,
 }
 
 fn spent_of(text: &[u8]) -> Result<Spent, String> {

@@ -34,7 +34,11 @@ pub(in crate::directory) fn repair(
     rows.remove(&lost)?;
     let leaving: Vec<usize> = again.iter().chain(&lost).copied().collect();
     let knows_more = known.n_changes > head.history.n_changes;
-    head.history.n_changes = head.history.n_changes.max(known.n_changes) + 1;
+    head.unnamed.extend(known.still_unnamed(head, leaving.len()));
+    // A number that no change has had yet.
+    let latest =
+        head.unnamed.iter().map(|removal| removal.change).chain([head.history.n_changes, known.n_changes]).max();
+    head.history.n_changes = latest.unwrap_or(0) + 1;
     let intent = Intent { change: head.history.n_changes, removed: leaving.clone(), added: 0..0 };
     let (removed_keys, asked_for) = (database.keys_at(&leaving)?, database.keys_at(&again)?);
     head.chain = head.chain.after(&intent, &removed_keys, &[]);
