@@ -9,7 +9,7 @@ use efface_data::StoredRows;
 use super::Known;
 use crate::directory::certify::publication::release_folders;
 use crate::directory::database::{Database, Head};
-use crate::directory::files::{RELEASES, ROWS};
+use crate::directory::files::{CERTIFICATE_FILE, MODEL_FILE, RELEASES, ROWS};
 use crate::directory::witness::Memory;
 use crate::error::EngineError;
 
@@ -75,6 +75,9 @@ fn rows(path: &Path, expected: &[u64], generation: u64) -> Option<String> {
 /// The latest release is there, if it was signed here: whoever looks for a model would find one from before it.
 fn latest_release(path: &Path, database: &Database) -> Result<Option<String>, EngineError> {
     let latest = database.latest_release()?.filter(|latest| latest.certificate.is_some());
-    let missing = latest.filter(|latest| !release_folders(path, latest.release).1.exists());
+    let missing = latest.filter(|latest| {
+        let (_, folder) = release_folders(path, latest.release);
+        [MODEL_FILE, CERTIFICATE_FILE].iter().all(|file| !folder.join(file).exists())
+    });
     Ok(missing.map(|latest| format!("release {} is not in {RELEASES}/", latest.release)))
 }

@@ -4,6 +4,7 @@ mod backups;
 mod compat;
 mod crash;
 mod damage;
+mod mixtures;
 mod purge;
 mod readers;
 mod round_trip;
