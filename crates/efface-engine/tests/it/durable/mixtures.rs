@@ -43,7 +43,9 @@ fn whatever_is_old_is_told_and_nobody_comes_back() {
             let old: Vec<&str> = (0..PARTS.len()).filter(|part| is_old(*part)).map(|part| PARTS[part]).collect();
             std::fs::remove_dir_all(folder.model()).expect("writable");
             copy(&folder.path("new"), &folder.model());
-            old.iter().for_each(|part| folder.restore("old", part));
+            for part in &old {
+                folder.restore("old", part);
+            }
             if let (Some(name), Some(told)) = (witness, &told) {
                 folder.write(name, told);
             }
