@@ -8,9 +8,10 @@ use pyo3::prelude::*;
 
 /// The exception of an error.
 pub(crate) fn raised(py: Python<'_>, error: &EngineError) -> PyErr {
-    let message = match error {
-        EngineError::Change(ChangeError::NoRowIds) => NO_ROW_IDS.into(),
-        other => other.to_string(),
+    let message = match (error, advice(error)) {
+        (EngineError::Change(ChangeError::NoRowIds), _) => NO_ROW_IDS.into(),
+        (error, Some(advice)) => format!("{error}; {advice}"),
+        (error, None) => error.to_string(),
     };
     named(py, class_of(error), &message)
 }
@@ -19,6 +20,20 @@ pub(crate) fn raised(py: Python<'_>, error: &EngineError) -> PyErr {
 const NO_ROW_IDS: &str = "the rows of this model have no ids: the index of the frame it was fitted on has labels that repeat \
                           or are neither integers nor text, or y has an index and X has not. Remove by subjects=, or fit \
                           again with ids=, or with X.reset_index(drop=True) to number the rows";
+
+/// What to do, by the names that parameters have in Python.
+fn advice(error: &EngineError) -> Option<&'static str> {
+    Some(match error {
+        EngineError::Plan(PlanError::Noise { .. }) => "noise_std sets it",
+        EngineError::Plan(PlanError::Lattice { .. }) => "raise noise_std, epsilon or delta",
+        EngineError::Plan(PlanError::Releases { .. }) => "max_releases sets it",
+        EngineError::Train(TrainError::OutOfReach { .. }) => "set noise_std or l2 to that, or lower max_releases",
+        EngineError::Train(TrainError::TooWide { .. }) => {
+            "give noise_std, for example 0.001, and a scale that bounds the rows"
+        }
+        _ => return None,
+    })
+}
 
 /// An exception of `efface._exceptions` by its name.
 pub(crate) fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {

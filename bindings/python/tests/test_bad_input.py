@@ -177,6 +177,7 @@ def test_sample_weights(rows):
         fit(0 * ones)
 
 
+NOISE = "the standard deviation of the noise must be positive and at most 1e100, got "
 SCALES = '^scale must be "unit", "clip:R", "within:R", "none" or "raw", R a positive number, got '
 
 
@@ -195,8 +196,9 @@ SCALES = '^scale must be "unit", "clip:R", "within:R", "none" or "raw", R a posi
         ({"epsilon": np.nan}, "epsilon must be finite, got `nan`"),
         ({"delta": 2.0}, "delta must be above 0 and below 1, got `2`"),
         ({"delta": 0}, "delta must be above 0 and below 1, got `0`"),
-        ({"noise_std": -0.5}, "noise_std must be positive and finite, got `-0.5`"),
-        ({"noise_std": 1e200}, "noise_std must be at most 1e100, got `1e200`"),
+        ({"noise_std": -0.5}, f"{NOISE}`-0.5`; noise_std sets it"),
+        ({"noise_std": 1e200}, f"{NOISE}`1e200`; noise_std sets it"),
+        ({"max_releases": 2**53}, "at most 2.52, got `9007199254740992`; max_releases sets it"),
         ({"mechanism": "magic"}, "mechanism must be `release` or `objective`, got `magic`"),
         ({"scale": "huge"}, f"{SCALES}`'huge'`"),
         ({"scale": 3}, f"{SCALES}`3`"),
@@ -219,7 +221,7 @@ def test_parameters(rows, parameters, message):
 
 
 def test_noise_that_only_the_squared_loss_can_do_without(rows):
-    with pytest.raises(efface.PlanError, match="noise_std must be positive and finite, got `0`"):
+    with pytest.raises(efface.PlanError, match=f"{NOISE}`0`; noise_std sets it"):
         RemovableLogisticRegression(noise_std=0).fit(*rows)
     assert RemovableRidge(noise_std=0).fit(*rows).certificate_["epsilon"] == 0.0
 
@@ -256,10 +258,10 @@ def test_a_failed_fit_leaves_the_model_as_it_was(rows):
 
 
 def test_what_could_never_be_released_is_refused_with_settings_that_work(rows):
-    with pytest.raises(efface.OutOfReachError, match=r"raise noise_std to .*, or promise fewer") as caught:
+    with pytest.raises(efface.OutOfReachError, match=r"noise of at least .*; set noise_std or l2") as caught:
         RemovableLogisticRegression(noise_std=1e-13).fit(*rows)
     assert isinstance(caught.value, ValueError)
-    enough = float(re.search(r"noise_std to ([^ ,]+)", str(caught.value))[1])
+    enough = float(re.search(r"noise of at least ([^ ,]+)", str(caught.value))[1])
     RemovableLogisticRegression(noise_std=enough).fit(*rows)
 
 

@@ -1,5 +1,6 @@
 //! What the user can do about an error, a remark or a check that was not made, in the words of the command line.
 
+use efface_core::model::{PlanError, TrainError};
 use efface_data::{
     AppendError, CellError, EncodeError, IdKind, LabelError, LookupError, ReadError, Remark, SchemaError, SegmentError,
     StoredRowsError,
@@ -55,6 +56,8 @@ fn specific(error: &EngineError) -> Option<&'static str> {
             _ => return None,
         },
         EngineError::Certify(error) => return for_certifying(error),
+        EngineError::Plan(error) => return for_plan(error),
+        EngineError::Train(error) => return for_training(error),
         EngineError::Encode(EncodeError::Scale { .. }) => {
             "train with --scale unit (every row to norm 1), clip:R (divide by R, shorten longer rows) or within:R (a larger \
              limit)"
@@ -124,6 +127,27 @@ fn for_certifying(error: &CertifyError) -> Option<&'static str> {
             "requests are named by the --request-id they were made with, or `change-N`; those from before the log are not in it"
         }
         CertifyError::Revoked { .. } => "`efface release DIR` publishes a new one",
+        _ => return None,
+    })
+}
+
+fn for_plan(error: &PlanError) -> Option<&'static str> {
+    Some(match error {
+        PlanError::Noise { .. } => "--noise-std sets it, for example to 0.001",
+        PlanError::Lattice { .. } => "raise --noise-std, --epsilon or --delta",
+        PlanError::Releases { .. } => "--max-releases sets it",
+        PlanError::NegativesWithoutNoise => "add noise with --noise-std, for example 0.001",
+        _ => return None,
+    })
+}
+
+fn for_training(error: &TrainError) -> Option<&'static str> {
+    Some(match error {
+        TrainError::OutOfReach { .. } => "set --noise-std or --l2 to that, or lower --max-releases",
+        TrainError::UnboundedRows => "train with --scale unit, clip:R or within:R",
+        TrainError::TooWide { .. } => {
+            "add noise with --noise-std, for example 0.001, and bound the rows with --scale unit, clip:R or within:R"
+        }
         _ => return None,
     })
 }

@@ -192,10 +192,8 @@ impl TrainingPlan {
             Mechanism::Release => DEFAULT_RELEASE_STD,
             Mechanism::Objective { .. } => DEFAULT_PERTURBATION_STD,
         });
-        if !(linear && noise_std == 0.0) {
-            positive("noise_std", noise_std)?;
-        }
-        if noise_std > MOST_NOISE {
+        let may_be_none = linear && noise_std == 0.0;
+        if !(may_be_none || noise_std > 0.0 && noise_std <= MOST_NOISE) {
             return Err(PlanError::Noise { value: noise_std });
         }
         let unbounded = config.loss.slope_bound().is_none() && !linear;

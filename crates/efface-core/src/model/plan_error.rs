@@ -14,10 +14,10 @@ pub enum PlanError {
         /// Its value.
         value: f64,
     },
-    /// The noise is beyond all use.
-    #[error("noise_std must be at most 1e100, got `{value:e}`")]
+    /// There is no noise where some is needed, or more than is of any use.
+    #[error("the standard deviation of the noise must be positive and at most 1e100, got `{}`", shown(*value))]
     Noise {
-        /// Its value.
+        /// s.
         value: f64,
     },
     /// δ is not a probability strictly between 0 and 1.
@@ -37,8 +37,7 @@ pub enum PlanError {
     /// The noise, or what the promise allows of it, is so small that no double can hold a step of the lattice that
     /// releases are rounded to.
     #[error(
-        "noise_std `{noise_std}` is too small to be drawn exactly at epsilon `{epsilon}` and delta `{delta}`; \
-         raise one of them"
+        "noise of standard deviation `{noise_std}` is too small to be drawn exactly at epsilon `{epsilon}` and delta `{delta}`"
     )]
     Lattice {
         /// s.
@@ -49,13 +48,13 @@ pub enum PlanError {
         delta: f64,
     },
     /// There must be at least one release, and not more than can be counted.
-    #[error("max_releases must be at least 1 and at most 2^52, got `{value}`")]
+    #[error("the number of releases must be at least 1 and at most 2^52, got `{value}`")]
     Releases {
         /// Its value.
         value: u64,
     },
     /// Exact sums are shared by all classes, so that every row counts for every class.
-    #[error("negatives cannot be left out without noise; give a noise_std")]
+    #[error("negatives cannot be left out without noise")]
     NegativesWithoutNoise,
     /// The fraction of negatives is outside (0, 1].
     #[error("negatives must be above 0 and at most 1, got `{value}`")]
@@ -113,4 +112,9 @@ pub enum PlanError {
         /// Features.
         dim: usize,
     },
+}
+
+/// Numbers as they are, unless that takes a line of zeros.
+fn shown(value: f64) -> String {
+    if value.is_finite() && value.abs() >= 1e16 { format!("{value:e}") } else { value.to_string() }
 }

@@ -46,7 +46,7 @@ pub enum TrainError {
     /// claims.
     #[error(
         "weights can be shown to be within {distance:.1e} of the exact ones, and a release claims {limit:.1e}: \
-         nothing could ever be released; {}, or promise fewer releases",
+         nothing could ever be released without {} or fewer releases",
         settings_that_work(*noise_std, *l2_per_row)
     )]
     OutOfReach {
@@ -66,8 +66,8 @@ pub enum TrainError {
     UnboundedRows,
     /// Exact sums take a matrix, and there are too many features for one.
     #[error(
-        "without noise the squared loss takes a square matrix of sums: {dim} features are more than {limit}; \
-         (the intercept is one); give a noise_std, for example 0.001, and a bound on the rows"
+        "without noise the squared loss takes a square matrix of sums, and {dim} features (an intercept counts as one) are \
+         more than the limit of {limit}"
     )]
     TooWide {
         /// d.
@@ -89,9 +89,9 @@ const MOST_USEFUL_L2: f64 = 1.0;
 fn settings_that_work(noise_std: f64, l2_per_row: f64) -> String {
     // Beyond these, neither leaves a model of any use.
     match (noise_std <= MOST_USEFUL_NOISE, l2_per_row <= MOST_USEFUL_L2) {
-        (false, _) => format!("raise l2 to {l2_per_row:.1e}"),
-        (true, false) => format!("raise noise_std to {noise_std:.1e}"),
-        (true, true) => format!("raise noise_std to {noise_std:.1e} or l2 to {l2_per_row:.1e}"),
+        (false, _) => format!("an l2 of at least {l2_per_row:.1e}"),
+        (true, false) => format!("noise of at least {noise_std:.1e}"),
+        (true, true) => format!("noise of at least {noise_std:.1e}, an l2 of at least {l2_per_row:.1e}"),
     }
 }
 

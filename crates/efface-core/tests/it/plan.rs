@@ -21,11 +21,19 @@ fn numbers_that_must_be_positive_are_named_with_their_value() {
             ("l2", TrainingConfig { l2_per_row: value, ..logistic() }),
             ("epsilon", TrainingConfig { epsilon: value, ..logistic() }),
             ("tolerance", TrainingConfig { gradient_tolerance: value, ..logistic() }),
-            ("noise_std", TrainingConfig { noise_std: Some(value), ..logistic() }),
         ];
         for (name, config) in configs {
             assert_eq!(refusal(config), format!("{name} must be positive and finite, got `{value}`"));
         }
+    }
+}
+
+#[test]
+fn noise_is_positive_and_of_use() {
+    for (value, shown) in [(0.0, "0"), (-0.5, "-0.5"), (f64::NAN, "NaN"), (f64::INFINITY, "inf"), (1e101, "1e101")] {
+        let words = "the standard deviation of the noise must be positive and at most 1e100";
+        let refused = refusal(TrainingConfig { noise_std: Some(value), ..logistic() });
+        assert_eq!(refused, format!("{words}, got `{shown}`"));
     }
 }
 

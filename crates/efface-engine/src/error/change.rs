@@ -62,7 +62,8 @@ pub enum ChangeError {
     Tolerance { value: f64 },
     /// Numbers are so extreme that nothing can be claimed of the model.
     #[error(
-        "no finite bound can be given: labels or noise_std `{noise_std}` are too large, or l2 `{l2_per_row}` is too small"
+        "no finite bound can be given: the labels or the noise (standard deviation `{noise_std}`) are too large, or l2 \
+         `{l2_per_row}` is too small"
     )]
     Unbounded { l2_per_row: f64, noise_std: f64 },
     /// A removal counts, but what it left behind could not be polished away.

@@ -9,7 +9,7 @@ fn numbers_out_of_range_are_refused_before_training() {
         ("--l2", &["0", "-1e-3", "NaN", "inf", "-0.0"][..], "l2 must be positive and finite"),
         ("--epsilon", &["0", "-1", "NaN", "inf"], "epsilon must be positive and finite"),
         ("--delta", &["0", "1", "-0.1", "1.5", "NaN"], "delta must be above 0 and below 1"),
-        ("--noise-std", &["0", "-1", "NaN", "inf"], "noise_std must be positive and finite"),
+        ("--noise-std", &["0", "-1", "NaN", "inf"], "the standard deviation of the noise must be positive"),
         ("--tolerance", &["0", "-1e-9", "NaN", "inf"], "tolerance must be positive and finite"),
         ("--negatives", &["0", "-0.5", "1.01", "NaN"], "negatives must be above 0 and at most 1"),
     ];
@@ -122,7 +122,7 @@ fn noise_beyond_all_use_is_refused() {
     let sandbox = Sandbox::with_table();
     for mechanism in ["release", "objective"] {
         let train = format!("train two.csv {COLUMNS} --mechanism {mechanism} --noise-std 1e101 --out model");
-        sandbox.refuses(&train, &["error: noise_std must be at most 1e100, got `1"]);
+        sandbox.refuses(&train, &["at most 1e100, got `1e101`", "hint: --noise-std sets it"]);
     }
 }
 
@@ -132,7 +132,7 @@ fn noise_may_be_left_out_for_the_squared_loss_only() {
     sandbox.write("numbers.csv", table(0..30, target));
     let train = format!("train numbers.csv {COLUMNS} --loss squared --noise-std");
     sandbox.json(&format!("{train} 0 --out exact"));
-    sandbox.refuses(&format!("{train} -1 --out model"), &["noise_std must be positive and finite, got `-1`"]);
+    sandbox.refuses(&format!("{train} -1 --out model"), &["the noise must be positive", "got `-1`"]);
 }
 
 /// A key was made without protection when the file with its passphrase was empty.

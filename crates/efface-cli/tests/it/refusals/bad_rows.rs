@@ -212,7 +212,7 @@ fn a_file_that_is_not_there_or_of_no_known_kind_is_named() {
 fn labels_so_large_that_nothing_can_be_claimed_are_refused() {
     let rows = table(0..20, |i, _| format!("{i}e300"));
     let arguments = format!("{COLUMNS} --loss squared --noise-std 0.001");
-    refuses_to_train("rows.csv", rows, &arguments, &["error: no finite bound can be given: labels"]);
+    refuses_to_train("rows.csv", rows, &arguments, &["error: no finite bound can be given: the labels"]);
 }
 
 #[test]

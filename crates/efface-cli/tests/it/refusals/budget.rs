@@ -53,7 +53,10 @@ fn too_many_features_for_exact_sums_need_noise() {
     let sandbox = Sandbox::new();
     sandbox.write("numbers.csv", table(0..60, target));
     let train = format!("train numbers.csv {COLUMNS} --loss squared --max-matrix-dim 1 --out model");
-    sandbox.refuses(&train, &["error: without noise the squared loss takes a square matrix", "noise_std, for example"]);
+    sandbox.refuses(
+        &train,
+        &["3 features (an intercept counts as one) are more than the limit of 1", "hint: add noise with"],
+    );
     sandbox.json(&format!("{train} --noise-std 0.001"));
     sandbox.json("remove model --id u5");
     let released = sandbox.json("release model");
@@ -92,16 +95,20 @@ fn a_promise_that_the_noise_cannot_keep_is_refused_before_there_is_a_model() {
     for hopeless in ["--noise-std 1e-14", "--l2 1e-13"] {
         let train = |settings: &str| sandbox.run(&format!("train rows.csv {COLUMNS} {settings} --out model"));
         let refused = train(hopeless);
-        refused.is_refusal(&["nothing could ever be released; raise noise_std to ", ", or promise fewer releases"]);
+        refused.is_refusal(&[
+            "ever be released without noise of at least ",
+            " or fewer releases",
+            "hint: set --noise-std",
+        ]);
         assert!(!sandbox.names(".").contains(&"model".into()));
-        let advice = refused.stderr.split("raise noise_std to ").nth(1).expect("advice");
+        let advice = refused.stderr.split("noise of at least ").nth(1).expect("advice");
         let noise_std = advice.split([' ', ',']).next().expect("a number");
         train(&format!("{hopeless} --noise-std {noise_std}").replace("--noise-std 1e-14", "")).ends_with(0);
         sandbox.json("release model");
         std::fs::remove_dir_all(sandbox.path("model")).expect("removable");
     }
     let tiny = format!("train rows.csv {COLUMNS} --l2 1e-300 --out model");
-    sandbox.refuses(&tiny, &["nothing could ever be released; raise l2 to ", ", or promise fewer releases"]);
+    sandbox.refuses(&tiny, &["nothing could ever be released without an l2 of at least ", " or fewer releases"]);
 }
 
 #[test]

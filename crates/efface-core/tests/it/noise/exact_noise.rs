@@ -221,7 +221,8 @@ fn noise_too_fine_for_doubles_is_refused_with_the_plan() {
     for (noise_std, epsilon, delta) in [(1e-310, 1.0, 1e-4), (5e-324, 1.0, 1e-4), (1.0, 1e-30, 1e-30)] {
         let refused = TrainingPlan::new(config(noise_std, epsilon, delta)).expect_err("no lattice is fine enough");
         assert!(matches!(refused, PlanError::Lattice { .. }), "{refused}");
-        assert!(refused.to_string().starts_with(&format!("noise_std `{noise_std}` is too small to be drawn exactly")));
+        let words = format!("noise of standard deviation `{noise_std}` is too small to be drawn exactly");
+        assert!(refused.to_string().starts_with(&words), "{refused}");
         // Laws without a lattice do not care.
         let gamma = TrainingConfig { law: NoiseLaw::Gamma, ..config(noise_std, epsilon, delta) };
         assert!(TrainingPlan::new(gamma).is_ok());
