@@ -115,18 +115,17 @@ impl BreakIn {
         let file = self.path.join("state").join(head["generation"].to_string());
         let bytes = fs::read(&file)?;
         let size = |at: usize| bytes[at..].first_chunk().map(|len| u64::from_le_bytes(*len) as usize);
-        let (header_len, suppressed_len) = (size(12).context("a state")?, size(20).context("a state")?);
-        let (header, rest) = bytes[36..bytes.len() - 32].split_at(header_len);
-        let (suppressed, numbers) = rest.split_at(suppressed_len);
+        let header_len = size(12).context("a state")?;
+        let (header, numbers) = bytes[28..bytes.len() - 32].split_at(header_len);
         let mut header: Value = serde_json::from_slice(header)?;
         let mut numbers = numbers.to_vec();
         edit(&mut header["model"], &mut numbers);
         let header = serde_json::to_vec(&header)?;
         let mut forged = bytes[..12].to_vec();
-        for part in [&header[..], suppressed, &numbers] {
+        for part in [&header[..], &numbers] {
             forged.extend((part.len() as u64).to_le_bytes());
         }
-        forged.extend([&header[..], suppressed, &numbers].concat());
+        forged.extend([&header[..], &numbers].concat());
         let digest = Sha256::digest(&forged);
         forged.extend(digest);
         fs::write(&file, forged)?;

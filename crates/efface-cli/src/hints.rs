@@ -101,6 +101,10 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         EngineError::Append(AppendError::AlreadyPresent { .. }) => {
             "`efface correct` replaces rows; only models trained with --id take new ones (others number rows from 0)"
         }
+        error if error.damaged_row().is_some() => {
+            "`efface verify DIR` names damaged rows; `efface correct` replaces them, and `efface remove DIR --damaged` trains \
+             again without them"
+        }
         EngineError::Rows(error) if matches!(**error, StoredRowsError::File(SegmentError::Truncated { .. })) => {
             "they are cut short, or older than the database: bring back rows/ of the same time as efface.db"
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Opens a file for reading and writing; if it is made, only its owner can use it.
@@ -80,4 +80,13 @@ mod tests {
         assert_eq!(parent_of(Path::new("results.md")), Path::new("."));
         assert_eq!(percent_encoded(Path::new("my results/é~")), "my%20results/%C3%A9~");
     }
+}
+
+/// Overwrites a file with zeros, and deletes it once they are on the disk.
+pub fn erase(path: &Path) -> io::Result<()> {
+    let mut file = File::options().write(true).open(path)?;
+    let len = file.metadata()?.len();
+    io::copy(&mut io::repeat(0).take(len), &mut file)?;
+    file.sync_data()?;
+    std::fs::remove_file(path)
 }

@@ -35,6 +35,17 @@ pub trait Vault {
     /// Copies the rows at these positions, which must be present.
     fn batch(&self, positions: &[usize]) -> Result<MemoryRows, VaultError>;
 
+    /// Positions of rows present that are not what was written. A pass over all rows, where that can happen.
+    fn damaged(&self) -> Result<Vec<usize>, VaultError> {
+        Ok(Vec::new())
+    }
+
+    /// Counts and weighs the rows present anew, after rows left of which nobody knows what they were; how many there are of
+    /// each class.
+    fn recount(&mut self, _n_classes: usize) -> Result<Vec<usize>, VaultError> {
+        Err(VaultError::Elsewhere("the rows of this vault cannot be counted anew".into()))
+    }
+
     /// Adds rows with one selector each and returns their positions. They are where they will stay, as durable as they
     /// will be, when this returns. On an error nothing is added.
     fn arrive(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, VaultError>;
@@ -81,6 +92,13 @@ pub enum VaultError {
     Elsewhere(Box<dyn std::error::Error + Send + Sync>),
 }
 
+impl VaultError {
+    /// The position of a row that is not what was written.
+    pub fn damaged_row(&self) -> Option<usize> {
+        if let Self::Stored(error) = self { error.damaged_row() } else { None }
+    }
+}
+
 impl Vault for StoredRows {
     fn n_positions(&self) -> usize {
         self.len()
@@ -101,6 +119,14 @@ impl Vault for StoredRows {
 
     fn batch(&self, positions: &[usize]) -> Result<MemoryRows, VaultError> {
         Ok(Self::batch(self, positions)?)
+    }
+
+    fn damaged(&self) -> Result<Vec<usize>, VaultError> {
+        Ok(Self::damaged(self)?)
+    }
+
+    fn recount(&mut self, n_classes: usize) -> Result<Vec<usize>, VaultError> {
+        Ok(Self::recount(self, n_classes)?)
     }
 
     fn arrive(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, VaultError> {

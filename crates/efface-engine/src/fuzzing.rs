@@ -10,7 +10,7 @@ use efface_ledger::entry::{Entry, Event};
 use crate::directory::ModelDirectory;
 use crate::directory::database::{Database, ledger};
 use crate::directory::state_file::{StateFile, encode};
-use crate::directory::witness::Memory;
+use crate::directory::witness::{Memory, removed_in};
 use crate::error::EngineError;
 use crate::settings::Settings;
 
@@ -18,15 +18,16 @@ use crate::settings::Settings;
 pub fn state_file(bytes: &[u8], settings: &Settings) -> Result<Vec<u8>, EngineError> {
     let path = Path::new("state");
     let file = StateFile::decode(path, bytes)?;
-    let (stamp, suppressed) = (file.stamp.clone(), file.suppressed.clone());
+    let stamp = file.stamp.clone();
     let model = file.model(path, settings)?;
-    Ok(encode(&stamp, &suppressed, &model).0.to_vec())
+    Ok(encode(&stamp, &model).0.to_vec())
 }
 
 /// Reads a witness: its model, the number of changes, and that of ids and subjects removed. `None`: there is no file.
 pub fn witness(path: &Path) -> Result<Option<(String, u64, usize)>, EngineError> {
-    let known = Memory::recall(path)?;
-    Ok(known.map(|known| (known.model, known.latest.map_or(0, |told| told.n_changes), known.suppressed.len())))
+    let Some(known) = Memory::recall(path)? else { return Ok(None) };
+    let n_removed = removed_in(path)?.len();
+    Ok(Some((known.model, known.latest.map_or(0, |told| told.n_changes), n_removed)))
 }
 
 /// The settings of a model directory.

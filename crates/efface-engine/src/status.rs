@@ -93,6 +93,9 @@ pub struct Status {
     pub n_unpurged: usize,
     /// What is not as it was left, and is put right by the next change: parts of the directory that are older than others.
     pub out_of_step: Vec<String>,
+    /// Positions of rows that were found to be damaged: no sum can be made over them.
+    #[serde(default)]
+    pub damaged: Vec<usize>,
     /// What was not as it was left, as after restoring an old backup, and was put right.
     #[serde(default)]
     pub repairs: Vec<Repair>,
@@ -162,6 +165,7 @@ impl Status {
             not_public: settings.not_public(),
             n_suppressed: history.n_suppressed,
             n_unpurged: 0,
+            damaged: Vec::new(),
             repairs: Vec::new(),
             out_of_step: Vec::new(),
             witness: None,

@@ -135,6 +135,9 @@ pub(crate) struct WhichArgs {
     /// File with one subject per line.
     #[arg(long, value_name = "FILE")]
     pub(crate) subjects: Option<PathBuf>,
+    /// Rows whose records on the disk are damaged, as `efface verify` finds them. The model is trained again without them.
+    #[arg(long)]
+    pub(crate) damaged: bool,
 }
 
 #[derive(Args)]

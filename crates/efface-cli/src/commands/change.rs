@@ -65,6 +65,7 @@ fn selection(which: &WhichArgs) -> anyhow::Result<Selection> {
     Ok(match (&which.ids, &which.subjects) {
         (Some(file), _) => Selection::Ids(listed_in(file, "row ids")?),
         (_, Some(file)) => Selection::Subjects(listed_in(file, "subjects")?),
+        _ if which.damaged => Selection::Damaged,
         _ if which.subject.is_empty() => Selection::Ids(parse(&which.id)),
         _ => Selection::Subjects(parse(&which.subject)),
     })

@@ -53,6 +53,8 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     let repairs = status.repairs.iter().map(|repair| format!("{} ({})", repaired(repair), ago(repair.time)));
     lines.extend(repairs.map(|repair| ("repaired", repair)));
     lines.extend(status.out_of_step.iter().map(|found| ("OUT OF STEP", found.clone())));
+    let damaged = first_of(status.damaged.iter().map(ToString::to_string), 5);
+    lines.extend((!status.damaged.is_empty()).then(|| ("DAMAGED ROWS", format!("at position {damaged}"))));
     lines.extend((!status.certified).then(|| ("certified", "NO: a fixed seed was used".into())));
     let sentence = format!("{}: a model of mechanism {}", args.model.display(), status.mechanism);
     output.show(&status, &sentence, &lines)?;
@@ -61,6 +63,11 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         output.warn(&format!(
             "this directory is not as it was left; next: efface settle {model}, which repairs what can be repaired"
         ));
+        return Ok(Answer::Negative);
+    }
+    if !status.damaged.is_empty() {
+        let model = quoted(&args.model);
+        output.warn(&format!("rows are damaged; next: efface verify {model}, which looks at all of them"));
         return Ok(Answer::Negative);
     }
     if status.outcome == Outcome::RetrainRequired {

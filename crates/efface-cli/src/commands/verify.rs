@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use anyhow::Context;
-use efface_engine::{Status, public_key_of};
+use efface_engine::{ModelDirectory, Status, public_key_of};
 use efface_ledger::verify::{Check, CheckName, CheckOutcome, Evidence, Verdict, Verification, verify};
 
-use super::open_with;
 use crate::args::VerifyArgs;
 use crate::hints;
 use crate::output::{Answer, Output, duration};
@@ -67,15 +66,14 @@ fn directory(args: &VerifyArgs, output: &Output) -> anyhow::Result<Answer> {
     if let Some((flag, _)) = for_files.into_iter().find(|(_, given)| *given) {
         anyhow::bail!("{flag} belongs to a certificate, and {} is a model directory", args.subject.display());
     }
-    // Opening would repair it: a check says what there is.
+    // A check says what there is, and repairs nothing.
     let out_of_step = Status::read(&args.subject)?.out_of_step;
     if !out_of_step.is_empty() {
         let found = out_of_step.iter().map(|found| Check::failed(CheckName::Directory, found.clone()));
         return show(args, &Verification::of(found.collect()), output);
     }
-    let model = open_with(&args.subject, &args.store.options(), output)?;
+    let model = ModelDirectory::open_to_read(&args.subject, &args.store.options())?;
     let report = output.working("verifying", || model.verify(args.replay))?;
-    model.close()?;
     let words = in_words(report.verdict, &report.checks);
     let sentence = format!("{}: {words} ({})", args.subject.display(), duration(report.seconds));
     output.show(&report, &sentence, &lines(&report.checks))?;

@@ -71,7 +71,7 @@ pub enum SegmentError {
     #[error("{}: truncated: {found} bytes, {expected} needed for {n_records} rows", file.display())]
     Truncated { file: PathBuf, found: u64, expected: u128, n_records: usize },
     /// A record does not have the checksum it was written with.
-    #[error("{}: checksum of the row at position {position} does not match", file.display())]
+    #[error("{}: the row at position {position} is damaged: its checksum does not match", file.display())]
     Checksum { file: PathBuf, position: usize },
 }
 
@@ -112,4 +112,11 @@ pub enum StoredRowsError {
     /// Segments are little-endian and read in place; this machine is big-endian.
     #[error("row segments can be used on little-endian machines only")]
     BigEndian,
+}
+
+impl StoredRowsError {
+    /// The position of a row whose record is not the one that was written.
+    pub fn damaged_row(&self) -> Option<usize> {
+        if let Self::File(SegmentError::Checksum { position, .. }) = self { Some(*position) } else { None }
+    }
 }

@@ -1,12 +1,11 @@
 //! One block in memory, as it is read from its segment: rows that are gone become zeros on the way.
 
-use std::collections::BTreeSet;
-
 use efface_core::rows::{RowBlock, UNIT_WEIGHTS};
 use zeroize::Zeroize;
 
 use super::checksum::checksum;
 use super::layout::{RowLayout, Run};
+use super::positions::PositionSet;
 use super::segment::Segment;
 use crate::error::SegmentError;
 use crate::rows::FeatureValues;
@@ -49,7 +48,7 @@ impl Block {
         &mut self,
         segment: &Segment,
         run: &Run,
-        gone: &BTreeSet<usize>,
+        gone: &PositionSet,
         verify: bool,
     ) -> Result<(), SegmentError> {
         self.n_rows = run.len();
@@ -64,12 +63,15 @@ impl Block {
         for position in gone.range(run.positions.clone()) {
             self.erase(position - run.positions.start);
         }
-        for (row, position) in run.positions.clone().enumerate() {
-            if verify && self.present[row] && !self.checksum_matches(row, position) {
-                return Err(SegmentError::Checksum { file: segment.path.clone(), position });
-            }
-        }
-        Ok(())
+        let damaged = if verify { self.damaged(run).next() } else { None };
+        damaged.map_or(Ok(()), |position| Err(SegmentError::Checksum { file: segment.path.clone(), position }))
+    }
+
+    /// Positions of rows present, of the run that was read, whose checksum does not match.
+    pub(super) fn damaged(&self, run: &Run) -> impl Iterator<Item = usize> {
+        let rows = run.positions.clone().enumerate();
+        rows.filter(|(row, position)| self.present[*row] && !self.checksum_matches(*row, *position))
+            .map(|(_, position)| position)
     }
 
     /// Overwrites a row: from now on it takes no part in a sum.

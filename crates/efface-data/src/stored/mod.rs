@@ -10,12 +10,12 @@ mod cache;
 mod checksum;
 mod header;
 mod layout;
+mod positions;
 mod read;
 mod repair;
 mod segment;
 mod write;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -25,7 +25,8 @@ use efface_core::rows::{RowStore, WeightSum};
 use self::block::Block;
 use self::cache::BlockCache;
 pub use self::layout::RowLayout;
-use self::segment::Segment;
+pub use self::positions::PositionSet;
+use self::segment::{Access, Segment};
 use crate::error::{LookupError, SegmentError, StoredRowsError};
 use crate::files;
 use crate::rows::{Precision, debug_shape};
@@ -39,7 +40,7 @@ pub struct StoredRows {
     /// At least one; as many as the positions take.
     segments: Vec<Segment>,
     len: usize,
-    gone: BTreeSet<usize>,
+    gone: PositionSet,
     /// What the rows present weigh, in a layout with weights.
     weight_sum: WeightSum,
     cache: BlockCache,
@@ -76,15 +77,39 @@ impl StoredRows {
         row_norm_bound: UpperBound,
         memory_bytes: u64,
         n_positions: usize,
-        gone: impl IntoIterator<Item = usize>,
+        gone: PositionSet,
+        weight_sum: Option<WeightSum>,
+    ) -> Result<Self, StoredRowsError> {
+        Self::open_for(Access::Change, directory, row_norm_bound, memory_bytes, n_positions, gone, weight_sum)
+    }
+
+    /// The same for files that are only to be read: whatever would change one is an error.
+    pub fn open_to_read(
+        directory: &Path,
+        row_norm_bound: UpperBound,
+        memory_bytes: u64,
+        n_positions: usize,
+        gone: PositionSet,
+        weight_sum: Option<WeightSum>,
+    ) -> Result<Self, StoredRowsError> {
+        Self::open_for(Access::Read, directory, row_norm_bound, memory_bytes, n_positions, gone, weight_sum)
+    }
+
+    fn open_for(
+        access: Access,
+        directory: &Path,
+        row_norm_bound: UpperBound,
+        memory_bytes: u64,
+        n_positions: usize,
+        gone: PositionSet,
         weight_sum: Option<WeightSum>,
     ) -> Result<Self, StoredRowsError> {
         refuse_big_endian()?;
-        let first = Segment::open(directory, 0)?;
+        let first = Segment::open(directory, 0, access)?;
         let layout = first.header.layout.check()?;
         let (mut first, mut segments) = (Some(first), Vec::new());
         for number in 0..layout.n_segments(n_positions) {
-            let segment = first.take().map_or_else(|| Segment::open(directory, number), Ok)?;
+            let segment = first.take().map_or_else(|| Segment::open(directory, number, access), Ok)?;
             if segment.header.layout != layout {
                 let (found, expected) = (segment.header.layout, layout);
                 return Err(StoredRowsError::OtherLayout { file: segment.path.clone(), found, expected });
@@ -101,11 +126,11 @@ impl StoredRows {
             is_directory_unsynced: AtomicBool::new(false),
             is_tail_clean: false,
             len: n_positions,
-            gone: gone.into_iter().collect(),
+            gone,
             ..Self::of_segments(directory, layout, row_norm_bound, memory_bytes, segments)
         };
         store.cache.resize(layout.n_blocks(n_positions));
-        if let Some(&position) = store.gone.range(n_positions..).next() {
+        if let Some(position) = store.gone.range(n_positions..usize::MAX).next() {
             return Err(LookupError::NotPresent { position, len: n_positions }.into());
         }
         store.weight_sum = match weight_sum {
@@ -128,7 +153,7 @@ impl StoredRows {
             row_norm_bound,
             segments,
             len: 0,
-            gone: BTreeSet::new(),
+            gone: PositionSet::default(),
             weight_sum: WeightSum::ZERO,
             cache: BlockCache::new(memory_bytes, Block::full_bytes(&layout)),
             is_directory_unsynced: AtomicBool::new(true),
@@ -158,7 +183,7 @@ impl StoredRows {
 
     /// Whether the row at a position is there and has not been removed.
     pub fn is_present(&self, position: usize) -> bool {
-        position < self.len && !self.gone.contains(&position)
+        position < self.len && !self.gone.contains(position)
     }
 
     /// Number of segments, at least one.

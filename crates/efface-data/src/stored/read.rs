@@ -85,6 +85,20 @@ impl StoredRows {
         Ok(counts)
     }
 
+    /// Positions of rows present whose record is not the one that was written. All rows are read.
+    pub fn damaged(&self) -> Result<Vec<usize>, StoredRowsError> {
+        let mut buffer = self.cache.take_buffer().unwrap_or_else(|| Block::new(&self.layout));
+        let mut damaged = Vec::new();
+        let outcome = (0..self.n_blocks()).try_for_each(|index| {
+            let run = self.block_run(index)?;
+            buffer.read(&self.segments[run.segment], &run, &self.gone, false)?;
+            damaged.extend(buffer.damaged(&run));
+            Ok(())
+        });
+        self.cache.give_back(buffer);
+        outcome.map(|()| damaged)
+    }
+
     /// Reads all rows of a segment and compares the checksum of each that is present.
     pub fn verify(&self, segment: usize) -> Result<(), StoredRowsError> {
         let n_segments = self.n_segments();

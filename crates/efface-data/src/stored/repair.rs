@@ -20,12 +20,18 @@ impl StoredRows {
         let arriving = self.weigh([positions.clone()], |_| true)?;
         let blocks = positions.start / self.layout.block_rows..positions.end.div_ceil(self.layout.block_rows);
         for position in positions {
-            self.gone.remove(&position);
+            self.gone.remove(position);
         }
         self.weight_sum += arriving;
         // Where they were gone, copies in memory have zeros, and checksums have not been compared.
         self.cache.forget(blocks);
         Ok(())
+    }
+
+    /// Weighs the rows present anew, after a row left whose weight nobody knows; how many there are of each class.
+    pub fn recount(&mut self, n_classes: usize) -> Result<Vec<usize>, StoredRowsError> {
+        self.weight_sum = self.weigh(std::iter::once(0..self.len), |position| self.is_present(position))?;
+        self.count_classes(n_classes)
     }
 
     /// The epochs of the first `n_segments` segments of a folder, which is only read.
@@ -38,7 +44,7 @@ impl StoredRows {
         position / self.layout.rows_per_segment()
     }
 
-    /// How many of these positions have a record that is not zeros, whether or not a row is present.
+    /// How many of these positions, ascending, have a record that is not zeros, whether or not a row is present.
     pub fn count_written(&self, positions: &[usize]) -> Result<usize, StoredRowsError> {
         let zeros = self.zero_records(positions)?;
         Ok(positions.len() - zeros.len())

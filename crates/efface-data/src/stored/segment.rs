@@ -10,6 +10,14 @@ use super::layout::{HEADER_BYTES, RowLayout};
 use crate::error::{SegmentError, StoredRowsError};
 use crate::files::private_options;
 
+/// What segments are opened for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Change,
+    /// Whatever would change a file is an error.
+    Read,
+}
+
 pub(super) struct Segment {
     file: File,
     pub(super) path: PathBuf,
@@ -47,10 +55,10 @@ impl Segment {
     }
 
     /// Opens a segment and reads its header. The shape that it claims is not checked here.
-    pub(super) fn open(directory: &Path, number: usize) -> Result<Self, StoredRowsError> {
+    pub(super) fn open(directory: &Path, number: usize, access: Access) -> Result<Self, StoredRowsError> {
         let path = Self::path_in(directory, number);
         let failed = |source| SegmentError::Io { file: path.clone(), source };
-        let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
+        let file = OpenOptions::new().read(true).write(access == Access::Change).open(&path).map_err(failed)?;
         expect_sequential(&file);
         let header = read_header(&file, &path, number)?;
         Ok(Self { file, path, header, is_changed: false, is_unsynced: AtomicBool::new(false) })

@@ -4,7 +4,6 @@
 //! [`purge`](StoredRows::purge) overwrites it on disk once the removal has been committed.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -88,7 +87,7 @@ impl StoredRows {
             segment.read(run.labels_at, bytemuck::cast_slice_mut(labels))?;
             segment.read(run.checksums_at, bytemuck::cast_slice_mut(checksums))?;
             for ((position, label), checksum) in run.positions.zip(&mut *labels).zip(&mut *checksums) {
-                if let Some(new) = renamed(*label).filter(|_| !self.gone.contains(&position)) {
+                if let Some(new) = renamed(*label).filter(|_| !self.gone.contains(position)) {
                     *checksum = relabelled(*checksum, position, *label, new);
                     *label = new;
                 }
@@ -110,7 +109,7 @@ impl StoredRows {
             self.weight_sum = self.weight_sum.without(leaving);
             self.cache.forget(n_positions / self.layout.block_rows..self.n_blocks());
             self.cache.resize(self.layout.n_blocks(n_positions));
-            self.gone.split_off(&n_positions);
+            self.gone.truncate(n_positions);
             self.len = n_positions;
             self.is_tail_clean = false;
         }
@@ -223,7 +222,8 @@ impl StoredRows {
         let n_segments = self.layout.n_segments(n_positions);
         self.segments.truncate(n_segments);
         for path in further_segments(&self.directory, n_segments)?.into_iter().rev() {
-            erase_file(&path)?;
+            // A segment that does not count, whatever its header says.
+            files::erase(&path).map_err(|source| SegmentError::Io { file: path, source })?;
             *self.is_directory_unsynced.get_mut() = true;
         }
         let last = &mut self.segments[n_segments - 1];
@@ -268,14 +268,4 @@ fn further_segments(directory: &Path, first: usize) -> Result<Vec<PathBuf>, Segm
     }
     found.sort_unstable();
     Ok(found.into_iter().map(|(_, path)| path).collect())
-}
-
-/// Overwrites a segment that does not count, whatever its header says, and deletes it.
-fn erase_file(path: &Path) -> Result<(), SegmentError> {
-    let failed = |source| SegmentError::Io { file: path.into(), source };
-    let mut file = File::options().write(true).open(path).map_err(failed)?;
-    let len = file.metadata().map_err(failed)?.len();
-    std::io::copy(&mut std::io::Read::take(std::io::repeat(0), len), &mut file).map_err(failed)?;
-    file.sync_all().map_err(failed)?;
-    std::fs::remove_file(path).map_err(failed)
 }

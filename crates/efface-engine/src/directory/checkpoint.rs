@@ -1,9 +1,10 @@
 //! Checkpoints: the state in memory becomes the one on disk, and what rows left behind is overwritten.
 //!
-//! 1. The state is written aside, synced and renamed to `state/<generation>`.
+//! 1. Who was removed since is appended to `state/removed`; the state is written aside, synced and renamed to
+//!    `state/<generation>`.
 //! 2. One commit of the database makes that generation the current one and clears the intents. From here on it counts.
 //! 3. Records of rows that left are overwritten with zeros and synced; the changed segments are stamped.
-//! 4. The database notes that, and its log is cut to nothing. Older state files go.
+//! 4. The database notes that, and its log is cut to nothing. Older state files are overwritten and go.
 //!
 //! A crash before 2 leaves the old state and its intents, which are replayed; after 2, steps 3 and 4 are done at the
 //! next opening. Doing them twice changes nothing.
@@ -14,6 +15,7 @@ use efface_data::{IdDigest, StoredRows};
 
 use super::database::{Head, Tables, index, put};
 use super::files;
+use super::removed_list;
 use super::state_file::{self, Stamp};
 use super::{DirectoryKeeper, ModelDirectory};
 use crate::error::{EngineError, StorageError};
@@ -73,14 +75,15 @@ impl DirectoryKeeper {
         of: Kept<'_>,
         also: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<()>,
     ) -> Result<(), EngineError> {
-        self.guarded(|this| this.write_state(of, &[], also))
+        self.guarded(|this| this.write_state(of, None, also))
     }
 
-    /// The same within a commit; `removed` is known to have been removed from now on.
+    /// The same within a commit. After a repair, `state/removed` is written anew: it ends with who was `found` to have been
+    /// removed and is new to the database.
     pub(super) fn write_state(
         &mut self,
         of: Kept<'_>,
-        removed: &[IdDigest],
+        found: Option<&[IdDigest]>,
         also: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<()>,
     ) -> Result<(), EngineError> {
         let mut head = self.head.clone();
@@ -92,16 +95,18 @@ impl DirectoryKeeper {
             n_changes: head.history.n_changes,
             chain: head.chain.clone(),
         };
-        let mut suppressed = self.database.suppressed()?;
-        suppressed.extend(removed);
-        suppressed.sort_unstable();
-        suppressed.dedup();
-        let (bytes, digest) = state_file::encode(&stamp, &suppressed, of.model);
+        let (bytes, digest) = state_file::encode(&stamp, of.model);
         head.state = digest;
+        let removed = found.unwrap_or_default();
+        match found {
+            None => removed_list::append(&self.path, &self.database, head.n_listed)?,
+            Some(_) => removed_list::write(&self.path, &[&self.database.suppressed_after(0)?, removed].concat())?,
+        }
+        head.n_listed = self.database.n_suppressed()? + removed.len();
         let path = files::state_path(&self.path, head.generation);
         files::replace(&path, &bytes)?;
         let committed = self.database.commit(|tables| {
-            removed.iter().try_for_each(|digest| index::suppress(tables, *digest))?;
+            removed.iter().try_for_each(|digest| index::suppress(tables, *digest).map(drop))?;
             also(tables, &mut head)?;
             // A state that includes them is on the disk.
             tables.execute("DELETE FROM intents", [])?;
@@ -116,7 +121,8 @@ impl DirectoryKeeper {
         self.head = head;
         self.n_intents = 0;
         self.is_purge_due = true;
-        self.tell_witness(removed.iter().copied())
+        // Who was removed before a repair it may know: what it does not is told when it catches up.
+        self.tell_witness(&[])
     }
 }
 

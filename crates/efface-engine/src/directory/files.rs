@@ -13,6 +13,9 @@ pub(crate) const LOCK: &str = "lock";
 pub(crate) const DATABASE: &str = "efface.db";
 pub(crate) const ROWS: &str = "rows";
 pub(crate) const STATES: &str = "state";
+
+/// The list of removed ids and subjects, in the folder of states.
+pub(crate) const REMOVED: &str = "removed";
 pub(crate) const RELEASES: &str = "releases";
 
 /// The private key that a model directory has when no other is named.
@@ -62,15 +65,16 @@ pub(crate) fn if_there<T>(found: io::Result<T>, path: &Path) -> Result<Option<T>
     }
 }
 
-/// Removes every state file but the one of `generation`, and what was left half written.
+/// Removes every state file but the one of `generation`, and what was left half written. Overwritten first: they know the
+/// removed rows.
 pub(crate) fn remove_other_states(directory: &Path, generation: u64) -> Result<(), EngineError> {
     let states = directory.join(STATES);
-    let kept = state_path(directory, generation);
+    let kept = [state_path(directory, generation), states.join(REMOVED)];
     let mut removed = false;
     for entry in fs::read_dir(&states).map_err(EngineError::io(&states))? {
         let path = entry.map_err(EngineError::io(&states))?.path();
-        if path != kept {
-            fs::remove_file(&path).map_err(EngineError::io(&path))?;
+        if !kept.contains(&path) {
+            efface_data::files::erase(&path).map_err(EngineError::io(&path))?;
             removed = true;
         }
     }

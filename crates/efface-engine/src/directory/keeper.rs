@@ -1,5 +1,6 @@
 //! A directory as a keeper: every commit is one transaction of its database, told to the witness.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use efface_ledger::key::SigningKey;
 use super::certify::signing::{self, Passphrase};
 use super::database::{Database, Head, Intent, Tables, index, ledger, put};
 use super::files::OWN_KEY;
-use super::witness::Witness;
+use super::witness::{self, Witness};
 use crate::certify::HeldBack;
 use crate::error::{CertifyError, EngineError, StorageError};
 use crate::history::{History, Kept, ReleaseEntry, RowKeys};
@@ -72,11 +73,12 @@ impl DirectoryKeeper {
                 put(tables, "head", &head)
             })?;
             this.head = head;
-            this.tell_witness([])
+            this.tell_witness(&[])
         })
     }
 
-    pub(super) fn tell_witness(&mut self, removed: impl IntoIterator<Item = IdDigest>) -> Result<(), EngineError> {
+    /// Tells the witness how things stand, and who was removed since it was told last.
+    pub(super) fn tell_witness(&mut self, removed: &[IdDigest]) -> Result<(), EngineError> {
         let Some(witness) = &mut self.witness else { return Ok(()) };
         witness.follow(&self.head, removed).map_err(|error| {
             let (path, source) = (witness.path.clone(), Box::new(error));
@@ -84,12 +86,23 @@ impl DirectoryKeeper {
         })
     }
 
+    /// Remembers a row that was found to be damaged, so that the status names it.
+    pub(super) fn note_damaged(&mut self, position: usize) -> Result<(), EngineError> {
+        let mut damaged: BTreeSet<usize> = self.database.damaged()?.into_iter().collect();
+        damaged.insert(position);
+        self.database.commit(|tables| put(tables, "damaged", &damaged))
+    }
+
     /// Lets the witness know what a crash, or its absence, kept from it.
     pub(super) fn catch_up_witness(&mut self) -> Result<(), EngineError> {
         let Some(witness) = &self.witness else { return Ok(()) };
-        let is_behind = witness.memory.suppressed.len() != self.database.n_suppressed()?;
-        let removed = if is_behind { self.database.suppressed()? } else { Vec::new() };
-        self.tell_witness(removed)
+        let new = if witness.memory.n_removed() == self.database.n_suppressed()? {
+            Vec::new()
+        } else {
+            let known = witness::removed_in(&witness.path)?;
+            self.database.suppressed_after(0)?.into_iter().filter(|digest| !known.contains(digest)).collect()
+        };
+        self.tell_witness(&new)
     }
 
     /// The key that signs, if it is the one that the log names.
@@ -166,21 +179,22 @@ impl Keeper for DirectoryKeeper {
             head.chain = head.chain.after(&intent, &removed_keys, &added_keys);
             head.unnamed.retain(|removal| !removal.is_of(of.settings, &removed_keys));
             let suppressed = this.database.commit(|tables| {
-                intent.removed.iter().try_for_each(|position| index::forget(tables, *position))?;
+                index::forget(tables, &intent.removed)?;
                 let mut arrived = intent.added.clone().zip(&added_keys);
                 arrived.try_for_each(|(position, keys)| index::insert(tables, position, keys))?;
                 let mut suppressed = Vec::new();
                 if kind == StepKind::Removal {
                     for keys in &removed_keys {
-                        suppressed.push(keys.id);
-                        if let Some(subject) = keys.subject
-                            && !index::has_rows(tables, subject)?
-                        {
-                            suppressed.push(subject);
+                        // A subject goes with the last of its rows.
+                        let subject = match keys.subject {
+                            Some(subject) if !index::has_rows(tables, subject)? => Some(subject),
+                            _ => None,
+                        };
+                        for digest in subject.into_iter().chain([keys.id]) {
+                            suppressed.extend(index::suppress(tables, digest)?.then_some(digest));
                         }
                     }
                 }
-                suppressed.iter().try_for_each(|digest| index::suppress(tables, *digest))?;
                 if let Some((id, past)) = &request {
                     past.insert(tables, id)?;
                 }
@@ -193,7 +207,7 @@ impl Keeper for DirectoryKeeper {
             })?;
             this.head = head;
             this.n_intents += 1;
-            this.tell_witness(suppressed)
+            this.tell_witness(&suppressed)
         })
     }
 
@@ -239,6 +253,7 @@ impl Keeper for DirectoryKeeper {
     fn status(&self, of: Kept<'_>) -> Result<Status, EngineError> {
         let status = self.head.status(of).since(self.database.latest_release()?.as_ref());
         let (n_unpurged, repairs) = (self.database.unpurged()?.len(), self.database.repairs()?);
-        Ok(Status { n_unpurged, repairs, witness: self.database.witness()?, ..status })
+        let damaged = self.database.damaged()?;
+        Ok(Status { n_unpurged, repairs, damaged, witness: self.database.witness()?, ..status })
     }
 }

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::clock::now;
-use crate::directory::files::{self, DATABASE, LOCK, OWN_KEY, PARTIAL, RELEASES, ROWS, STATES, private_options};
+use crate::directory::files::{
+    self, DATABASE, LOCK, OWN_KEY, PARTIAL, RELEASES, REMOVED, ROWS, STATES, private_options,
+};
 use crate::error::{EngineError, Holder, OpenError, StorageError};
 
 const WITNESS_LOCK: &str = ".lock";
@@ -31,6 +33,23 @@ impl WriterLock {
     pub(crate) fn acquire(directory: &Path, patience: Duration) -> Result<Self, EngineError> {
         let taken = Self::take_within(&directory.join(LOCK), patience)?;
         taken.map_err(|holder| EngineError::Open(OpenError::Locked { path: directory.into(), holder }))
+    }
+
+    /// Keeps others from changing a directory that is only read. `None`: nobody ever changed it in this place, as a copy that
+    /// cannot be written.
+    pub(crate) fn acquire_to_read(directory: &Path, patience: Duration) -> Result<Option<Self>, EngineError> {
+        let (path, start) = (directory.join(LOCK), Instant::now());
+        let Some(file) = files::if_there(File::open(&path), &path)? else { return Ok(None) };
+        loop {
+            match file.try_lock_shared() {
+                Ok(()) => return Ok(Some(Self { file, process: std::process::id() })),
+                Err(TryLockError::WouldBlock) if start.elapsed() < patience => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(OpenError::Locked { path: directory.into(), holder: holder(&path) }.into());
+                }
+                Err(TryLockError::Error(source)) => return Err(StorageError::Io { path, source }.into()),
+            }
+        }
     }
 
     /// The same for a witness, whose lock lies beside it: two copies of a directory have a lock each, and one witness.
@@ -168,7 +187,10 @@ fn is_left_by_training(folder: &Path) -> bool {
     };
     all(folder, &|name| [LOCK, ROWS, STATES, RELEASES].contains(&name) || is_database(name) || is_key(name))
         && holds(ROWS, &|name| name.strip_suffix(".rows").is_some_and(is_number))
-        && holds(STATES, &|name| is_number(name.strip_suffix(PARTIAL).unwrap_or(name)))
+        && holds(STATES, &|name| {
+            let name = name.strip_suffix(PARTIAL).unwrap_or(name);
+            is_number(name) || name == REMOVED
+        })
         && holds(RELEASES, &|_| false)
 }
 

@@ -20,6 +20,7 @@ pub(crate) mod make;
 mod open;
 mod queries;
 mod recovery;
+mod removed_list;
 mod row_memory;
 pub(crate) mod state_file;
 mod verify;
@@ -56,7 +57,8 @@ pub struct ModelDirectory {
     rows: StoredRows,
     keeper: DirectoryKeeper,
     repairs: Vec<Repair>,
-    _lock: WriterLock,
+    /// `None`: a copy that is only read.
+    _lock: Option<WriterLock>,
 }
 
 impl ModelDirectory {
@@ -65,7 +67,12 @@ impl ModelDirectory {
         &mut self,
         operation: impl FnOnce(&mut Life<'_>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let done = operation(&mut self.life())?;
+        let done = operation(&mut self.life());
+        if let Some(position) = done.as_ref().err().and_then(EngineError::damaged_row) {
+            // Best effort: what stopped the operation is told anyway.
+            let _ = self.keeper.note_damaged(position);
+        }
+        let done = done?;
         self.checkpoint_if_due()?;
         Ok(done)
     }

@@ -1,13 +1,13 @@
 //! Opening a model directory: the lock is taken, and whatever a crash or an old backup left is put right, step by step.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use efface_core::model::Model;
 use efface_core::removal::Change;
+use efface_core::rounding::UpperBound;
 use efface_core::rows::{RowCount, RowStore, WeightSum};
-use efface_data::StoredRows;
+use efface_data::{PositionSet, StoredRows, StoredRowsError};
 
 use super::certify::signing::{self, Passphrase};
 use super::certify::{publication, revocation};
@@ -19,7 +19,7 @@ use super::row_memory;
 use super::witness::{self, Witness};
 use super::{DirectoryKeeper, ModelDirectory};
 use crate::error::{EngineError, OpenError, StorageError};
-use crate::life::in_words;
+use crate::life::{in_words, train_again};
 use crate::settings::Settings;
 
 /// How a model is opened.
@@ -87,9 +87,11 @@ impl ModelDirectory {
         let open_rows = |current: Option<&Model>| {
             let weight_sum = current.map(|model| model.state().count.weight_sum);
             let intents = if current.is_some() { &intents[..] } else { &[] };
-            open_rows(path, &settings, &database, head.n_positions, options.memory_bytes, intents, weight_sum)
+            open_rows(path, &settings, &database, &head, options, intents, weight_sum, StoredRows::open)
         };
         let mut rows = open_rows(current.as_ref())?;
+        // Rows that were written and never committed go.
+        rows.truncate(head.n_positions)?;
         if known.ask_rows(&database, &rows)? && current.is_some() {
             (current, rows) = (None, open_rows(None)?);
         }
@@ -99,7 +101,7 @@ impl ModelDirectory {
             Some(model) => (model, &*intents),
             None => (recovery::repair(&settings, &mut rows, &mut keeper, &known)?, &[][..]),
         };
-        let mut this = Self { settings, model, rows, keeper, repairs: Vec::new(), _lock: lock };
+        let mut this = Self { settings, model, rows, keeper, repairs: Vec::new(), _lock: Some(lock) };
         this.replay(replayed)?;
         this.overwrite_restored_segments()?;
         this.check_counts()?;
@@ -110,19 +112,54 @@ impl ModelDirectory {
         Ok(this)
     }
 
+    /// Opens a model to look at it, also where nothing can be written. No file is changed and nothing is repaired: what a
+    /// crash left undone is done in memory only, and parts that do not belong together are an error.
+    pub fn open_to_read(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, EngineError> {
+        let path = path.as_ref();
+        check_is_model(path)?;
+        let lock = WriterLock::acquire_to_read(path, options.wait)?;
+        let database = Database::open_still(path)?;
+        let (settings, head, intents) = (database.settings()?, database.head()?, database.intents()?);
+        check_intents(path, &head, &intents)?;
+        let mut known = Known::gather(path, &database, &head, None)?;
+        let model = known.current_model(path, &database, &head, &settings)?.ok_or_else(|| known.out_of_step(path))?;
+        let weight_sum = Some(model.state().count.weight_sum);
+        let open = StoredRows::open_to_read;
+        let rows = open_rows(path, &settings, &database, &head, options, &intents, weight_sum, open)?;
+        let keeper = DirectoryKeeper::new(path.into(), database, head, None);
+        let mut this = Self { settings, model, rows, keeper, repairs: Vec::new(), _lock: lock };
+        this.replay(&intents)?;
+        this.check_counts()?;
+        Ok(this)
+    }
+
     /// Takes the steps again that were taken since the latest checkpoint.
     fn replay(&mut self, intents: &[Intent]) -> Result<(), EngineError> {
+        let mut is_damaged = false;
         for Intent { removed, added, .. } in intents {
             self.keeper.n_intents += 1;
-            let leaving = self.rows.batch(removed)?;
+            let leaving = self.rows.batch(removed);
             self.rows.remove(removed)?;
             self.rows.admit(added.clone())?;
+            let leaving = match leaving {
+                Ok(leaving) if !is_damaged => leaving,
+                Err(error) if error.damaged_row().is_none() => return Err(error.into()),
+                _ => {
+                    is_damaged = true;
+                    continue;
+                }
+            };
             let arriving = self.rows.batch(&added.clone().collect::<Vec<_>>())?;
             let change = Change {
                 removed: (!removed.is_empty()).then_some(&leaving as _),
                 added: (!added.is_empty()).then_some(&arriving as _),
             };
             self.model.change(&change, &self.rows)?;
+        }
+        if is_damaged {
+            // Rows left that nobody knows any more: the model was trained again when they did.
+            let class_counts = self.rows.recount(self.settings.n_classes())?;
+            self.model = train_again(&self.settings, &self.rows, &class_counts, self.keeper.head.account)?;
         }
         // A class that has gone does not come back, so it is enough to look at what is left.
         self.settings.drop_classes(&mut self.model, &self.keeper.head.history.class_counts);
@@ -154,24 +191,27 @@ fn check_intents(path: &Path, head: &Head, intents: &[Intent]) -> Result<(), Eng
 
 /// Opens the rows as they were at the latest checkpoint: without the `intents` that came after it. `weight_sum` is what
 /// they weighed then, from the state; `None`: they are weighed.
+#[expect(clippy::too_many_arguments, reason = "what is known of the rows is kept in five places")]
 fn open_rows(
     path: &Path,
     settings: &Settings,
     database: &Database,
-    n_positions: usize,
-    memory_bytes: Option<u64>,
+    head: &Head,
+    options: &OpenOptions,
     intents: &[Intent],
     weight_sum: Option<WeightSum>,
+    open: OpenRows,
 ) -> Result<StoredRows, EngineError> {
-    let mut gone: BTreeSet<usize> = database.gone()?.into_iter().collect();
+    let n_positions = head.n_positions;
+    let mut gone = database.gone(n_positions)?;
     for position in intents.iter().flat_map(|intent| &intent.removed) {
-        gone.remove(position);
+        gone.remove(*position);
     }
     for Intent { added, .. } in intents {
         gone.extend(added.clone());
     }
-    let (bound, memory) = (settings.transform.row_norm_bound(), memory_bytes.unwrap_or_else(row_memory::default_bytes));
-    let mut rows = StoredRows::open(&path.join(ROWS), bound, memory, n_positions, gone, weight_sum)?;
+    let memory = options.memory_bytes.unwrap_or_else(row_memory::default_bytes);
+    let rows = open(&path.join(ROWS), settings.transform.row_norm_bound(), memory, n_positions, gone, weight_sum)?;
     let (dim, precision) = (settings.transform.model_dim(settings.features.len()), settings.precision);
     let weighted = settings.max_row_weight.is_some();
     let layout = rows.layout();
@@ -180,10 +220,11 @@ fn open_rows(
         let reason = format!("{layout}, expected {dim} values in {precision}, {with} weights");
         return Err(OpenError::BadState { path: path.join(ROWS), reason }.into());
     }
-    // Rows that were written and never committed go.
-    rows.truncate(n_positions)?;
     Ok(rows)
 }
+
+type OpenRows =
+    fn(&Path, UpperBound, u64, usize, PositionSet, Option<WeightSum>) -> Result<StoredRows, StoredRowsError>;
 
 /// The witness that was named, or else the one that the model has; made where a new one is named.
 fn open_witness(
@@ -206,7 +247,7 @@ fn open_witness(
     let witness = if path.exists() {
         Witness::open(&path, lock)?
     } else {
-        Witness::create(&path, lock, settings, head, database.suppressed()?)?
+        Witness::create(&path, lock, settings, head, &database.suppressed_after(0)?)?
     };
     if witness.memory.model != head.history.model {
         return Err(OpenError::ForeignWitness { path }.into());

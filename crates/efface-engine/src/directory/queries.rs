@@ -96,6 +96,7 @@ impl Status {
         let status = database.status()?.since(database.latest_release()?.as_ref());
         let n_unpurged = database.unpurged()?.len();
         let out_of_step = recovery::out_of_step(path, &database)?;
-        Ok(Self { n_unpurged, repairs: database.repairs()?, out_of_step, witness: database.witness()?, ..status })
+        let (repairs, damaged, witness) = (database.repairs()?, database.damaged()?, database.witness()?);
+        Ok(Self { n_unpurged, repairs, damaged, out_of_step, witness, ..status })
     }
 }

@@ -1,11 +1,13 @@
 //! Checking a whole directory, inside the trust boundary: the log from its entries, every release against the log and its
 //! files, and, on demand, the claim of the secret state against the rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Instant;
 
 use efface_core::model::Measured;
+use efface_core::rows::{RowBlocks, RowStore};
+use efface_data::IdDigest;
 use efface_ledger::checkpoint::Checkpoint;
 use efface_ledger::entry::{Entry, Event};
 use efface_ledger::envelope::Envelope;
@@ -14,9 +16,9 @@ use efface_ledger::merkle::{self, Hash};
 use efface_ledger::verify::{Check, CheckName, CheckOutcome, Evidence, Verdict, Verification, verify};
 use serde::Serialize;
 
-use super::ModelDirectory;
 use super::certify::sha256;
 use super::files::{self, CERTIFICATE_FILE, DATABASE, MODEL_FILE, RELEASES, REVOCATION_FILE};
+use super::{ModelDirectory, removed_list, witness};
 use crate::error::EngineError;
 
 /// What was found in a directory.
@@ -51,7 +53,8 @@ impl ModelDirectory {
         let start = Instant::now();
         let key = self.public_key()?;
         let Log { check, releases, revocations } = self.check_log()?;
-        let mut checks = vec![self.check_database()?, self.check_key(&key), check];
+        let mut checks =
+            vec![self.check_database()?, self.check_rows()?, self.check_removed()?, self.check_key(&key), check];
         for release in 1..=self.keeper.head.account.n_releases {
             checks.push(self.check_release(release, releases.get(&release), &key)?);
             checks.extend(self.check_revocation(release, revocations.get(&release), &key)?);
@@ -82,6 +85,75 @@ impl ModelDirectory {
         let damaged = efface_pages::damaged_pages(&path).map_err(EngineError::io(&path))?;
         let named = damaged.first().map(|page| format!("page {page} of {DATABASE} is damaged"));
         Ok(Check::of(CheckName::Database, named.map_or(Ok("every page is what was written".into()), Err)))
+    }
+
+    /// Every row present has the checksum that it was written with and is found under its own id, and every row that left is
+    /// zeros.
+    fn check_rows(&self) -> Result<Check, EngineError> {
+        let failed = |message| Ok(Check::failed(CheckName::Rows, message));
+        if let [first, others @ ..] = &self.rows.damaged()?[..] {
+            let more = if others.is_empty() { String::new() } else { format!(", and {} more", others.len()) };
+            return failed(format!("the row at position {first} is damaged{more}"));
+        }
+        let mut strangers = Vec::new();
+        for index in 0..self.rows.n_blocks() {
+            let first = index * self.rows.layout().block_rows;
+            let known = self.keeper.database.ids_from(first, self.rows.layout().block_rows)?;
+            self.rows.visit_block(index, &mut |block| {
+                for (row, selector) in block.selectors.iter().enumerate() {
+                    let expected = known.get(&(first + row)).map(|id| id.selector());
+                    if expected != block.present[row].then_some(*selector) {
+                        strangers.push(first + row);
+                    }
+                }
+            })?;
+        }
+        if let Some(position) = strangers.first() {
+            return failed(format!("the row at position {position} is not the one that is looked up there"));
+        }
+        let unpurged: BTreeSet<usize> = self.keeper.database.unpurged()?.into_iter().collect();
+        let gone = self.keeper.database.gone(self.keeper.head.n_positions)?;
+        let purged: Vec<usize> = gone.iter().filter(|position| !unpurged.contains(position)).collect();
+        let n_written = self.rows.count_written(&purged)?;
+        if n_written > 0 {
+            return failed(format!("{n_written} of {} removed rows are not overwritten", purged.len()));
+        }
+        let n_rows = self.rows.n_rows();
+        Ok(Check::passed(
+            CheckName::Rows,
+            format!("{n_rows} rows are what was written, {} are overwritten", purged.len()),
+        ))
+    }
+
+    /// Beside the state and in the witness stands who was removed, for the day when the database is lost.
+    fn check_removed(&self) -> Result<Check, EngineError> {
+        let database = &self.keeper.database;
+        let known: BTreeSet<IdDigest> = database.suppressed_after(0)?.into_iter().collect();
+        let listed = known.iter().take(self.keeper.head.n_listed).count();
+        let mut copies = vec![("state/removed".to_owned(), removed_list::read(&self.keeper.path), listed)];
+        if let Some(path) = database.witness()? {
+            copies.push((format!("the witness {}", path.display()), witness::removed_in(&path), known.len()));
+        }
+        for (name, found, expected) in copies {
+            let wrong = match found {
+                Err(error) => Some(error.to_string()),
+                Ok(found) if !found.is_subset(&known) => {
+                    Some(format!("{name} knows of removals that the database does not"))
+                }
+                Ok(found) if found.len() < expected => {
+                    Some(format!("{name} has {} of {expected} removed ids and people", found.len()))
+                }
+                Ok(_) => None,
+            };
+            if let Some(message) = wrong {
+                return Ok(Check::failed(CheckName::Removed, message));
+            }
+        }
+        let n_known = known.len();
+        Ok(Check::passed(
+            CheckName::Removed,
+            format!("{n_known} removed ids and people are known outside the database too"),
+        ))
     }
 
     /// The key is the one that the log names.

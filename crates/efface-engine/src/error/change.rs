@@ -9,6 +9,12 @@ use super::EngineError;
 #[expect(missing_docs, reason = "the fields are named in the messages")]
 #[non_exhaustive]
 pub enum ChangeError {
+    /// Damaged rows were to be removed, and there are none.
+    #[error("no row is damaged")]
+    NothingDamaged,
+    /// A corrected row would keep its weight, which is not known any more.
+    #[error("the old row is damaged, and its weight is lost; give the weight of the new one")]
+    WeightLost,
     /// A request names nothing to remove.
     #[error("no rows given")]
     NothingNamed,
@@ -76,6 +82,8 @@ impl ChangeError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NothingNamed => "nothing-named",
+            Self::NothingDamaged => "nothing-damaged",
+            Self::WeightLost => "weight-lost",
             Self::NoSubjects => "no-subjects",
             Self::NoRowIds => "no-row-ids",
             Self::NoLabelNamed { .. } => "no-label-named",

@@ -89,6 +89,16 @@ impl EngineError {
         }
     }
 
+    /// The position of a row that is not what was written.
+    pub fn damaged_row(&self) -> Option<usize> {
+        match self {
+            Self::Rows(error) => error.damaged_row(),
+            Self::Store(error) => error.0.downcast_ref::<StoredRowsError>()?.damaged_row(),
+            Self::Train(TrainError::Store(error)) => error.0.downcast_ref::<StoredRowsError>()?.damaged_row(),
+            _ => None,
+        }
+    }
+
     /// Whether there is no room left for what was to be written.
     pub fn is_disk_full(&self) -> bool {
         let source = match self {

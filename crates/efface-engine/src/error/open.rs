@@ -33,8 +33,8 @@ pub enum OpenError {
     #[error("the witness {} belongs to another model", path.display())]
     ForeignWitness { path: PathBuf },
     /// A witness cannot be used.
-    #[error("{}, line {line}: {reason}", path.display())]
-    BadWitness { path: PathBuf, line: usize, reason: String },
+    #[error("{}, {line}: {reason}", path.display())]
+    BadWitness { path: PathBuf, line: String, reason: String },
     /// Row numbers are no ids: those that a witness knows belong to another file.
     #[error("a witness that knows of removals can only be used with rows that have ids of their own")]
     WitnessWithoutIds,

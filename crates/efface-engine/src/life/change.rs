@@ -14,6 +14,7 @@ use super::keeper::{CommittedChange, Found, PastRequest, StepKind};
 use super::new_rows::{NewRows, RowPurpose, RowSource};
 use super::report::{ChangeReport, Counts};
 use super::selection::{Leaving, Missing, Selection};
+use super::settle::train_again;
 use crate::clock;
 use crate::error::{ChangeError, EngineError};
 use crate::history::{Kept, RowKeys};
@@ -41,7 +42,8 @@ impl Life<'_> {
         }
         let (removed, n_missing) = self.select(selection, missing)?;
         if removed.is_empty() && n_missing == 0 {
-            return Err(ChangeError::NothingNamed.into());
+            let is_damaged = *selection == Selection::Damaged;
+            return Err(if is_damaged { ChangeError::NothingDamaged } else { ChangeError::NothingNamed }.into());
         }
         let counts = Counts { changed: removed.len(), missing: n_missing, suppressed: 0 };
         let step = Step { kind: StepKind::Removal, leaving: Some(self.leaving(removed)?), added: None, counts };
@@ -135,10 +137,11 @@ impl Life<'_> {
         let Step { kind, leaving, added, counts } = step;
         self.keeper.check_usable()?;
         self.check(leaving.as_ref(), added.as_ref().map(|(rows, _)| rows))?;
-        let (removed, removed_keys, leaving) = match leaving {
-            None => (Vec::new(), Vec::new(), None),
-            Some(Leaving { positions, keys, rows }) => (positions, keys, Some(rows)),
+        let (removed, removed_keys, leaving, n_damaged) = match leaving {
+            None => (Vec::new(), Vec::new(), None, 0),
+            Some(Leaving { positions, keys, rows, n_damaged }) => (positions, keys, Some(rows), n_damaged),
         };
+        let mut history = self.keeper.history().clone();
         let stepping = Instant::now();
         let (arrived, added_keys, arriving) = match added {
             None => (self.rows.n_positions()..self.rows.n_positions(), Vec::new(), None),
@@ -153,14 +156,16 @@ impl Life<'_> {
                 removed: leaving.as_ref().filter(|rows| rows.n_rows() > 0).map(|rows| rows as &dyn RowStore),
                 added: arriving.as_ref().map(|rows| rows as &dyn RowStore),
             };
+            if n_damaged > 0 {
+                return self.train_without_damaged(removed.len(), &mut history.class_counts);
+            }
+            count_classes(&mut history.class_counts, leaving.as_ref(), arriving.as_ref());
             self.step(&change)
         });
         if let Err(error) = stepped {
             self.rows.undo(&removed, arrived)?;
             return Err(error);
         }
-        let mut history = self.keeper.history().clone();
-        count_classes(&mut history.class_counts, leaving.as_ref(), arriving.as_ref());
         let classes_gone = self.settings.drop_classes(self.model, &history.class_counts);
         let step_seconds = stepping.elapsed().as_secs_f64();
         let report = ChangeReport { classes_gone, ..ChangeReport::of(self.model, counts, step_seconds) };
@@ -184,6 +189,15 @@ impl Life<'_> {
         Ok(ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report })
     }
 
+    /// Trains again: what the weights owe to a row that is not known any more cannot be taken out of them.
+    fn train_without_damaged(&mut self, n_left: usize, class_counts: &mut Vec<usize>) -> Result<(), EngineError> {
+        *class_counts = self.rows.recount(class_counts.len())?;
+        let mut account = self.model.state().account;
+        account.n_left = account.n_left.saturating_add(n_left);
+        *self.model = self.rows.sum(|rows| train_again(self.settings, rows, class_counts, account))??;
+        Ok(())
+    }
+
     /// Moves the weights. The bound of the default rung reads no row.
     fn step(&mut self, change: &Change<'_>) -> Result<(), EngineError> {
         if self.model.plan().rung() == Rung::Stale {
@@ -198,7 +212,10 @@ impl Life<'_> {
     fn check(&self, leaving: Option<&Leaving>, coming: Option<&EncodedRows>) -> Result<(), EngineError> {
         let classes = self.settings.codec.classes();
         let coming = coming.map(|rows| RowTally::of_encoded(rows, classes.len()));
-        let leaving = leaving.map(|leaving| RowTally::of_rows(&leaving.rows, classes.len()));
+        let leaving = leaving.map(|leaving| {
+            let known = RowTally::of_rows(&leaving.rows, classes.len());
+            RowTally { n_rows: leaving.positions.len(), ..known }
+        });
         let RowCount { n_rows, weight_sum } = self.model.state().count;
         let before = RowTally { n_rows, weight_sum, class_counts: self.keeper.history().class_counts.clone() };
         check_enough_remain(classes, &before, leaving.as_ref(), coming.as_ref())

@@ -28,6 +28,7 @@ pub(crate) use change::numbered_change;
 pub(crate) use guard::{check_is_bounded, count_classes, in_words};
 pub(crate) use keeper::{CommittedChange, Found, Keeper, LoggedEntry, NewRelease, Past, PastRequest, StepKind};
 pub(crate) use release::covered_request;
+pub(crate) use settle::train_again;
 
 use efface_core::model::Model;
 use efface_core::rows::BLOCK_ROWS;

@@ -105,6 +105,9 @@ impl Life<'_> {
             keys.iter_mut().zip(&replaced.keys).for_each(|(keys, old)| keys.subject = old.subject);
         }
         let row_weights = match (row_weights, &replaced) {
+            (None, Some(Leaving { n_damaged: 1.., .. })) if settings.max_row_weight.is_some() => {
+                return Err(ChangeError::WeightLost.into());
+            }
             (None, Some(Leaving { rows: old, .. })) if settings.max_row_weight.is_some() => {
                 (0..old.len()).filter_map(|row| old.row_weight(row)).collect()
             }

@@ -19,6 +19,8 @@ pub enum Selection {
     Ids(Vec<RowId>),
     /// All rows of these subjects.
     Subjects(Vec<RowId>),
+    /// Rows whose records are damaged, whoever they belong to.
+    Damaged,
 }
 
 /// What happens to rows of a request that are not there.
@@ -34,7 +36,9 @@ pub enum Missing {
 pub(super) struct Leaving {
     pub(super) positions: Vec<usize>,
     pub(super) keys: Vec<RowKeys>,
+    /// Without those whose records are damaged: what they were is not known.
     pub(super) rows: MemoryRows,
+    pub(super) n_damaged: usize,
 }
 
 impl Life<'_> {
@@ -43,6 +47,7 @@ impl Life<'_> {
         let (kind, ids) = match selection {
             Selection::Ids(ids) => (IdKind::Row, ids),
             Selection::Subjects(subjects) => (IdKind::Subject, subjects),
+            Selection::Damaged => return Ok((self.rows.damaged()?, 0)),
         };
         if kind == IdKind::Row {
             self.settings.check_has_ids()?;
@@ -72,13 +77,24 @@ impl Life<'_> {
     }
 
     pub(super) fn leaving(&self, positions: Vec<usize>) -> Result<Leaving, EngineError> {
-        let (rows, keys) = (self.rows.batch(&positions)?, self.keeper.keys_at(&positions)?);
-        let mut found = positions.iter().zip(rows.selectors()).zip(&keys);
+        let (mut whole, keys) = (positions.clone(), self.keeper.keys_at(&positions)?);
+        let rows = loop {
+            match self.rows.batch(&whole) {
+                Ok(rows) => break rows,
+                Err(error) => match error.damaged_row() {
+                    Some(damaged) => whole.retain(|position| *position != damaged),
+                    None => return Err(error.into()),
+                },
+            }
+        };
         // What is known of a row and its record are kept apart: they must be of the same row before it leaves.
-        if let Some(((position, _), _)) = found.find(|((_, selector), keys)| **selector != keys.id.selector()) {
+        let expected = positions.iter().zip(&keys).filter(|(position, _)| whole.contains(position));
+        let mut found = expected.zip(rows.selectors());
+        if let Some(((position, _), _)) = found.find(|((_, keys), selector)| **selector != keys.id.selector()) {
             return Err(StorageError::OtherRow { position: *position }.into());
         }
-        Ok(Leaving { positions, keys, rows })
+        let n_damaged = positions.len() - whole.len();
+        Ok(Leaving { positions, keys, rows, n_damaged })
     }
 
     pub(super) fn find(&self, kind: IdKind, id: &RowId) -> Result<Found, EngineError> {
@@ -103,6 +119,7 @@ impl Settings {
         let mut selection = selection.clone();
         match &mut selection {
             Selection::Ids(ids) | Selection::Subjects(ids) => ids.sort_unstable(),
+            Selection::Damaged => {}
         }
         let text = serde_json::to_vec(&selection).expect("ids are numbers or strings");
         hex::encode(self.id_key.fingerprint(&text))

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use efface_core::model::{Model, Outcome, Phase};
+use efface_core::model::{Model, Outcome, Phase, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::RowStore;
 use serde::Serialize;
@@ -11,6 +11,7 @@ use super::Life;
 use super::guard::check_is_bounded;
 use crate::error::{ChangeError, EngineError, StorageError};
 use crate::history::Kept;
+use crate::settings::{Settings, absent_classes};
 
 /// What settling led to.
 #[derive(Clone, Debug, Serialize)]
@@ -112,4 +113,18 @@ impl Life<'_> {
         self.rows.pass(&mut |rows| done = operation.take().map(|operation| operation(self.model, rows)));
         done.ok_or(EngineError::Storage(StorageError::Damaged))
     }
+}
+
+/// A model trained on the rows that are there, without the classes that have none. What was spent stays spent.
+pub(crate) fn train_again(
+    settings: &Settings,
+    rows: &dyn RowStore,
+    class_counts: &[usize],
+    account: ReleaseAccount,
+) -> Result<Model, EngineError> {
+    let absent_classes = absent_classes(class_counts).collect();
+    let plan = TrainingPlan::new(TrainingConfig { absent_classes, ..settings.config.clone() })?;
+    let trained = plan.train_again(rows, &mut NoiseSource::from_system()?, &mut |_| {})?;
+    check_is_bounded(&trained.model)?;
+    Ok(trained.model.with_account(account))
 }

@@ -1,9 +1,9 @@
 //! A model in memory as bytes: secret state and rows, for whoever carries them from one process to another of the same
 //! version.
 //!
-//! Sections: header (JSON) · state (as in a state file) · rows · ids · subjects.
+//! Sections: header (JSON) · state (as in a state file) · removed · rows · ids · subjects.
 //!
-//! Ids and subjects are keyed hashes, none where rows are numbered or belong to nobody. These bytes are no durable form: a
+//! Removed ids, ids and subjects are keyed hashes, none where rows are numbered or belong to nobody. These bytes are no durable form: a
 //! model directory is.
 
 use std::path::Path;
@@ -43,21 +43,21 @@ impl MemoryModel {
         let history = &self.keeper.past.history;
         let (generation, chain) = (0, Chain::start(&history.model));
         let stamp = Stamp { model: history.model.clone(), generation, n_changes: history.n_changes, chain };
-        let (state, _) = state_file::encode(&stamp, &self.keeper.index.removed(), &self.model);
+        let (state, _) = state_file::encode(&stamp, &self.model);
         let rows = rows.to_bytes()?;
         let (ids, subjects) = self.keeper.index.digests_by_position();
         let flat = |digests: &[IdDigest]| digests.iter().flat_map(|digest| digest.0).collect::<Vec<u8>>();
-        Ok(SEAL.close([&header, &state, &rows, &flat(ids), &flat(subjects)]).0)
+        let removed = flat(&self.keeper.index.removed());
+        Ok(SEAL.close([&header, &state, &removed, &rows, &flat(ids), &flat(subjects)]).0)
     }
 
     /// A model from its bytes, with what is known of its rows, and the rows that are to be lent to it from now on.
     pub fn from_bytes(bytes: &[u8]) -> Result<(Self, LentTable, FeatureValues), EngineError> {
-        let [header, state, rows, ids, subjects] = SEAL.open(Path::new(SOURCE), bytes)?;
+        let [header, state, removed, rows, ids, subjects] = SEAL.open(Path::new(SOURCE), bytes)?;
         let header: Header = serde_json::from_slice(header).map_err(|error| damaged(&error.to_string()))?;
         let Header { settings, iterations, past, latest } = header;
         let source = Path::new(SOURCE);
         let state = StateFile::decode(source, state)?;
-        let removed = state.suppressed.clone();
         let model = state.model(source, &settings)?;
         if settings.config.n_classes.map_or(0, |n| n as usize) != settings.n_classes() {
             return Err(damaged("its classes are not those that it was trained on"));
@@ -70,7 +70,7 @@ impl MemoryModel {
         if table.count() != model.state().count {
             return Err(damaged("its rows are not those that the state counts"));
         }
-        let (ids, subjects) = (digests(ids)?, digests(subjects)?);
+        let (removed, ids, subjects) = (digests(removed)?, digests(ids)?, digests(subjects)?);
         if ![ids.len(), subjects.len()].into_iter().all(|n| n == 0 || n == table.n_positions()) {
             return Err(damaged("its parts are of different lengths"));
         }

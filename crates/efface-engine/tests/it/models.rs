@@ -166,7 +166,8 @@ impl Folder {
 
     /// The state file, of which there is one when a model is closed.
     pub(crate) fn state_file(&self) -> PathBuf {
-        let mut states = fs::read_dir(self.path("model/state")).expect("a folder").flatten().map(|entry| entry.path());
+        let entries = fs::read_dir(self.path("model/state")).expect("a folder").flatten().map(|entry| entry.path());
+        let mut states = entries.filter(|path| !path.ends_with("removed"));
         let state = states.next().expect("a state");
         assert!(states.next().is_none(), "one state only");
         state

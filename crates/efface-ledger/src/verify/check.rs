@@ -62,6 +62,10 @@ tagged! {
         Replay = "replay",
         /// Every page of a directory's database is what was written.
         Database = "database",
+        /// Every row of a directory is what was written and found under its own id; nothing is left of removed ones.
+        Rows = "rows",
+        /// Who was removed is known outside the database too: beside the state, and to the witness.
+        Removed = "removed",
         /// The parts of a directory belong together.
         Directory = "directory",
     }

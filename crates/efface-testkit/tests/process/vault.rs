@@ -105,7 +105,7 @@ pub(crate) fn serve(arguments: &[String]) -> Result<(), Box<dyn std::error::Erro
         let request = receive(&mut from)?.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
         let (positions, _) = positions.as_chunks::<8>();
         let positions: Vec<usize> = positions.iter().map(|bytes| u64::from_le_bytes(*bytes) as usize).collect();
-        let gone = positions[1..].iter().copied();
+        let gone = positions[1..].iter().copied().collect();
         let rows = StoredRows::open(&folder, bound, 1 << 20, positions[0], gone, None)?;
         send(&mut to, &SumRequest::answer(&request, &rows).map_err(|error| error.0)?)?;
     }

@@ -38,7 +38,7 @@ fn bound() -> UpperBound {
 }
 
 fn open(path: &Path, n: usize, gone: &[usize]) -> Result<StoredRows, StoredRowsError> {
-    StoredRows::open(path, bound(), 0, n, gone.iter().copied(), None)
+    StoredRows::open(path, bound(), 0, n, gone.iter().copied().collect(), None)
 }
 
 /// The positions whose rows have been removed.

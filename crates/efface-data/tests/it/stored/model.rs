@@ -115,7 +115,7 @@ impl Pair<'_> {
     }
 
     fn reopen(&mut self) {
-        let (bound, gone) = (TRANSFORM.row_norm_bound(), self.gone());
+        let (bound, gone) = (TRANSFORM.row_norm_bound(), self.gone().into_iter().collect());
         // What they weigh is remembered, or added up again: every second time each.
         let weights = self.rows.iter().flatten().map(|row| WeightSum::of_row(row.3));
         let known = (self.next_id % 2 == 0).then(|| weights.sum());

@@ -43,7 +43,7 @@ impl DirectoryKeeper {
         let certified_in = start.elapsed();
         entry.certificate = Some(certified.digest);
         let counted = write_aside(&aside, &model, text).and_then(|()| {
-            self.write_state(of, &[], |tables, head| {
+            self.write_state(of, None, |tables, head| {
                 head.history.is_stale = false;
                 entry.insert(tables)?;
                 ledger::untouch(tables, &mut head.history)?;

@@ -22,6 +22,8 @@ pub(crate) struct Head {
     pub(crate) generation: u64,
     /// SHA-256 of that file.
     pub(crate) state: String,
+    /// Of the ids and subjects removed by then, so many are in `state/removed`: all.
+    pub(crate) n_listed: usize,
     /// Positions that count, those of rows that left included.
     pub(crate) n_positions: usize,
     pub(crate) account: ReleaseAccount,
@@ -102,6 +104,16 @@ impl Database {
     /// What was repaired so far, oldest first.
     pub(crate) fn repairs(&self) -> Result<Vec<Repair>, EngineError> {
         Ok(self.value("repairs")?.unwrap_or_default())
+    }
+
+    /// Rows that were found to be damaged and are still there.
+    pub(crate) fn damaged(&self) -> Result<Vec<usize>, EngineError> {
+        let noted: Vec<usize> = self.value("damaged")?.unwrap_or_default();
+        let mut present = Vec::new();
+        for position in noted {
+            present.extend(self.first::<usize>("SELECT position FROM rows WHERE position = ?1", [position])?);
+        }
+        Ok(present)
     }
 
     /// The same, and one more for each thing that was found; the first of them counts the rows.

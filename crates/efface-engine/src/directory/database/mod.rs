@@ -4,11 +4,12 @@
 //! |---|---|
 //! | `settings` | one JSON value per key: the settings, the head, the status, what was repaired |
 //! | `rows` | position → keyed hashes of the row's id and its subject; only rows that are present |
-//! | `gone` | positions of rows that left, and whether their bytes have been overwritten |
+//! | `gone` | positions of rows that left: a bit each, in chunks |
+//! | `unpurged` | those of them whose bytes have still to be overwritten |
 //! | `intents` | changes since the latest checkpoint: positions that left, positions that came |
 //! | `requests` | answers by request id |
 //! | `releases` | what was published, when, and what it spent |
-//! | `suppressed` | keyed hashes of the ids and subjects that were removed |
+//! | `suppressed` | keyed hashes of the ids and subjects that were removed, numbered from 1 |
 //! | `segments` | the epoch that the header of each row segment must show |
 //! | `ledger` | the entries of the log |
 //! | `ledger_hashes` | the hashes of its perfect subtrees |
@@ -49,21 +50,21 @@ const VERSION: i64 = 1;
 const TABLES: &str = "
     CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE rows (position INTEGER PRIMARY KEY, id BLOB NOT NULL, subject BLOB) STRICT;
-    CREATE TABLE gone (position INTEGER PRIMARY KEY, purged INTEGER NOT NULL) STRICT;
+    CREATE TABLE gone (chunk INTEGER PRIMARY KEY, bits BLOB NOT NULL) STRICT;
+    CREATE TABLE unpurged (position INTEGER PRIMARY KEY) STRICT;
     CREATE TABLE intents (change INTEGER PRIMARY KEY, removed BLOB NOT NULL, added_from INTEGER NOT NULL,
                           added_to INTEGER NOT NULL) STRICT;
     CREATE TABLE requests (request TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, answer TEXT NOT NULL,
                            change INTEGER NOT NULL) STRICT;
     CREATE TABLE releases (release INTEGER PRIMARY KEY, time INTEGER, n_removed INTEGER NOT NULL,
                            certified INTEGER NOT NULL, certificate TEXT, n_changes INTEGER) STRICT;
-    CREATE TABLE suppressed (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+    CREATE TABLE suppressed (number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE) STRICT;
     CREATE TABLE segments (segment INTEGER PRIMARY KEY, epoch INTEGER NOT NULL) STRICT;
     CREATE TABLE ledger (log TEXT NOT NULL, position INTEGER NOT NULL, change INTEGER, leaf TEXT NOT NULL,
                          PRIMARY KEY (log, position)) STRICT, WITHOUT ROWID;
     CREATE TABLE ledger_hashes (log TEXT NOT NULL, position INTEGER NOT NULL, hash BLOB NOT NULL,
                                 PRIMARY KEY (log, position)) STRICT, WITHOUT ROWID;
     CREATE TABLE touched (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
-    CREATE INDEX gone_unpurged ON gone (position) WHERE purged = 0;
     CREATE INDEX ledger_by_change ON ledger (change) WHERE change IS NOT NULL;
     CREATE INDEX requests_by_change ON requests (change);
     PRAGMA user_version = 1;
@@ -126,15 +127,29 @@ impl Database {
             return Ok(database);
         }
         // Without the right to make the log's index beside it, a database can still be read as a file that nobody changes.
+        match Self::open_unchanging(directory)? {
+            Some(fallback) if fallback.check_version().is_ok() => Ok(fallback),
+            _ => database.check_version().map(|()| database),
+        }
+    }
+
+    /// The same where nobody changes it meanwhile: no file is made beside it, unless a crash left changes in its log.
+    pub(crate) fn open_still(directory: &Path) -> Result<Self, EngineError> {
+        match Self::open_unchanging(directory)? {
+            Some(database) => database.check_version().map(|()| database),
+            None => Self::open_to_read(directory),
+        }
+    }
+
+    /// As a file that nobody changes, if all of it is in that file: what is in the log would be overlooked.
+    fn open_unchanging(directory: &Path) -> Result<Option<Self>, EngineError> {
+        let (path, log) = (directory.join(files::DATABASE), directory.join(format!("{}-wal", files::DATABASE)));
+        if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+            return Ok(None);
+        }
         let uri = format!("file:{}?immutable=1", files::percent_encoded(&path));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let fallback = Self::new(efface_pages::open(uri, flags), path)?;
-        // Only if all of it is in that file: what is in the log would be overlooked.
-        let log = directory.join(format!("{}-wal", files::DATABASE));
-        if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) || fallback.check_version().is_err() {
-            database.check_version()?;
-        }
-        Ok(fallback)
+        Self::new(efface_pages::open(uri, flags), path).map(Some)
     }
 
     fn connect(path: PathBuf, flags: OpenFlags) -> Result<Self, EngineError> {

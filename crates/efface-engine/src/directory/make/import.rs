@@ -1,18 +1,19 @@
 //! Rows from a file into the segments and the index of a new directory, chunk by chunk.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use efface_core::model::TrainError;
 use efface_data::{
-    ClassCollector, FeatureOrder, IdKey, LabelCodec, Remark, RowLayout, RowTransform, Scale, StoredRows, Table,
-    TableReader, encode_table,
+    ClassCollector, FeatureOrder, IdDigest, IdKey, LabelCodec, Remark, RowLayout, RowTransform, Scale, StoredRows,
+    Table, TableReader, encode_table,
 };
 
 use super::row_sink::RowSink;
 use super::{FilledRows, TrainProgress, chunk_rows};
-use crate::directory::witness::Memory;
+use crate::directory::witness::{Memory, removed_in};
 use crate::error::EngineError;
-use crate::history::row_keys;
+use crate::history::{RowKeys, row_keys};
 use crate::settings::fresh;
 
 pub(super) struct Import<'a> {
@@ -21,7 +22,7 @@ pub(super) struct Import<'a> {
     labels: ClassCollector,
     id_key: IdKey,
     /// What was removed before and must not come back.
-    known: Option<Memory>,
+    removed: BTreeSet<IdDigest>,
     n_suppressed: usize,
 }
 
@@ -39,15 +40,15 @@ impl<'a> Import<'a> {
         transform: RowTransform,
         is_classification: bool,
         memory_bytes: Option<u64>,
-        known: Option<Memory>,
+        known: Option<&Memory>,
     ) -> Result<Self, EngineError> {
         let key = fresh()?;
         Ok(Self {
             transform,
             sink: RowSink::new(directory, transform.row_norm_bound(), memory_bytes)?,
             labels: ClassCollector::new(is_classification),
-            id_key: known.as_ref().map_or_else(|| IdKey::new(key), |known| known.key.clone()),
-            known,
+            id_key: known.map_or_else(|| IdKey::new(key), |known| known.key.clone()),
+            removed: known.map_or(Ok(BTreeSet::new()), |known| removed_in(&known.path))?,
             n_suppressed: 0,
         })
     }
@@ -73,19 +74,15 @@ impl<'a> Import<'a> {
         let rows = self.sink.rows.as_mut().filter(|rows| !rows.is_empty()).ok_or(TrainError::NoRows)?;
         let (codec, mapping) = self.labels.finish()?;
         rows.relabel(&mapping)?;
-        let filled = self.sink.finish(self.known.iter().flat_map(|known| &known.suppressed))?;
+        let filled = self.sink.finish(&self.removed)?;
         let Self { id_key, n_suppressed, .. } = self;
         Ok(Imported { filled, features, codec, id_key, n_suppressed })
     }
 
     fn take(&mut self, chunk: Table) -> Result<(), EngineError> {
         let mut keys = row_keys(&self.id_key, chunk.ids(), chunk.subjects());
-        let kept: Vec<bool> = match &self.known {
-            None => vec![true; keys.len()],
-            Some(known) => {
-                keys.iter().map(|keys| !keys.is_among(|digest| known.suppressed.contains(&digest))).collect()
-            }
-        };
+        let is_kept = |keys: &RowKeys| !keys.is_among(|digest| self.removed.contains(&digest));
+        let kept: Vec<bool> = keys.iter().map(is_kept).collect();
         let labels = self.labels.push_table(&chunk, |row| kept[row])?;
         let precision = self.sink.rows.as_ref().map_or(chunk.features().precision(), StoredRows::precision);
         let encoded = encode_table(chunk, &self.transform, None, FeatureOrder::AsRead, precision)?;

@@ -103,6 +103,7 @@ impl NewDirectory {
             history: History { model: name, class_counts, n_people: 0, ..past.history.clone() },
             generation: 0,
             state: String::new(),
+            n_listed: 0,
             n_positions: rows.len(),
             account: of.model.state().account,
             ledger: LedgerHead::default(),
@@ -122,8 +123,8 @@ impl NewDirectory {
             Some((lock, path)) => {
                 keeper.database.set_witness(&path)?;
                 keeper.database.truncate_log()?;
-                let suppressed = keeper.database.suppressed()?;
-                Some(Witness::create(&path, lock, of.settings, &keeper.head, suppressed)?)
+                let suppressed = keeper.database.suppressed_after(0)?;
+                Some(Witness::create(&path, lock, of.settings, &keeper.head, &suppressed)?)
             }
         };
         // Nothing in it is open any more but the lock: as long as that is held, nobody takes it for abandoned.

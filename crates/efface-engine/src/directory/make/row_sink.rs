@@ -52,8 +52,8 @@ impl<'a> RowSink<'a> {
     /// Leaves positions out whose rows left long ago.
     pub(super) fn skip(&mut self, n_positions: usize) -> Result<(), EngineError> {
         let Some(rows) = &mut self.rows else { return Ok(()) };
-        let mut positions = rows.append_gone(n_positions)?;
-        self.database.ask(|tables| positions.try_for_each(|position| index::was_purged(tables, position)))
+        let positions = rows.append_gone(n_positions)?;
+        self.database.ask(|tables| index::have_gone(tables, positions))
     }
 
     pub(super) fn n_positions(&self) -> usize {
@@ -63,7 +63,7 @@ impl<'a> RowSink<'a> {
     /// Notes what was removed before and must not come back, and makes the index durable.
     pub(super) fn finish<'b>(self, removed: impl IntoIterator<Item = &'b IdDigest>) -> Result<FilledRows, EngineError> {
         let mut removed = removed.into_iter();
-        self.database.ask(|tables| removed.try_for_each(|digest| index::suppress(tables, *digest)))?;
+        self.database.ask(|tables| removed.try_for_each(|digest| index::suppress(tables, *digest).map(drop)))?;
         let rows = self.rows.ok_or(efface_core::model::TrainError::NoRows)?;
         Ok(FilledRows { rows, database: self.database.finish_import()? })
     }

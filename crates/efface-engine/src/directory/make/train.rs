@@ -83,7 +83,7 @@ impl ModelDirectory {
         }
         let reading = Instant::now();
         let is_classification = config.loss.is_classification();
-        let import = Import::new(&new.aside, transform, is_classification, memory_bytes, known)?;
+        let import = Import::new(&new.aside, transform, is_classification, memory_bytes, known.as_ref())?;
         let Imported { filled, features, codec, id_key, n_suppressed } =
             import.run(reader, &mut |progress| report(progress))?;
         let read_seconds = reading.elapsed().as_secs_f64();

@@ -32,9 +32,10 @@ use efface_data::{IdDigest, StoredRows};
 use super::certify::revocation;
 use super::database::{Database, Head, UnnamedRemoval};
 use super::files;
+use super::removed_list;
 use super::state_file::StateFile;
-use super::witness::{Memory, Told};
-use crate::error::{EngineError, StorageError};
+use super::witness::{self, Memory, Told};
+use crate::error::{EngineError, OpenError, StorageError};
 use crate::history::ReleaseEntry;
 use crate::sealed::DIGEST_BYTES;
 use crate::settings::Settings;
@@ -98,30 +99,30 @@ impl Known {
         } else {
             self.found.push("the state is not the one that the database names");
         }
-        for state in others {
-            self.learn(state);
-        }
+        others.into_iter().for_each(|state| self.learn(&state));
+        self.removed.extend(removed_list::read(path)?);
         Ok(())
     }
 
-    fn learn(&mut self, state: StateFile) {
+    fn learn(&mut self, state: &StateFile) {
         if state.stamp.n_changes >= self.n_changes {
             self.n_changes = state.stamp.n_changes;
             self.n_rows = Some(state.n_rows());
         }
         self.account = self.account.most(state.account);
-        self.removed.extend(state.suppressed);
     }
 
-    fn ask_witness(&mut self, witness: &Memory, database: &Database, head: &Head) -> Result<(), EngineError> {
-        let Some(Told { n_changes, chain, account, .. }) = &witness.latest else { return Ok(()) };
+    fn ask_witness(&mut self, memory: &Memory, database: &Database, head: &Head) -> Result<(), EngineError> {
+        let Some(Told { n_changes, chain, account, .. }) = &memory.latest else { return Ok(()) };
         let account = self.account.most(*account);
         // A log that is left for another one anyway need not have all entries.
         let mut knows_more = account != self.account
             || *n_changes > self.n_changes.max(head.history.n_changes)
-            || self.found.is_empty() && witness.knows_more_of(&head.ledger);
-        if *chain != head.chain || witness.suppressed.len() != database.n_suppressed()? {
-            for digest in &witness.suppressed {
+            || self.found.is_empty() && memory.knows_more_of(&head.ledger);
+        let mut removed = BTreeSet::new();
+        if *chain != head.chain || memory.n_removed() != database.n_suppressed()? {
+            removed = witness::removed_in(&memory.path)?;
+            for digest in &removed {
                 knows_more = knows_more || !self.removed.contains(digest) && !database.is_suppressed(*digest)?;
             }
         }
@@ -129,7 +130,7 @@ impl Known {
             self.found.push("the directory is older than its witness");
             self.n_changes = self.n_changes.max(*n_changes);
             self.account = account;
-            self.removed.extend(&witness.suppressed);
+            self.removed.extend(removed);
         }
         Ok(())
     }
@@ -147,13 +148,19 @@ impl Known {
         }
         let file = files::state_path(path, head.generation);
         let state = StateFile::read(&file)?.ok_or(StorageError::Damaged)?;
-        // A state knows no more removals than the database that named it.
-        if database.n_suppressed()? < state.suppressed.len() {
+        // What is listed was in the database before.
+        if database.n_suppressed()? < removed_list::n_listed(path)? {
             self.found.push("the database has forgotten removals that the state knows");
-            self.learn(state);
+            self.learn(&state);
+            self.removed.extend(removed_list::read(path)?);
             return Ok(None);
         }
         Ok(Some(state.model(&file, settings)?))
+    }
+
+    /// Why a directory that is only read is not used as it is.
+    pub(super) fn out_of_step(&self, path: &Path) -> EngineError {
+        EngineError::Open(OpenError::BadState { path: path.into(), reason: self.found.join("; ") })
     }
 
     /// Whether rows have been overwritten that database and state have as present: then both are older than the rows, and

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use efface_core::model::{Model, TrainingConfig, TrainingPlan};
-use efface_core::noise::NoiseSource;
+use efface_core::model::Model;
 use efface_core::rows::RowStore;
 use efface_data::{IdDigest, StoredRows};
 use efface_ledger::entry::{Entry, Event};
@@ -15,8 +14,8 @@ use crate::directory::database::{Database, Intent, index, ledger, put};
 use crate::directory::{DirectoryKeeper, ModelDirectory, files};
 use crate::error::EngineError;
 use crate::history::{Kept, RowKeys};
-use crate::life::check_is_bounded;
-use crate::settings::{Settings, absent_classes};
+use crate::life::train_again;
+use crate::settings::Settings;
 
 /// Removes again whoever any part knows was removed, and trains again on the rows that are left, in one commit. The witness
 /// is told afterwards: cut short, it is done again from the beginning.
@@ -49,11 +48,7 @@ pub(in crate::directory) fn repair(
     let mut account = head.account.most(known.account);
     // Those that another part has counted already are counted twice: too many, never too few.
     account.n_left = account.n_left.saturating_add(leaving.len());
-    let absent_classes = absent_classes(&head.history.class_counts).collect();
-    let plan = TrainingPlan::new(TrainingConfig { absent_classes, ..settings.config.clone() })?;
-    let trained = plan.train_again(rows, &mut NoiseSource::from_system()?, &mut |_| {})?;
-    check_is_bounded(&trained.model)?;
-    let model = trained.model.with_account(account);
+    let model = train_again(settings, rows, &head.history.class_counts, account)?;
     // Rows that came after an old database was saved are lost as well: only the state had counted them.
     let n_lost = lost.len().max(if knows_more { known.n_rows.unwrap_or(0).saturating_sub(rows.n_rows()) } else { 0 });
     let repairs = database.repairs_and(&known.found, again.len(), n_lost)?;
@@ -65,10 +60,13 @@ pub(in crate::directory) fn repair(
     let change = settings.logged_change(n_changes, again.len(), &asked_for, None);
     let earlier = head.ledger.log.clone();
     let (log, changes) = (random_name()?, n_changes - u64::from(!again.is_empty()));
-    let removed: Vec<IdDigest> = known.removed.iter().copied().collect();
+    let mut removed = Vec::new();
+    for digest in &known.removed {
+        removed.extend((!database.is_suppressed(*digest)?).then_some(*digest));
+    }
     keeper.guarded(|keeper| {
-        keeper.write_state(Kept { settings, model: &model }, &removed, |tables, head| {
-            leaving.iter().try_for_each(|position| index::forget(tables, *position))?;
+        keeper.write_state(Kept { settings, model: &model }, Some(&removed), |tables, head| {
+            index::forget(tables, &leaving)?;
             head.ledger.revoked.extend(&known.revoked);
             head.ledger.revoked.sort_unstable();
             // Entries may have been lost with what was restored: no checkpoint that anybody has is contradicted.
@@ -100,8 +98,10 @@ impl ModelDirectory {
         }
         let restored = differing.iter().any(|i| expected.get(*i).is_some_and(|epoch| found[*i] < *epoch));
         let unpurged: BTreeSet<usize> = self.keeper.database.unpurged()?.into_iter().collect();
-        let mut purged = self.keeper.database.gone()?;
-        purged.retain(|position| !unpurged.contains(position) && differing.contains(&self.rows.segment_of(*position)));
+        let gone = self.keeper.database.gone(self.keeper.head.n_positions)?;
+        let is_purged = |position: &usize| !unpurged.contains(position);
+        let is_in_differing = |position: &usize| differing.contains(&self.rows.segment_of(*position));
+        let purged: Vec<usize> = gone.iter().filter(is_purged).filter(is_in_differing).collect();
         if restored {
             // Told first: once the segments are stamped, nobody sees any more that they were old.
             let n_again = self.rows.count_written(&purged)?;

@@ -11,7 +11,6 @@ use efface_core::model::{Fit, Model, ModelState, ReleaseAccount, TrainingConfig,
 use efface_core::residual::Rung;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{Problem, RowCount, WeightSum};
-use efface_data::IdDigest;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -35,8 +34,6 @@ pub(crate) struct Stamp {
 pub(crate) struct StateFile {
     pub(crate) stamp: Stamp,
     pub(crate) account: ReleaseAccount,
-    /// Every id and subject removed so far: should the database be an old one, they are not lost.
-    pub(crate) suppressed: Vec<IdDigest>,
     model: ModelHeader,
     numbers: Zeroizing<Vec<u8>>,
 }
@@ -93,12 +90,11 @@ struct SumsHeader {
     made: bool,
 }
 
-pub(crate) fn encode(stamp: &Stamp, suppressed: &[IdDigest], model: &Model) -> (Zeroizing<Vec<u8>>, String) {
+pub(crate) fn encode(stamp: &Stamp, model: &Model) -> (Zeroizing<Vec<u8>>, String) {
     let header = Header { stamp: stamp.clone(), model: ModelHeader::of(model) };
     let header = serde_json::to_vec(&header).expect("maps have string keys and numbers are finite or null");
     let numbers = numbers_of(model.state());
-    let suppressed: Vec<u8> = suppressed.iter().flat_map(|digest| digest.0).collect();
-    SEAL.close([&header, &suppressed, &numbers])
+    SEAL.close([&header, &numbers])
 }
 
 impl StateFile {
@@ -111,19 +107,9 @@ impl StateFile {
     /// Checks the bytes of a state file and takes them apart.
     pub(crate) fn decode(path: &Path, bytes: &[u8]) -> Result<Self, EngineError> {
         let damaged = |what: &str| SEAL.damaged(path, what);
-        let [header, suppressed, numbers] = SEAL.open(path, bytes)?;
+        let [header, numbers] = SEAL.open(path, bytes)?;
         let Header { stamp, model } = serde_json::from_slice(header).map_err(|error| damaged(&error.to_string()))?;
-        let (suppressed, incomplete) = suppressed.as_chunks::<{ IdDigest::BYTES }>();
-        if !incomplete.is_empty() {
-            return Err(damaged("its list of removed ids is incomplete"));
-        }
-        Ok(Self {
-            stamp,
-            account: model.account,
-            suppressed: suppressed.iter().map(|digest| IdDigest(*digest)).collect(),
-            model,
-            numbers: Zeroizing::new(numbers.to_vec()),
-        })
+        Ok(Self { stamp, account: model.account, model, numbers: Zeroizing::new(numbers.to_vec()) })
     }
 
     pub(crate) fn n_rows(&self) -> usize {

@@ -52,7 +52,7 @@ fn a_directory_that_nobody_touched_is_valid() {
     assert!(measured > 0.0 && measured <= 2.0 * report.gradient_residual, "{report:?}");
     assert!(report.checks.iter().all(|check| check.outcome == CheckOutcome::Passed), "{report:?}");
     let names: Vec<&str> = report.checks.iter().map(|check| check.check.tag()).collect();
-    assert_eq!(names, ["database", "signature", "log", "release", "release", "replay"]);
+    assert_eq!(names, ["database", "rows", "removed", "signature", "log", "release", "release", "replay"]);
     let quick = folder.open().verify(false).expect("readable");
     assert_eq!((quick.verdict, quick.measured_gradient_residual), (Verdict::Valid, None));
 }

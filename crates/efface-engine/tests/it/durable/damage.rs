@@ -4,12 +4,12 @@ use std::fs;
 
 use efface_core::loss::Logistic;
 use efface_core::model::TrainingConfig;
-use efface_engine::{EngineError, ModelDirectory, OpenError, Status};
-use efface_ledger::verify::Verdict;
+use efface_engine::{EngineError, ModelDirectory, OpenError, OpenOptions, RowSource, Selection, Status};
+use efface_ledger::verify::{CheckName, CheckOutcome, Verdict};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::models::{Folder, copy, ids, published, randomness, subjects, table};
+use crate::models::{Folder, copy, features, files, ids, json, published, randomness, squared, subjects, table};
 
 const ROWS: &str = "model/rows/000000.rows";
 
@@ -220,4 +220,100 @@ fn no_damage_of_the_database_removes_anybody_else() {
         assert_eq!(gone, [3, 17, 36, 37, 38, 39], "seed {seed}");
     }
     assert!(n_refused > 0 && n_carried_out > 0, "{n_refused} refused, {n_carried_out} carried out");
+}
+
+/// A model with one flipped bit in the features of a row, where `damaged` is its number, closed.
+fn with_damaged_row(damaged: usize, config: TrainingConfig) -> Folder {
+    let folder = Folder::new();
+    folder.train(&table(0..60), config);
+    let mut rows = folder.read(ROWS);
+    let value = features(damaged)[0].to_le_bytes();
+    let at = rows.windows(8).position(|window| window == value).expect("the row");
+    rows[at] ^= 4;
+    folder.write(ROWS, rows);
+    folder
+}
+
+/// One flipped bit in one row stopped settling and releasing for good, and nobody could take that row out.
+#[test]
+fn a_damaged_row_can_be_removed_corrected_or_dropped() {
+    let configs = [squared(), TrainingConfig::new(&Logistic, 1e-2, None)];
+    for (config, way) in configs.into_iter().flat_map(|config| (0..4).map(move |way| (config.clone(), way))) {
+        let folder = with_damaged_row(17, config.clone());
+        let mut model = folder.open();
+        if config.loss.tag() == "logistic" {
+            let error = model.settle(None).expect_err("damaged");
+            assert_eq!(error.damaged_row(), Some(17), "{error}");
+            assert_eq!(Status::read(folder.model()).expect("readable").damaged, [17]);
+        }
+        let report = match way {
+            0 => model.remove(&ids(&["row-17", "row-3"]), None),
+            1 => model.remove(&subjects(&["person-4"]), None),
+            2 => model.remove(&Selection::Damaged, None),
+            _ => model.correct(&RowSource::of(&folder.write("same.csv", table([17])))),
+        };
+        report.expect("removable");
+        // Cut short here, the change is made again from what is on the disk.
+        if way % 2 == 0 {
+            model.close().expect("writable");
+        } else {
+            drop(model);
+        }
+        let mut model = folder.open();
+        let verified = model.verify(true).expect("readable");
+        assert_eq!(verified.verdict, Verdict::Valid, "{way}: {verified:?}");
+        assert!(Status::read(folder.model()).expect("readable").damaged.is_empty());
+        let report = published(model.release(&mut randomness(), None).expect("writable"));
+        let expected = Folder::new();
+        let removed: &[usize] = [&[17, 3][..], &[16, 17, 18, 19], &[17], &[]][way];
+        expected.train(&table((0..60).filter(|row| !removed.contains(row))), config.clone());
+        let expected = published(expected.open().release(&mut randomness(), None).expect("writable"));
+        let limit = if config.loss.tag() == "logistic" { 0.05 } else { 1e-12 };
+        for (found, expected) in weights(&report.model).into_iter().zip(weights(&expected.model)) {
+            assert!((found - expected).abs() <= limit, "{way}: {found} {expected}");
+        }
+        let error = model.remove(&Selection::Damaged, None).expect_err("none").to_string();
+        assert_eq!(error, "no row is damaged");
+    }
+}
+
+/// A check changes no file, and names what is damaged.
+#[test]
+fn verifying_changes_nothing_and_names_damaged_rows() {
+    let folder = with_damaged_row(17, squared());
+    let before = files(&folder.model());
+    let look = || ModelDirectory::open_to_read(folder.model(), &OpenOptions::default()).expect("readable");
+    let failed = || {
+        let report = look().verify(false).expect("readable");
+        assert_eq!(report.verdict, Verdict::Invalid, "{report:?}");
+        let failed = report.checks.into_iter().find(|check| check.outcome == CheckOutcome::Failed).expect("one");
+        (failed.check, failed.message)
+    };
+    assert_eq!(failed(), (CheckName::Rows, "the row at position 17 is damaged".into()));
+    assert_eq!(files(&folder.model()), before);
+    // Nobody changes it meanwhile.
+    let reading = look();
+    let error = ModelDirectory::open(folder.model()).err().expect("locked");
+    assert!(matches!(error, EngineError::Open(OpenError::Locked { .. })), "{error}");
+    drop(reading);
+
+    // A removed row whose bytes are back.
+    let folder = Folder::with_model();
+    let before = folder.read(ROWS);
+    let mut model = folder.open();
+    model.remove(&ids(&["row-17"]), None).expect("removable");
+    model.close().expect("writable");
+    let mut after = folder.read(ROWS);
+    let at = before.iter().zip(&after).skip(4096).rposition(|(before, after)| before != after).expect("purged") + 4096;
+    after[at] = before[at];
+    folder.write(ROWS, after);
+    let report = ModelDirectory::open_to_read(folder.model(), &OpenOptions::default()).expect("readable").verify(false);
+    let report = report.expect("readable");
+    let failed = report.checks.iter().find(|check| check.outcome == CheckOutcome::Failed).expect("one");
+    assert_eq!(failed.message, "1 of 1 removed rows are not overwritten");
+}
+
+fn weights(path: &std::path::Path) -> Vec<f64> {
+    let model = json(path);
+    model["weights"].as_array().expect("a list").iter().map(|weight| weight.as_f64().expect("a number")).collect()
 }
