@@ -87,10 +87,7 @@ fn an_empty_data_directory_never_ends_well_where_data_is_needed() {
 /// The smoke run of everything.
 #[test]
 fn all_experiments_leave_whole_files() {
-    let Some(data) = std::env::var_os("EFFACE_DATA") else {
-        eprintln!("skipped: EFFACE_DATA does not say where the data sets are");
-        return;
-    };
+    let Some(data) = efface_testkit::real_data() else { return };
     let sandbox = Sandbox::new();
     let data = data.to_str().expect("text");
     let arguments = ["reproduce", "all", "--quick", "--data", data, "--markdown", "docs/results.md", "--json"];
