@@ -16,7 +16,9 @@ pub use plan_error::PlanError;
 pub use release::{Release, ReleaseAccount, ReleaseClaim};
 pub use release_outcome::{Excess, Refusal, Refused, ReleaseOutcome};
 pub use settle::{Measured, Settled};
-pub use training::{Phase, TrainError, Trained};
+pub use training::{TrainError, Trained};
+
+pub use crate::train::Phase;
 
 use std::borrow::Cow;
 

@@ -5,11 +5,13 @@
 //!
 //! Training, removal and settling see rows only through the sums of [`RowStore`].
 
+mod change;
 pub(crate) mod fold;
 mod problem;
 mod value;
 mod weight;
 
+pub use change::Change;
 pub use fold::BLOCK_ROWS;
 pub use problem::{NegativeSampling, Problem, TargetRule};
 pub use value::RowValue;
