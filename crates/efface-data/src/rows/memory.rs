@@ -23,7 +23,7 @@ pub struct MemoryRows {
 }
 
 impl MemoryRows {
-    /// The rows of a table, encoded. For rows that are looked at and dropped again: the salt of the selectors is zero.
+    /// The rows of a table, encoded. For rows that are looked at and dropped again: the key of the selectors is zero.
     ///
     /// Without a codec (for prediction) labels are left aside and zero.
     pub fn of_table(

@@ -41,7 +41,7 @@ pub struct ReleaseClaims<D = Decided, R = CoveredRequest> {
     /// Rounded down, which makes the distance of a residual larger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_sum: Option<f64>,
-    /// Fraction of the negatives that each problem keeps, by a salted hash of the id.
+    /// Fraction of the negatives that each problem keeps, by a keyed hash of the id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub negatives: Option<f64>,
     /// Number of problems that are published jointly.
