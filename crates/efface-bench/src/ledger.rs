@@ -8,7 +8,7 @@ use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
-use efface_engine::{ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainRequest, fuzzing};
+use efface_engine::{ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainRequest, benchmarks};
 use efface_ledger::verify::{Evidence, verify};
 use efface_reproduce::measure::{median, quantile, timed, try_timed};
 
@@ -45,7 +45,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         .collect();
     println!("  verifying        {:8.3} ms   in a process that has read the files", 1e3 * median(verified));
 
-    let ((), seconds) = try_timed(|| fuzzing::grow_log(&mut model, ENTRIES))?;
+    let ((), seconds) = try_timed(|| benchmarks::grow_log(&mut model, ENTRIES))?;
     println!("a log of {ENTRIES} entries and more, made in {seconds:.1} s");
     let prove = |position| {
         let (proof, seconds) = try_timed(|| model.inclusion_proof(position))?;
