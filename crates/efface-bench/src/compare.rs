@@ -23,6 +23,9 @@ pub(crate) struct CompareArgs {
     /// How much slower the new one may be.
     #[arg(long, default_value_t = 0.10)]
     tolerance: f64,
+    /// Folder with the data sets: MNIST 3-vs-8 is measured, too.
+    #[arg(long, value_name = "DIR", env = "EFFACE_DATA")]
+    data: Option<PathBuf>,
 }
 
 /// What an operation took in both builds, round by round.
@@ -46,14 +49,15 @@ struct Comparison {
 /// Whether no operation has become slower.
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<bool> {
     ensure!(args.tolerance >= 0.0, "--tolerance must be at least 0, got `{}`", args.tolerance);
+    let data = args.data.as_deref();
     let (mut pairs, mut left_out): (Vec<Pair>, Vec<String>) = (Vec::new(), Vec::new());
     for round in 0..args.rounds {
         let (old, new) = if round % 2 == 0 {
-            let old = sample(&args.old)?;
-            (old, sample(&args.new)?)
+            let old = sample(&args.old, data)?;
+            (old, sample(&args.new, data)?)
         } else {
-            let new = sample(&args.new)?;
-            (sample(&args.old)?, new)
+            let new = sample(&args.new, data)?;
+            (sample(&args.old, data)?, new)
         };
         enter(&mut pairs, &old, &new);
         left_out = only_in_one(&old, &new);
@@ -111,9 +115,13 @@ impl Comparison {
     }
 }
 
-fn sample(program: &Path) -> anyhow::Result<Vec<Operation>> {
+fn sample(program: &Path, data: Option<&Path>) -> anyhow::Result<Vec<Operation>> {
     let name = program.display();
-    let output = Command::new(program).args(["sample", "--json"]).output().context(format!("{name} cannot be run"))?;
+    let mut command = Command::new(program);
+    command.args(["sample", "--json"]).env_remove("EFFACE_DATA");
+    // As a variable: a build that does not know the data passes it over.
+    command.envs(data.map(|data| ("EFFACE_DATA", data)));
+    let output = command.output().context(format!("{name} cannot be run"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{name} sample: {}", said.lines().next().unwrap_or("failed"));
     serde_json::from_slice(&output.stdout).with_context(|| format!("what {name} printed cannot be read"))

@@ -8,7 +8,9 @@ use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
-use efface_engine::{ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainRequest, fuzzing};
+use efface_engine::{
+    ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainReport, TrainRequest, benchmarks,
+};
 use efface_ledger::verify::{Evidence, verify};
 use efface_reproduce::measure::{median, quantile, timed, try_timed};
 
@@ -20,7 +22,7 @@ const ENTRIES: u64 = 1_000_000;
 pub(crate) fn run() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let mut noise = NoiseSource::from_system()?;
-    let mut model = train(folder.path(), (ROWS, DIM), &mut noise)?;
+    let (mut model, _) = train(folder.path(), (ROWS, DIM), &mut noise)?;
     println!("certificates of a model of {DIM} features, medians of {RELEASES}");
 
     let (mut releases, mut certificates, mut latest) = (Vec::new(), Vec::new(), None);
@@ -45,7 +47,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         .collect();
     println!("  verifying        {:8.3} ms   in a process that has read the files", 1e3 * median(verified));
 
-    let ((), seconds) = try_timed(|| fuzzing::grow_log(&mut model, ENTRIES))?;
+    let ((), seconds) = try_timed(|| benchmarks::grow_log(&mut model, ENTRIES))?;
     println!("a log of {ENTRIES} entries and more, made in {seconds:.1} s");
     let prove = |position| {
         let (proof, seconds) = try_timed(|| model.inclusion_proof(position))?;
@@ -72,14 +74,14 @@ pub(crate) fn train(
     folder: &Path,
     (n_rows, dim): (usize, usize),
     noise: &mut NoiseSource,
-) -> anyhow::Result<ModelDirectory> {
+) -> anyhow::Result<(ModelDirectory, TrainReport)> {
     let data = folder.join("rows.csv");
     fs::write(&data, rows(n_rows, dim, noise))?;
     let columns = Columns { label: Some("label".into()), ..Columns::default() };
     let path = folder.join("model.efface");
     let request = train_request(&data, columns, Some(2), path.clone())?;
-    ModelDirectory::train(request, noise, &mut |_| {})?;
-    Ok(ModelDirectory::open(&path)?)
+    let trained = ModelDirectory::train(request, noise, &mut |_| {})?;
+    Ok((ModelDirectory::open(&path)?, trained))
 }
 
 /// What to train with: logistic loss, λ = 1e-3, rows to norm 1.

@@ -6,7 +6,7 @@
 //! cargo run --profile dist -p efface-bench -- scale                a million rows under a limit on memory, durable removals
 //! cargo run --profile dist -p efface-bench -- ledger               issuing and verifying certificates, proofs from a long log
 //! cargo run --profile dist -p efface-bench -- peers --data DIR     all of it beside scikit-learn, on the same rows
-//! cargo run --profile dist -p efface-bench -- sample               a few operations on seeded rows
+//! cargo run --profile dist -p efface-bench -- sample               a few operations, in memory and on the disk
 //! cargo run --profile dist -p efface-bench -- compare OLD NEW      two builds of this program; `./compare` beside this crate makes them
 //! ```
 
@@ -47,7 +47,7 @@ enum Command {
     Ledger,
     /// Training, removal, settling, releasing and predicting beside scikit-learn, on the same rows and threads.
     Peers(peers::PeersArgs),
-    /// Training, removal, settling, releasing, predicting and a certificate on seeded synthetic rows.
+    /// Training, removal, settling, releasing and predicting in memory, a certificate, and the steps of a model directory.
     Sample(sample::SampleArgs),
     /// Runs `sample` of two builds in turn; the exit code is 1 when the new one is slower.
     Compare(compare::CompareArgs),

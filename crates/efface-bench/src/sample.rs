@@ -1,12 +1,17 @@
-//! A fixed small set of operations on seeded rows: what one build is compared with another by.
+//! A fixed small set of operations, in memory and on the disk: what one build is compared with another by.
+
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use efface_core::noise::NoiseSource;
+use efface_data::RowId;
+use efface_engine::{ModelDirectory, Selection};
+use efface_reproduce::measure::{median, try_timed};
 use serde::{Deserialize, Serialize};
 
-use crate::figure::Samples;
 use crate::ledger;
 use crate::operations::Bench;
+use crate::peers::Set;
 use crate::subject::Subject;
 
 #[derive(Args)]
@@ -14,6 +19,9 @@ pub(crate) struct SampleArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Folder with the data sets: MNIST 3-vs-8 is measured, too.
+    #[arg(long, value_name = "DIR", env = "EFFACE_DATA")]
+    data: Option<PathBuf>,
 }
 
 /// The median of one operation.
@@ -31,12 +39,20 @@ const SIZE: (usize, usize) = (10_000, 128);
 /// How often everything is measured a few times: on a busy machine one round is a matter of luck.
 const ROUNDS: usize = 3;
 
+/// The same for MNIST, where one takes some seconds.
+const MNIST_ROUNDS: usize = 1;
+
 /// Rows and features of the model that is certified; the rows hardly matter.
 const CERTIFICATE_SIZE: (usize, usize) = (500, 64);
 const CERTIFICATES: usize = 9;
 
+/// Rows and features of the model directories that are made, and how often each step is measured.
+const DURABLE_SIZE: (usize, usize) = (2_000, 128);
+const TRAININGS: usize = 3;
+const REMOVALS: usize = 15;
+
 pub(crate) fn run(args: &SampleArgs) -> anyhow::Result<()> {
-    let operations = measure()?;
+    let operations = measure(args.data.as_deref())?;
     if args.json {
         println!("{}", serde_json::to_string(&operations)?);
     } else {
@@ -47,33 +63,70 @@ pub(crate) fn run(args: &SampleArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn measure() -> anyhow::Result<Vec<Operation>> {
+fn measure(data: Option<&Path>) -> anyhow::Result<Vec<Operation>> {
     let (n_rows, dim) = SIZE;
-    let size = format!("{n_rows} × {dim}");
-    let subject = Subject::synthetic(size.clone(), n_rows, dim)?;
-    let mut bench = Bench::new(&subject, 1e-6 * n_rows as f64)?;
-    for _ in 0..ROUNDS {
+    let mut operations = in_memory(&Subject::synthetic(format!("{n_rows} × {dim}"), n_rows, dim)?, ROUNDS)?;
+    if let Some(data) = data {
+        operations.extend(in_memory(&Set::Mnist.load(Some(data))?, MNIST_ROUNDS)?);
+    }
+    operations.push(operation("issue certificate", &format!("d = {}", CERTIFICATE_SIZE.1), certificate_seconds()?));
+    operations.extend(durable()?);
+    Ok(operations)
+}
+
+fn operation(what: &str, size: &str, seconds: f64) -> Operation {
+    Operation { name: format!("{what}, {size}"), seconds }
+}
+
+/// The life of a model in memory.
+fn in_memory(subject: &Subject, rounds: usize) -> anyhow::Result<Vec<Operation>> {
+    let mut bench = Bench::new(subject, 1e-6 * subject.train.len() as f64)?;
+    for _ in 0..rounds {
         bench.round()?;
     }
     let Some(figures) = bench.figures() else { anyhow::bail!("nothing was measured") };
-    let operation = |what: &str, size: &str, seconds| Operation { name: format!("{what}, {size}"), seconds };
+    let operation = |what: &str, seconds| operation(what, &subject.name, seconds);
     Ok(vec![
-        operation("train", &size, figures.train.seconds),
-        operation("instant removal", &size, figures.remove_one.seconds),
-        operation("settle", &size, figures.settle.seconds),
-        operation("settle and release", &size, figures.release.seconds),
-        operation("predict", &size, figures.predict.seconds),
-        operation("issue certificate", &format!("d = {}", CERTIFICATE_SIZE.1), certificate_seconds()?),
+        operation("train", figures.train.seconds),
+        operation("instant removal", figures.remove_one.seconds),
+        operation("settle", figures.settle.seconds),
+        operation("settle and release", figures.release.seconds),
+        operation("predict", figures.predict.seconds),
     ])
 }
 
 fn certificate_seconds() -> anyhow::Result<f64> {
     let folder = tempfile::tempdir()?;
     let mut noise = NoiseSource::from_system()?;
-    let mut model = ledger::train(folder.path(), CERTIFICATE_SIZE, &mut noise)?;
-    let mut samples = Samples::default();
-    for request in 0..CERTIFICATES {
-        samples.push(ledger::remove_and_release(&mut model, request, &mut noise)?.certificate_seconds, None);
+    let (mut model, _) = ledger::train(folder.path(), CERTIFICATE_SIZE, &mut noise)?;
+    let seconds = (0..CERTIFICATES)
+        .map(|request| Ok(ledger::remove_and_release(&mut model, request, &mut noise)?.certificate_seconds));
+    Ok(median(seconds.collect::<anyhow::Result<_>>()?))
+}
+
+/// The steps of a model directory: trained from a file, changed by one row at a time, each on the disk when it ends, opened.
+fn durable() -> anyhow::Result<Vec<Operation>> {
+    let mut noise = NoiseSource::from_system()?;
+    let (mut training, mut removing, mut opening) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..TRAININGS {
+        let folder = tempfile::tempdir()?;
+        let (mut model, trained) = ledger::train(folder.path(), DURABLE_SIZE, &mut noise)?;
+        training.push(trained.seconds);
+        for id in 0..REMOVALS / TRAININGS {
+            let id = Selection::Ids(vec![RowId::parse(&id.to_string())]);
+            let ((), seconds) = try_timed(|| model.remove(&id, None).and_then(|_| model.checkpoint()))?;
+            removing.push(seconds);
+            model.close()?;
+            let (opened, seconds) = try_timed(|| ModelDirectory::open(&trained.model))?;
+            opening.push(seconds);
+            model = opened;
+        }
     }
-    Ok(samples.figure().map_or(f64::NAN, |figure| figure.seconds))
+    let size = format!("{} × {}", DURABLE_SIZE.0, DURABLE_SIZE.1);
+    let operation = |what: &str, seconds| operation(what, &size, median(seconds));
+    Ok(vec![
+        operation("train from a file", training),
+        operation("durable removal", removing),
+        operation("open a directory", opening),
+    ])
 }

@@ -38,7 +38,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
                 "keep it on another disk or machine, where it is not backed up together with the model"
             }
             OpenError::WitnessWithoutIds => "name the column of ids with --id, or begin a new witness",
-            OpenError::BadState { path, .. } if path.parent().is_some_and(|folder| folder.ends_with("state")) => {
+            OpenError::DamagedState { .. } => {
                 "bring it back from a backup, or delete it: the model is then trained again on its rows"
             }
             _ => return None,

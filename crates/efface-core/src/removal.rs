@@ -7,6 +7,8 @@
 //! The first bracket is computed and becomes the new known gradient; the second is bounded by a rung of the ladder
 //! and added to the unknown part. Adding rows is the same step with the other sign of Δ.
 
+pub use crate::rows::Change;
+
 use rayon::prelude::*;
 
 use crate::curvature::{Curvature, Dense, NoMatrix, WithGram};
@@ -18,33 +20,6 @@ use crate::rounding::{UpperBound, norm, operations};
 use crate::rows::{Point, RowCount, RowStore, Sign, StoreError, WeightSum, fold};
 use crate::secret::SecretVector;
 use crate::sums::{GradientSum, GramSum};
-
-/// Rows that leave and rows that arrive, in one step.
-#[derive(Clone, Copy, Default)]
-pub struct Change<'a> {
-    /// Rows that leave.
-    pub removed: Option<&'a dyn RowStore>,
-    /// Rows that arrive.
-    pub added: Option<&'a dyn RowStore>,
-}
-
-impl<'a> Change<'a> {
-    /// Only removals.
-    pub fn remove(rows: &'a dyn RowStore) -> Self {
-        Self { removed: Some(rows), added: None }
-    }
-
-    /// Only additions.
-    pub fn add(rows: &'a dyn RowStore) -> Self {
-        Self { removed: None, added: Some(rows) }
-    }
-
-    /// Both parts, each with its sign.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (Sign, &'a dyn RowStore)> {
-        let removed = self.removed.map(|rows| (Sign::Retract, rows));
-        removed.into_iter().chain(self.added.map(|rows| (Sign::Add, rows)))
-    }
-}
 
 /// What a step needs besides the fit itself. The Gram matrix and ‖X‖₂ already count the change.
 pub(crate) struct StepContext<'a> {

@@ -18,7 +18,7 @@ use efface_ledger::verify::{Evidence, Verdict, verify};
 use crate::request::{COPY, L2_PER_ROW, Loss, NOISE_STD, REQUEST, Request, Setup, WITNESS, key_file};
 
 /// What a model says about itself. Bounds are compared bit by bit: a claim belongs to one state, and a step that is taken
-/// again from the journal starts from the state that it started from the first time.
+/// again from its intent starts from the state that it started from the first time.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "as in a status")]
 pub struct Claims {

@@ -26,9 +26,8 @@ pub(crate) fn issued<T, I>(schema: &str, history: &History, time: u64, issue: I,
 
 /// Why a release is not made yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename = "held-back")]
 pub struct HeldBack {
-    /// `held-back`.
-    pub outcome: &'static str,
     /// People whose rows left or changed since the release before.
     pub n_people: usize,
     /// So many there must be.

@@ -5,10 +5,7 @@
 
 use std::path::Path;
 
-use efface_ledger::entry::{Entry, Event};
-
-use crate::directory::ModelDirectory;
-use crate::directory::database::{Database, ledger};
+use crate::directory::database::Database;
 use crate::directory::state_file::{StateFile, encode};
 use crate::directory::witness::{Memory, removed_in};
 use crate::error::EngineError;
@@ -33,10 +30,4 @@ pub fn witness(path: &Path) -> Result<Option<(String, u64, usize)>, EngineError>
 /// The settings of a model directory.
 pub fn settings(directory: &Path) -> Result<Settings, EngineError> {
     Database::open_to_read(directory)?.settings()
-}
-
-/// Adds so many entries to the log of a model in one commit, for measuring long logs.
-pub fn grow_log(model: &mut ModelDirectory, n_entries: u64) -> Result<(), EngineError> {
-    let entry = Entry::new("2026-01-01T00:00:00Z", Event::Policy(model.policy()));
-    model.commit_head(|tables, head| (0..n_entries).try_for_each(|_| ledger::append(tables, &mut head.ledger, &entry)))
 }

@@ -15,6 +15,8 @@
 //!
 //! `docs/design/model-directory.md` says how it survives a crash and an old backup.
 
+#[cfg(feature = "benchmarks")]
+pub mod benchmarks;
 mod certify;
 mod clock;
 mod directory;

@@ -44,7 +44,7 @@ impl Seal {
         let (found, known) = (u32::from_le_bytes(*version), self.version);
         if found != known {
             let reason = format!("{} format version {found} is unknown; this program reads version {known}", self.name);
-            return Err(OpenError::BadState { path: path.into(), reason }.into());
+            return Err(OpenError::DamagedState { path: path.into(), reason }.into());
         }
         let mut lengths = [0; N];
         for length in &mut lengths {
@@ -65,6 +65,6 @@ impl Seal {
 
     pub(crate) fn damaged(&self, path: &Path, what: &str) -> EngineError {
         let reason = format!("the {} is damaged: {what}", self.name);
-        EngineError::Open(OpenError::BadState { path: path.into(), reason })
+        EngineError::Open(OpenError::DamagedState { path: path.into(), reason })
     }
 }

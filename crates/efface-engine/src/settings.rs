@@ -9,6 +9,7 @@ use crate::error::{ChangeError, EngineError};
 
 /// The fixed part of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Settings {
     /// What is trained and promised.
     pub config: TrainingConfig,

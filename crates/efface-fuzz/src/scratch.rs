@@ -30,6 +30,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).expect("writable");
 }
 
-fn path(name: &str) -> PathBuf {
+/// The path of a file or folder of this name.
+pub(crate) fn path(name: &str) -> PathBuf {
     FOLDER.with(|folder| folder.path().join(name))
 }

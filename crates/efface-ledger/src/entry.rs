@@ -74,7 +74,7 @@ pub enum Event {
         certificate: String,
     },
     /// When releases are made was decided anew.
-    Policy(crate::certificate::ReleasePolicy),
+    Policy(ReleasePolicy),
     /// Another key signs from here on.
     Key {
         /// Its id.
@@ -93,6 +93,15 @@ pub struct Change {
     pub rows: Option<String>,
     /// A salted commitment to the id of the request.
     pub request: Option<String>,
+}
+
+/// When releases are made. Without either, whenever one is asked for; with both, when the first of them is reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReleasePolicy {
+    /// So many people's rows must have left or changed since the release before.
+    pub min_removals: Option<usize>,
+    /// So many seconds must have passed since the release before.
+    pub every_seconds: Option<u64>,
 }
 
 /// The log's commitment to the id of a request, which whoever has the salt can check.

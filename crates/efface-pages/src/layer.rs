@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rusqlite::{Connection, ffi};
 
-use super::{CHECKSUM_BYTES, PAGE_BYTES, checksum, is_whole};
+use super::{PAGE_BYTES, is_whole, seal_page};
 
 /// The layer's name, once SQLite knows it.
 pub(super) fn name() -> rusqlite::Result<&'static CStr> {
@@ -147,8 +147,7 @@ unsafe extern "C" fn write(
         };
         let mut page = [0; PAGE_BYTES];
         page.copy_from_slice(slice::from_raw_parts(from.cast::<u8>(), PAGE_BYTES));
-        let written = checksum(number, &page);
-        page[PAGE_BYTES - CHECKSUM_BYTES..].copy_from_slice(&written);
+        seal_page(number, &mut page);
         system_write(file, page.as_ptr().cast(), bytes, offset)
     }
 }

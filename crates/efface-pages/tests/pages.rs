@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use efface_pages::{PAGE_BYTES, create, damaged_pages, is_damage, open};
+use efface_pages::{PAGE_BYTES, create, damaged_pages, is_damage, open, seal};
 use rusqlite::{Connection, OpenFlags};
 
 /// A table and an index of several levels, written through the log and in place, with pages that were freed.
@@ -108,4 +108,21 @@ fn a_file_that_was_cut_and_one_without_checksums_are_damage() {
     let other = folder.path().join("other.db");
     Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (a INTEGER PRIMARY KEY, b BLOB);").unwrap();
     assert!(is_damage(&read(&other).unwrap_err()));
+}
+
+#[test]
+fn a_page_that_was_altered_and_sealed_passes_for_one_that_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    make(&path);
+    let whole = fs::read(&path).unwrap();
+    let mut bytes = whole.clone();
+    seal(&mut bytes);
+    assert!(bytes == whole, "what is right stays as it is");
+    bytes[2 * PAGE_BYTES + 100] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    assert_eq!(damaged_pages(&path).unwrap(), [3]);
+    seal(&mut bytes);
+    fs::write(&path, &bytes).unwrap();
+    assert!(damaged_pages(&path).unwrap().is_empty());
 }

@@ -98,13 +98,13 @@ impl Experiment {
     }
 }
 
-/// The report of these experiments.
-pub fn page(records: &[Record]) -> Page {
+/// The report of these experiments; `command` is what makes the numbers of a record again, in the words of a front end.
+pub fn page(records: &[Record], command: impl Fn(&Record) -> String) -> Page {
     Page {
         kicker: "Efface".to_owned(),
         title: "The experiments, repeated".into(),
         contents: true,
-        sections: records.iter().map(Record::section).collect(),
+        sections: records.iter().map(|record| record.section(command(record))).collect(),
         ..Page::default()
     }
 }
@@ -145,17 +145,14 @@ impl Record {
         }
     }
 
-    /// The experiment on the page, with how its numbers came about and how to make them again.
-    pub fn section(&self) -> Section {
-        let (experiment, mut section) = self.parts();
+    /// The experiment on the page, with how its numbers came about and the command that makes them again.
+    fn section(&self, command: String) -> Section {
+        let (_, mut section) = self.parts();
         if self.quick {
             section.title += " (smoke run)";
             let text = strong("Smoke run: the numbers mean nothing.").into();
             section.parts.insert(0, Part::Verdict { good: false, text, reasons: Vec::new() });
         }
-        let quick = if self.quick { " --quick" } else { "" };
-        let seed = if self.seed == 1 { String::new() } else { format!(" --seed {}", self.seed) };
-        let command = format!("efface reproduce {} --data DIR{quick}{seed}", experiment.tag());
         let memory = self.peak_memory_bytes.map_or_else(String::new, |peak| format!(", peak memory {}", bytes(peak)));
         let (time, threads) = (seconds(self.seconds), counted(self.threads, "thread", "threads"));
         let facts = format!(": {time} on {threads}, seed {}{memory}, efface {}.", self.seed, self.efface);
@@ -170,23 +167,15 @@ mod tests {
 
     use super::*;
 
-    /// The records under `docs/` are read and kept as they are, and `docs/results.md` with its figures is their report.
     #[test]
-    fn the_documented_results_are_the_report_of_their_records() {
-        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-        let text = |file: &str| std::fs::read_to_string(docs.join(file)).expect(file);
-        let records = Experiment::ALL.map(|experiment| {
-            let kept: serde_json::Value =
-                serde_json::from_str(&text(&format!("results/{}.json", experiment.tag()))).expect("JSON");
+    fn the_documented_records_are_read_and_written_as_they_are() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+        for experiment in Experiment::ALL {
+            let text = std::fs::read_to_string(folder.join(format!("{}.json", experiment.tag()))).expect("committed");
+            let kept: serde_json::Value = serde_json::from_str(&text).expect("JSON");
             let record: Record = serde_json::from_value(kept.clone()).expect("a record");
             assert_eq!(record.experiment(), experiment);
             assert_eq!(serde_json::to_value(&record).expect("numbers"), kept, "{}", experiment.tag());
-            record
-        });
-        let page = page(&records);
-        assert_eq!(page.markdown("results/figures/"), text("results.md"));
-        for figure in page.figures().expect("every name once") {
-            assert_eq!(figure.svg, text(&format!("results/figures/{}.svg", figure.name)).trim_end(), "{}", figure.name);
         }
     }
 
@@ -202,16 +191,14 @@ mod tests {
             peak_memory_bytes: Some(345_000_000),
             results,
         };
-        let page = page(&[record.clone()]);
+        let command = |record: &Record| format!("make {} again", record.experiment().tag());
+        let page = page(&[record.clone()], command);
         let (html, markdown) = (page.html(), page.markdown("figures/"));
-        for part in
-            ["efface reproduce times --data DIR --quick --seed 7", "2\u{a0}threads", "345\u{a0}MB", "Smoke run:"]
-        {
+        for part in ["make times again", "seed 7", "2\u{a0}threads", "345\u{a0}MB", "Smoke run:"] {
             assert!(html.contains(part) && markdown.contains(part), "{part}");
         }
         assert!(markdown.contains("removal (smoke run)](#table-1-times-of-training-and-removal-smoke-run)"));
         (record.quick, record.seed) = (false, 1);
-        let html = super::page(&[record]).html();
-        assert!(html.contains("reproduce times --data DIR</code>") && !html.contains("Smoke run"));
+        assert!(!super::page(&[record], command).html().contains("Smoke run"));
     }
 }

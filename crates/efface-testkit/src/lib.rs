@@ -10,6 +10,7 @@
 //! - [`hockey_stick`](mod@hockey_stick): the true δ between two laws on the line, and the Gaussian trade-off.
 //! - [`dyadic`]: integers times powers of two, of any length, exactly.
 //! - [`golden`]: tables made with 60-digit arithmetic.
+//! - [`real_data`](mod@real_data): where the real data sets are.
 //! - [`watched`]: rows that count the passes over them, and fail where they are told to.
 //! - [`store`]: what every store of rows promises, checked against the rows themselves.
 
@@ -20,6 +21,7 @@ pub mod dyadic;
 pub mod golden;
 pub mod hockey_stick;
 pub mod problems;
+pub mod real_data;
 pub mod reference;
 pub mod rounded_normal;
 pub mod special;
@@ -30,6 +32,7 @@ pub mod watched;
 pub use dense::design_norm;
 pub use double::DoubleDouble;
 pub use problems::{Shape, random_problem};
+pub use real_data::real_data;
 pub use reference::{Reference, ReferenceLoss, distance_to};
 pub use statistics::{kolmogorov_smirnov, ks_threshold};
 pub use store::store_conformance;

@@ -18,7 +18,7 @@ pub struct PlainRow {
     pub features: Vec<f64>,
     /// A number, or a class index.
     pub label: f64,
-    /// A salted hash of its id.
+    /// A keyed hash of its id.
     pub selector: u64,
     /// As how many rows it counts.
     pub row_weight: f64,

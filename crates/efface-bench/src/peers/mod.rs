@@ -15,7 +15,7 @@ use efface_core::rows::RowStore;
 use efface_reproduce::ExperimentError;
 use serde::Serialize;
 
-use sets::Set;
+pub(crate) use sets::Set;
 use theirs::{Peer, Theirs, Versions};
 
 use crate::figure::Figure;

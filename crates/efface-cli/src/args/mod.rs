@@ -16,7 +16,7 @@ pub(crate) use ledger::{
     CertificateArgs, CertificateCommand, KeyArgs, KeyCommand, LedgerArgs, LedgerCommand, PassphraseArgs,
     PolicyCommandArgs, RequestCertificateArgs, RevokeArgs, ShowCertificateArgs, SigningArgs, VerifyArgs,
 };
-pub(crate) use reproduce::ReproduceArgs;
+pub(crate) use reproduce::{DEFAULT_SEED, ReproduceArgs};
 pub(crate) use store::{ModelArgs, StoreArgs};
 pub(crate) use train::{ChosenColumns, PromiseArgs, RoleArgs, RowArgs, TrainArgs};
 

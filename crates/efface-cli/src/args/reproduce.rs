@@ -42,9 +42,11 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
     /// Seed of orders, samples and noise. What is trained here is not to be published.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub(crate) seed: u64,
 }
+
+pub(crate) const DEFAULT_SEED: u64 = 1;
 
 /// Experiments by their tags, all of them, or none.
 fn choices() -> PossibleValuesParser {

@@ -63,7 +63,7 @@ pub(crate) struct TrainArgs {
     /// claim gets worse with each [default: 1].
     #[arg(long, value_name = "K", requires = "extractor_epsilon")]
     pub(crate) extractor_group: Option<usize>,
-    /// With three classes or more: fraction of the negatives each one-vs-rest problem keeps, by a salted hash of the id.
+    /// With three classes or more: fraction of the negatives each one-vs-rest problem keeps, by a keyed hash of the id.
     #[arg(long, value_name = "FRACTION", allow_hyphen_values = true)]
     pub(crate) negatives: Option<f64>,
     /// Gradient norm at which training and settling stop.

@@ -84,13 +84,28 @@ fn an_empty_data_directory_never_ends_well_where_data_is_needed() {
     assert!(warnings.len() == 1 && warnings[0].contains(reason), "{answer:?}");
 }
 
+/// The records under `docs/` are read as they are, and `docs/results.md` with its figures is their report.
+#[test]
+fn the_documented_results_are_the_report_of_their_records() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let text = |file: &str| fs::read_to_string(docs.join(file)).expect(file);
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.path("docs/results")).expect("writable");
+    for name in EXPERIMENTS {
+        sandbox.write(&format!("docs/results/{name}.json"), text(&format!("results/{name}.json")));
+    }
+    let value = sandbox.json("reproduce report --out docs/results --markdown docs/results.md");
+    assert!(sandbox.text("docs/results.md") == text("results.md"), "`reproduce report` writes another docs/results.md");
+    for figure in value["figures"].as_array().expect("a list") {
+        let figure = format!("results/figures/{}.svg", figure.as_str().expect("a name"));
+        assert_eq!(sandbox.text(&format!("docs/{figure}")).trim_end(), text(&figure).trim_end(), "{figure}");
+    }
+}
+
 /// The smoke run of everything.
 #[test]
 fn all_experiments_leave_whole_files() {
-    let Some(data) = std::env::var_os("EFFACE_DATA") else {
-        eprintln!("skipped: EFFACE_DATA does not say where the data sets are");
-        return;
-    };
+    let Some(data) = efface_testkit::real_data() else { return };
     let sandbox = Sandbox::new();
     let data = data.to_str().expect("text");
     let arguments = ["reproduce", "all", "--quick", "--data", data, "--markdown", "docs/results.md", "--json"];

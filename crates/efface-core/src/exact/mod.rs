@@ -15,8 +15,7 @@ pub use self::ranges::ColumnRanges;
 use self::integers::{FEW_ROWS, IntegerScratch, Triangle, triangle_len};
 use self::ranges::RangeCount;
 use self::slices::WholeRows;
-use crate::removal::Change;
-use crate::rows::{Problem, RowBlocks, RowStore, Sign, StoreError, fold};
+use crate::rows::{Change, Problem, RowBlocks, RowStore, Sign, StoreError, fold};
 use crate::sums::SumError;
 
 /// `Σ s_i a_i a_iᵀ` over the rows present, a_i = (x_i, y_i) rounded to a grid: integers, which add and retract without

@@ -1,6 +1,6 @@
 //! Losses, pointwise in the margin `z = wᵀx`. A loss knows nothing of matrices, regularization or optimizers.
 //!
-//! To add one: a file here, an entry in [`ALL`]; the conformance suite then runs on it.
+//! To add one: a file here, an entry in [`ALL`], and what `CONTRIBUTING.md` lists; the conformance suite then runs on it.
 
 #[cfg(test)]
 mod conformance;

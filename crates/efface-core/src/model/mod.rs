@@ -16,7 +16,9 @@ pub use plan_error::PlanError;
 pub use release::{Release, ReleaseAccount, ReleaseClaim};
 pub use release_outcome::{Excess, Refusal, Refused, ReleaseOutcome};
 pub use settle::{Measured, Settled};
-pub use training::{Phase, TrainError, Trained};
+pub use training::{TrainError, Trained};
+
+pub use crate::train::Phase;
 
 use std::borrow::Cow;
 
@@ -206,7 +208,9 @@ impl Model {
     ///
     /// `rows` are the rows after the change; mechanism `release` with its default bound does not read them. After an
     /// error the model is as it was: what is read is read before anything is changed, and where a bound asks for the rows
-    /// after the step, the state before it is kept meanwhile.
+    /// after the step, the state before it is kept meanwhile. That copy is small beside the pass over the rows that such a
+    /// bound makes: at 11,982 × 784 it takes 0.8 ms of the 11 of `measured`, and 0.9 of the 250 of `per-row`. The default
+    /// bound, whose step takes 0.6 ms there, makes none.
     pub fn change(&mut self, change: &Change<'_>, rows: &dyn RowStore) -> Result<ChangeReport, StoreError> {
         let (objective, rung, dim) = (self.plan.objective(), self.plan.rung(), self.dim());
         if let Some((_, part)) = change.parts().find(|(_, part)| part.dim() != dim) {

@@ -124,6 +124,21 @@ impl TrainingConfig {
             max_matrix_dim: 4096,
         }
     }
+
+    /// Checks everything but the classes, which may be known only once the rows have been read.
+    pub fn check(&self) -> Result<(), PlanError> {
+        TrainingPlan::for_any_classes(self.clone()).map(drop)
+    }
+
+    fn check_classes(&self) -> Result<(), PlanError> {
+        let found = self.n_classes.unwrap_or(0);
+        // The squared loss takes numbers, or the signs that classes become.
+        let can_be_trained = found >= 2 || self.n_classes.is_none() && !self.loss.is_classification();
+        if !can_be_trained || self.absent_classes.iter().any(|class| *class >= found) {
+            return Err(PlanError::Classes { loss: self.loss.tag(), found });
+        }
+        Ok(())
+    }
 }
 
 /// A valid [`TrainingConfig`].
@@ -156,6 +171,13 @@ const MOST_WEIGHTS: usize = 1 << 40;
 impl TrainingPlan {
     /// Checks every value.
     pub fn new(config: TrainingConfig) -> Result<Self, PlanError> {
+        let plan = Self::for_any_classes(config)?;
+        plan.config.check_classes()?;
+        Ok(plan)
+    }
+
+    /// Checks every value but the classes, on which nothing else depends.
+    fn for_any_classes(config: TrainingConfig) -> Result<Self, PlanError> {
         positive("l2", config.l2_per_row)?;
         positive("epsilon", config.epsilon)?;
         if config.law == NoiseLaw::Gaussian && !(config.delta > 0.0 && config.delta < 1.0) {
@@ -172,16 +194,6 @@ impl TrainingPlan {
             if !extractor.is_possible() {
                 return Err(PlanError::Extractor { epsilon, delta, group });
             }
-        }
-        // The squared loss takes numbers, or the signs that classes become.
-        match (config.loss.is_classification(), config.n_classes) {
-            (_, Some(n)) if n >= 2 => {}
-            (false, None) => {}
-            (_, n) => return Err(PlanError::Classes { loss: config.loss.tag(), found: n.unwrap_or(0) }),
-        }
-        let n_classes = config.n_classes.unwrap_or(0);
-        if config.absent_classes.iter().any(|class| *class >= n_classes) {
-            return Err(PlanError::Classes { loss: config.loss.tag(), found: n_classes });
         }
         if !(1..=MOST_RELEASES).contains(&config.max_releases) {
             return Err(PlanError::Releases { value: config.max_releases });

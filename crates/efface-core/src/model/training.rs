@@ -8,7 +8,7 @@ use crate::residual::Rung;
 use crate::rounding::{LowerBound, UpperBound};
 use crate::rows::{Problem, RowCount, RowStore, StoreError, WeightSum};
 use crate::secret::SecretVector;
-use crate::train::{self, CourseError, Means, Route};
+use crate::train::{self, CourseError, Means, Phase, Route};
 
 /// A freshly trained model.
 #[derive(Debug)]
@@ -17,19 +17,6 @@ pub struct Trained {
     pub model: Model,
     /// Passes over the rows, each for all problems, those for matrices included.
     pub iterations: usize,
-}
-
-/// Where training is, for progress displays.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-pub struct Phase {
-    /// Number of problems that have arrived.
-    pub n_done: usize,
-    /// Number of problems.
-    pub n_problems: usize,
-    /// Passes over the rows so far.
-    pub passes: usize,
-    /// Largest gradient norm of a problem now.
-    pub gradient_norm: f64,
 }
 
 /// Training could not be done.

@@ -5,11 +5,13 @@
 //!
 //! Training, removal and settling see rows only through the sums of [`RowStore`].
 
+mod change;
 pub(crate) mod fold;
 mod problem;
 mod value;
 mod weight;
 
+pub use change::Change;
 pub use fold::BLOCK_ROWS;
 pub use problem::{NegativeSampling, Problem, TargetRule};
 pub use value::RowValue;
@@ -52,7 +54,7 @@ pub struct RowBlock<'a> {
     pub features: Features<'a>,
     /// One per row: a number (squared loss) or a class index 0, 1, … (logistic loss).
     pub labels: &'a [f64],
-    /// One per row: a salted hash of the row's id, for rules that must not change when other rows leave.
+    /// One per row: a keyed hash of the row's id, for rules that must not change when other rows leave.
     pub selectors: &'a [u64],
     /// One per row: `false` for a row that has been removed. Its features are zero.
     pub present: &'a [bool],

@@ -24,7 +24,7 @@ pub enum TargetRule {
     },
 }
 
-/// Keeps a fraction of the negatives by a rule that looks at the row's own salted id only, so that it does not change
+/// Keeps a fraction of the negatives by a rule that looks at the keyed hash of the row's own id only, so that it does not change
 /// when another row leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NegativeSampling {
@@ -56,7 +56,7 @@ impl Problem {
 }
 
 impl NegativeSampling {
-    /// Whether the negative with that salted id is kept for the class: an independent coin per class.
+    /// Whether the negative with that selector is kept for the class: an independent coin per class.
     fn keeps(self, positive: u32, selector: u64) -> bool {
         let coin = mix(selector ^ mix(u64::from(positive).wrapping_add(1)));
         // 53 bits make a uniform number in [0, 1).

@@ -11,3 +11,16 @@ mod polish;
 pub(crate) use course::{CourseError, Effort, Means, Route, run};
 use lbfgs::Lbfgs;
 use polish::Polish;
+
+/// Where training is, for progress displays.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Phase {
+    /// Number of problems that have arrived.
+    pub n_done: usize,
+    /// Number of problems.
+    pub n_problems: usize,
+    /// Passes over the rows so far.
+    pub passes: usize,
+    /// Largest gradient norm of a problem now.
+    pub gradient_norm: f64,
+}

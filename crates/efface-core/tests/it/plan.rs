@@ -29,6 +29,17 @@ fn numbers_that_must_be_positive_are_named_with_their_value() {
 }
 
 #[test]
+fn all_but_the_classes_is_checked_before_they_are_known() {
+    let unknown = TrainingConfig::new(&Logistic, 0.01, None);
+    unknown.check().expect("the classes come with the rows");
+    assert!(matches!(TrainingPlan::new(unknown.clone()), Err(PlanError::Classes { found: 0, .. })));
+    for config in [TrainingConfig { epsilon: -1.0, ..unknown.clone() }, TrainingConfig { max_releases: 0, ..unknown }] {
+        let told = config.check().expect_err("must be refused").to_string();
+        assert_eq!(told, refusal(TrainingConfig { n_classes: Some(2), ..config }));
+    }
+}
+
+#[test]
 fn noise_is_positive_and_of_use() {
     for (value, shown) in [(0.0, "0"), (-0.5, "-0.5"), (f64::NAN, "NaN"), (f64::INFINITY, "inf"), (1e101, "1e101")] {
         let words = "the standard deviation of the noise must be positive and at most 1e100";

@@ -29,7 +29,7 @@ pub struct RowsToLend<'a> {
     pub rows: LentRows<'a>,
     /// One per row: the index of a class, or a number.
     pub labels: &'a [f64],
-    /// One per row: a salted hash of its id, by which rules choose rows.
+    /// One per row: a keyed hash of its id, by which rules choose rows.
     pub selectors: Vec<u64>,
     /// One per row: as how many rows it counts; `None`: each counts once.
     pub row_weights: Option<&'a [f64]>,

@@ -23,7 +23,7 @@ pub struct MemoryRows {
 }
 
 impl MemoryRows {
-    /// The rows of a table, encoded. For rows that are looked at and dropped again: the salt of the selectors is zero.
+    /// The rows of a table, encoded. For rows that are looked at and dropped again: the key of the selectors is zero.
     ///
     /// Without a codec (for prediction) labels are left aside and zero.
     pub fn of_table(
@@ -37,9 +37,20 @@ impl MemoryRows {
     }
 
     /// The same rows without their ids, of which only the selectors are left.
-    pub fn of_encoded(mut rows: EncodedRows, key: &IdKey) -> Self {
+    pub fn of_encoded(rows: EncodedRows, key: &IdKey) -> Self {
+        let selectors = rows.selectors(key);
+        Self::without_ids(rows, selectors)
+    }
+
+    /// The same where the ids have been hashed already: one selector per row.
+    pub fn of_selected(rows: EncodedRows, selectors: Vec<u64>) -> Result<Self, AppendError> {
+        rows.check_count("selectors", selectors.len())?;
+        Ok(Self::without_ids(rows, selectors))
+    }
+
+    fn without_ids(mut rows: EncodedRows, selectors: Vec<u64>) -> Self {
         let features = rows.features.take();
-        let noted = Annotations::new(std::mem::take(&mut rows.labels), rows.selectors(key), rows.row_weights.take());
+        let noted = Annotations::new(std::mem::take(&mut rows.labels), selectors, rows.row_weights.take());
         Self { dim: rows.dim, row_norm_bound: rows.row_norm_bound, features, noted }
     }
 

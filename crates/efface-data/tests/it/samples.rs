@@ -104,13 +104,9 @@ pub(crate) fn assert_damage_is_refused(name: &str, bytes: &[u8], columns: &Colum
     }
 }
 
-/// A file of the real data sets, where they are.
+/// A file of the real data sets.
 pub(crate) fn real_file(name: &str) -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("EFFACE_DATA") else {
-        eprintln!("skipped: EFFACE_DATA is not set; it names a folder with {name}");
-        return None;
-    };
-    Some(PathBuf::from(folder).join(name))
+    Some(efface_testkit::real_data()?.join(name))
 }
 
 pub(crate) const TRANSFORM: RowTransform = RowTransform { scale: Scale::Unit, intercept: true };

@@ -119,7 +119,7 @@ impl ModelDirectory {
         if let ReleaseAnswer::Published(report) = &mut answer {
             (report.model, report.certificate) = self.keeper.published(report.release, copies)?;
         }
-        // What was removed before may still be in the journal.
+        // What was removed before may still be an intent.
         self.checkpoint()?;
         Ok(answer)
     }

@@ -17,6 +17,9 @@ pub enum OpenError {
     /// A file of the directory is damaged or of another version.
     #[error("{}: {reason}", path.display())]
     BadState { path: PathBuf, reason: String },
+    /// The secret state itself is damaged or of another version. The rows are whole: it can be trained again from them.
+    #[error("{}: {reason}", path.display())]
+    DamagedState { path: PathBuf, reason: String },
     /// Another process is changing the model.
     #[error("{} is being changed by {}", path.display(), process(holder.as_ref()))]
     Locked { path: PathBuf, holder: Option<Holder> },
@@ -45,7 +48,7 @@ impl OpenError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotAModel { .. } => "not-a-model",
-            Self::BadState { .. } => "bad-state",
+            Self::BadState { .. } | Self::DamagedState { .. } => "bad-state",
             Self::Locked { .. } => "locked",
             Self::NoWitness { .. } => "no-witness",
             Self::WitnessLocked { .. } => "witness-locked",

@@ -146,9 +146,9 @@ impl Life<'_> {
         let (arrived, added_keys, arriving) = match added {
             None => (self.rows.n_positions()..self.rows.n_positions(), Vec::new(), None),
             Some((rows, keys)) => {
-                let selectors = rows.selectors(&self.settings.id_key);
+                let selectors: Vec<u64> = keys.iter().map(|keys| keys.id.selector()).collect();
                 let arrived = self.rows.arrive(&rows, &selectors)?;
-                (arrived, keys, Some(MemoryRows::of_encoded(rows, &self.settings.id_key)))
+                (arrived, keys, Some(MemoryRows::of_selected(rows, selectors)?))
             }
         };
         let stepped = self.rows.leave(&removed).map_err(EngineError::from).and_then(|()| {

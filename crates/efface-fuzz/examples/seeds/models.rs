@@ -45,9 +45,10 @@ pub(super) fn write() {
             seed("database", "release", &database);
             seed("database", "release-cut", &database[..3 * 4096 + 100]);
             seed("database", "empty", "");
-            // A status that cannot be read and is written again.
+            // A status that cannot be read, in pages that are whole.
             let at = database.windows(4).position(|bytes| bytes == b"\"l2\"").expect("a status");
             database[at + 2] = b'3';
+            efface_pages::seal(&mut database);
             seed("database", "damaged-status", &database);
             assert_eq!(state.file_name(), Some("3".as_ref()), "as `databases.rs` names it");
             write_certificates(&path, &models);

@@ -11,11 +11,13 @@ pub mod tags;
 
 pub use issued::{Issued, LogPosition, Predicate, Signed, Unsigned};
 pub use release::{
-    Adversary, Arithmetic, CoveredRequest, CurvePoint, Decided, ReleaseClaims, ReleasePolicy, SincePrevious,
-    SpentBefore, Undecided, UnloggedRequest,
+    Adversary, Arithmetic, CoveredRequest, CurvePoint, Decided, ReleaseClaims, SincePrevious, SpentBefore, Undecided,
+    UnloggedRequest,
 };
 pub use request::{RequestAnswer, RequestState};
 pub use revocation::Withdrawal;
+
+pub use crate::entry::ReleasePolicy;
 
 /// The certificate of a release.
 pub type ReleaseCertificate = Issued<ReleaseClaims>;

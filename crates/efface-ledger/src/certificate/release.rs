@@ -4,7 +4,7 @@ use efface_core::accounting::{Extractor, Guarantee};
 use serde::{Deserialize, Serialize};
 
 use super::Predicate;
-use crate::entry::Event;
+use crate::entry::{Event, ReleasePolicy};
 
 /// Claims of one release. Every number of the guarantee is rounded the safe way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub struct ReleaseClaims<D = Decided, R = CoveredRequest> {
     /// Rounded down, which makes the distance of a residual larger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_sum: Option<f64>,
-    /// Fraction of the negatives that each problem keeps, by a salted hash of the id.
+    /// Fraction of the negatives that each problem keeps, by a keyed hash of the id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub negatives: Option<f64>,
     /// Number of problems that are published jointly.
@@ -170,15 +170,6 @@ pub struct SincePrevious {
     pub n_added: usize,
     /// What whoever has both releases could learn.
     pub exposure: String,
-}
-
-/// When releases are made. Without either, whenever one is asked for; with both, when the first of them is reached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReleasePolicy {
-    /// So many people's rows must have left or changed since the release before.
-    pub min_removals: Option<usize>,
-    /// So many seconds must have passed since the release before.
-    pub every_seconds: Option<u64>,
 }
 
 /// What earlier releases spent.

@@ -70,13 +70,10 @@ fn without_any_data_the_experiment_says_what_is_missing() {
 
 #[test]
 fn a_quick_run_goes_from_data_to_page() {
-    let Some(data) = std::env::var_os("EFFACE_DATA") else {
-        eprintln!("skipped: EFFACE_DATA does not name a directory of data sets");
-        return;
-    };
+    let Some(data) = efface_testkit::real_data() else { return };
     let mut stages = Vec::new();
     let mut tell = |stage: &crate::Stage| stages.push((stage.done, stage.of));
-    let results = run(&Setting::new(data.into(), true, 1, &mut tell)).expect("all claims hold");
+    let results = run(&Setting::new(data, true, 1, &mut tell)).expect("all claims hold");
     assert!(stages.iter().all(|(done, of)| done <= of));
     assert_eq!(results.data_sets.len() + results.missing.len(), 3);
     for set in &results.data_sets {

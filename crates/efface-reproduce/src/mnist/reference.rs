@@ -82,11 +82,8 @@ mod tests {
 
     #[test]
     fn the_published_method_lands_where_the_published_code_does() {
-        let Some(folder) = std::env::var_os("EFFACE_DATA") else {
-            eprintln!("skipped: EFFACE_DATA is not set; it names a folder with mnist/");
-            return;
-        };
-        let data = mnist_3_vs_8(folder.as_ref(), false).expect("MNIST");
+        let Some(folder) = efface_testkit::real_data() else { return };
+        let data = mnist_3_vs_8(&folder, false).expect("MNIST");
         let effort = Effort { n_removals: 30, n_draws: 2 };
         let runs = [(1e-3, 1.0), (1e-2, 10.0)].map(|(l2_per_row, noise_std)| {
             let strength = Strength { l2_per_row, noise_std };

@@ -70,16 +70,11 @@ fn removed(plan: TrainingPlan, trained: &Model, batch: &MemoryRows, remaining: &
 }
 
 /// The figures that the theory gives for one batch of 100 rows, each within a factor of 3: they depend on which rows
-/// leave. Needs MNIST; says so where it is absent.
+/// leave. Needs MNIST.
 #[test]
 fn the_ladder_on_mnist_is_where_the_theory_says() {
-    let Some(data) = std::env::var_os("EFFACE_DATA") else {
-        eprintln!(
-            "skipped: EFFACE_DATA is not set; it names a folder with mnist/train-images-idx3-ubyte.gz and its labels"
-        );
-        return;
-    };
-    let ladder = Ladder::climb(Path::new(&data)).expect("the MNIST files are readable");
+    let Some(data) = efface_testkit::real_data() else { return };
+    let ladder = Ladder::climb(&data).expect("the MNIST files are readable");
     let residual = |name: &str| ladder.rungs.iter().find(|(rung, _)| rung == name).map_or(f64::NAN, |(_, r)| *r);
     let close = |name: &str, expected: f64| {
         let found = residual(name);

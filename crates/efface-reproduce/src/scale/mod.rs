@@ -87,13 +87,10 @@ mod tests {
 
     #[test]
     fn a_quick_run_holds_its_claims_from_end_to_end() {
-        let Some(data) = std::env::var_os("EFFACE_DATA") else {
-            eprintln!("skipped: EFFACE_DATA does not say where the data sets are");
-            return;
-        };
+        let Some(data) = efface_testkit::real_data() else { return };
         let mut stages = Vec::new();
         let mut tell = |stage: &crate::Stage| stages.push(stage.what.clone());
-        let results = run(&Setting::new(data.into(), true, 1, &mut tell)).expect("a quick run");
+        let results = run(&Setting::new(data, true, 1, &mut tell)).expect("a quick run");
         assert!(results.large.instant.measured_distance <= results.large.instant.claimed_distance);
         assert!(results.large.settled.measured_distance < 1e-9, "{:?}", results.large.settled);
         assert_eq!((results.large.n_rows, results.large.dim, results.large.n_removed), (2_000, 64, 50));

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use self::folder::Folder;
 use self::runs::{Found, NotRun, Runs};
-use crate::args::ReproduceArgs;
+use crate::args::{DEFAULT_SEED, ReproduceArgs};
 use crate::output::{Answer, Output, counted, duration, in_one_line, write_whole};
 use crate::progress;
 
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
         Vec::new()
     } else {
         let again = || format!("the numbers are kept in {}: fix this, then `efface reproduce report`", at(&args.out));
-        report(&folder, &efface_reproduce::page(&records)).with_context(again)?
+        report(&folder, &efface_reproduce::page(&records, command)).with_context(again)?
     };
     let answer = ReproduceAnswer {
         runs: &runs,
@@ -92,6 +92,13 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
     output.show(&answer, &sentence(&answer), &lines(&answer))?;
     let verdict = runs.verdict()?;
     Ok(if n_left_aside == 0 { verdict } else { Answer::Negative })
+}
+
+/// The command that makes the numbers of a record again.
+fn command(record: &Record) -> String {
+    let quick = if record.quick { " --quick" } else { "" };
+    let seed = if record.seed == DEFAULT_SEED { String::new() } else { format!(" --seed {}", record.seed) };
+    format!("efface reproduce {} --data DIR{quick}{seed}", record.experiment().tag())
 }
 
 /// An experiment on the report.

@@ -6,19 +6,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use efface_data::{Columns, FeatureValues, Schema, read_table};
+use efface_testkit::real_data;
 use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
 use crate::sandbox::{Sandbox, number, numbers};
-
-/// A file of the real data sets, where they are.
-fn real_file(name: &str) -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("EFFACE_DATA") else {
-        eprintln!("skipped: EFFACE_DATA is not set; it names a folder with {name}");
-        return None;
-    };
-    Some(PathBuf::from(folder).join(name))
-}
 
 fn beside(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real").join(name)
@@ -75,15 +67,16 @@ fn check_accuracy(name: &str, train: &Path, test: &Path) {
 
 #[test]
 fn adult_is_trained_from_raw_csv() {
-    let (Some(train), Some(test)) = (real_file("adult/train.csv.gz"), real_file("adult/test.csv.gz")) else { return };
-    check_accuracy("adult", &train, &test);
+    let Some(data) = real_data() else { return };
+    check_accuracy("adult", &data.join("adult/train.csv.gz"), &data.join("adult/test.csv.gz"));
 }
 
 #[test]
 fn credit_default_is_trained_from_raw_csv() {
-    let Some(file) = real_file("credit-default/credit.csv.gz") else { return };
+    let Some(data) = real_data() else { return };
+    let file = std::fs::File::open(data.join("credit-default/credit.csv.gz")).expect("there");
     let mut text = String::new();
-    MultiGzDecoder::new(std::fs::File::open(file).expect("there")).read_to_string(&mut text).expect("text");
+    MultiGzDecoder::new(file).read_to_string(&mut text).expect("text");
     let mut lines = text.lines();
     let header = lines.next().expect("a header");
     let [mut train, mut test] = [0, 1].map(|_| format!("{header}\n"));

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use self::problem::{Arrival, Course, Stage};
+use super::Phase;
 use crate::linalg::{Cholesky, TrackedMatrix};
-use crate::model::{Fit, Phase};
+use crate::model::Fit;
 use crate::objective::{Measurement, Objective};
 use crate::rows::{Point, RowStore, StoreError, fold};
 

@@ -59,6 +59,6 @@ impl DirectoryKeeper {
         if free || n_people == 0 || enough || in_time {
             return Ok(None);
         }
-        Ok(Some(HeldBack { outcome: "held-back", n_people, min_removals, due }))
+        Ok(Some(HeldBack { n_people, min_removals, due }))
     }
 }

@@ -74,8 +74,7 @@ impl ModelDirectory {
         let start = Instant::now();
         let TrainRequest { rows: reader, columns, schema, transform, config, memory_bytes, place } = request;
         // Whatever is wrong with the parameters is said before the rows are read.
-        let plan = |config: &TrainingConfig| TrainingPlan::new(config.clone());
-        plan(&TrainingConfig { n_classes: config.loss.is_classification().then_some(2), ..config.clone() })?;
+        config.check()?;
         let new = NewDirectory::prepare(place)?;
         let known = new.known()?;
         if known.is_some() && columns.id.is_none() {
@@ -107,8 +106,8 @@ impl ModelDirectory {
         };
         let training = Instant::now();
         rows.hold()?;
-        let trained =
-            plan(&settings.config)?.train(rows, noise, &mut |phase| report(TrainProgress::Training(phase)))?;
+        let plan = TrainingPlan::new(settings.config.clone())?;
+        let trained = plan.train(rows, noise, &mut |phase| report(TrainProgress::Training(phase)))?;
         let train_seconds = training.elapsed().as_secs_f64();
         let model = trained.model;
         check_is_bounded(&model)?;

@@ -43,7 +43,7 @@ fn a_model_comes_back_from_its_bytes_with_its_rows_and_its_history() {
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
     for bytes in [&damaged[..], &bytes[..bytes.len() - 1], &bytes[..20], &[]] {
-        assert!(matches!(MemoryModel::from_bytes(bytes), Err(EngineError::Open(OpenError::BadState { .. }))));
+        assert!(matches!(MemoryModel::from_bytes(bytes), Err(EngineError::Open(OpenError::DamagedState { .. }))));
     }
 }
 
@@ -112,7 +112,7 @@ fn bytes_that_were_altered_are_refused_or_read_but_do_not_panic() {
     }
     for len in 0..bytes.len() {
         let cut = &bytes[..len];
-        assert!(matches!(MemoryModel::from_bytes(cut), Err(EngineError::Open(OpenError::BadState { .. }))));
+        assert!(matches!(MemoryModel::from_bytes(cut), Err(EngineError::Open(OpenError::DamagedState { .. }))));
         if len > 40 {
             assert!(MemoryModel::from_bytes(&with_digest(cut.to_vec())).is_err(), "{len}");
         }

@@ -28,7 +28,7 @@ fn a_state_with_any_byte_altered_is_refused() {
         altered[position] ^= 1 << (position % 8);
         fs::write(&path, altered).expect("writable");
         let error = open_and_settle(&folder).expect_err("altered");
-        assert!(matches!(error, EngineError::Open(OpenError::BadState { .. })), "byte {position}: {error}");
+        assert!(matches!(error, EngineError::Open(OpenError::DamagedState { .. })), "byte {position}: {error}");
     }
 }
 
@@ -40,10 +40,10 @@ fn a_state_of_any_other_length_is_refused() {
     for length in (0..whole.len()).step_by(13) {
         fs::write(&path, &whole[..length]).expect("writable");
         let error = open_and_settle(&folder).expect_err("cut short");
-        assert!(matches!(error, EngineError::Open(OpenError::BadState { .. })), "{length} bytes: {error}");
+        assert!(matches!(error, EngineError::Open(OpenError::DamagedState { .. })), "{length} bytes: {error}");
     }
     fs::write(&path, [&whole[..], b"more"].concat()).expect("writable");
-    assert!(matches!(open_and_settle(&folder), Err(EngineError::Open(OpenError::BadState { .. }))));
+    assert!(matches!(open_and_settle(&folder), Err(EngineError::Open(OpenError::DamagedState { .. }))));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn lengths_beyond_all_memory_are_refused() {
             let mut altered = whole.clone();
             altered[at..at + 8].copy_from_slice(&length.to_le_bytes());
             fs::write(&path, altered).expect("writable");
-            assert!(matches!(open_and_settle(&folder), Err(EngineError::Open(OpenError::BadState { .. }))));
+            assert!(matches!(open_and_settle(&folder), Err(EngineError::Open(OpenError::DamagedState { .. }))));
         }
     }
 }

@@ -103,7 +103,7 @@ fn rows_that_left_are_counted_for_the_models_life() {
     let mut model = folder.open();
     model.remove(&ids(&["row-3", "row-4"]), None).expect("removable");
     assert_eq!(n_left(), 2);
-    // The journal is replayed where there was no checkpoint.
+    // The intents are replayed where there was no checkpoint.
     drop(model);
     let mut model = folder.open();
     model.correct(&RowSource::of(&folder.write("same.csv", table([5])))).expect("present");

@@ -194,7 +194,7 @@ fn a_model_that_moved_lives_on() {
         assert_eq!(already, "row id `row-3` has already been removed");
         directory.remove(&ids(&["row-20", "row-21"]), Some("ticket-1")).expect("removable");
         directory.remove(&subjects(&["person-2"]), None).expect("removable");
-        // The journal is replayed where there was no checkpoint.
+        // The intents are replayed where there was no checkpoint.
         drop(directory);
         let mut directory = folder.open();
         let n_left = N - GONE.len() - 2 - 4;
