@@ -7,6 +7,9 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
 import efface
@@ -40,6 +43,35 @@ def test_a_saved_model_goes_on_elsewhere(rows, tmp_path, estimator):
         alone = estimator(l2=0.01, noise_std=1e-8, epsilon=100.0, scale=again.scale).fit(X[3:], y[3:])
         assert np.abs(again.coef_ - alone.coef_).max() < 2e-7
         assert again.predict(X).shape == (200,)
+
+
+DECLARED = ["fitted-preprocessing:StandardScaler", "hyper-parameters:GridSearchCV"]
+
+
+def test_what_was_fitted_beside_a_model_is_in_every_certificate(rows, tmp_path, command):
+    """The estimator had added it to what it showed: it was in no file, and gone from a model that was opened again."""
+    search = GridSearchCV(make_pipeline(StandardScaler(), RemovableLogisticRegression()), {"memory": [None]}, cv=2)
+    with pytest.warns(efface.GuaranteeWarning):
+        model = search.fit(*rows).best_estimator_[-1]
+    path, certificates = tmp_path / "model.efface", [model.certificate_]
+    assert pickle.loads(pickle.dumps(model)).certificate_ == model.certificate_
+    model.set_params(include_secret_state=True)
+    certificates.append(pickle.loads(pickle.dumps(model)).release())
+    model.save(path)
+    certificates.append(model.release())
+    model.close()
+    with efface.open(path) as again:
+        assert again.certificate_ == model.certificate_
+        assert again.status_["outside_scope"] == DECLARED
+        again.remove(ids=3)
+        certificates.append(again.release())
+        again.to_json(tmp_path / "model.json")
+    for certificate in certificates:
+        assert certificate["outside_scope"][-2:] == DECLARED
+        assert len(certificate["outside_scope"]) == len(set(certificate["outside_scope"]))
+    run(command, "verify", path, "--replay")
+    signed = tmp_path / "model.json.certificate.json"
+    run(command, "verify", signed, "--key", path / "signing.key.pub", "--model", tmp_path / "model.json")
 
 
 def test_one_life_one_account(rows, tmp_path):

@@ -7,7 +7,7 @@ use efface_core::noise::NoiseLaw;
 use efface_core::rounding::UpperBound;
 use efface_ledger::certificate::tags::{self, Limit, OutsideScope};
 use efface_ledger::certificate::{
-    Adversary, Arithmetic, CoveredRequest, CurvePoint, Issued, ReleaseClaims, SincePrevious, SpentBefore,
+    Adversary, Arithmetic, CoveredRequest, CurvePoint, FittedBeside, Issued, ReleaseClaims, SincePrevious, SpentBefore,
 };
 use efface_ledger::entry::{self, Change};
 use efface_ledger::merkle::{self, Hash};
@@ -61,6 +61,8 @@ impl Draft<'_> {
             OutsideScope::ColumnsNotPublic => !not_public.is_empty(),
             _ => true,
         });
+        let outside_scope = outside_scope.map(|scope| scope.tag().into());
+        let declared = settings.outside_scope.iter().map(FittedBeside::to_string);
         ReleaseClaims {
             decided,
             release: claim.release,
@@ -116,7 +118,7 @@ impl Draft<'_> {
             } else {
                 Vec::new()
             },
-            outside_scope: outside_scope.map(|scope| scope.tag().into()).collect(),
+            outside_scope: outside_scope.chain(declared).collect(),
             not_public,
         }
     }

@@ -111,13 +111,12 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         status["secret_state"] = secret is not None
         status["stale"] = self._is_stale()
         status["path"] = self._path()
-        status["outside_scope"] = list(self._outside_scope)
         return status
 
     @property
     def certificate_(self) -> Report:
         """The fields of the certificate that the released weights came with, as a dict."""
-        return self._certificate(self._current())
+        return self._current().claims()
 
     def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, ids: Any, subjects: Any) -> Self:
         before = dict(self.__dict__)
@@ -147,6 +146,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         self.__dict__.pop("_made_up_names", None)
         _remarks.one_column_rules(rows.data, _input.feature_names(self), self.scale)
         seed = self._seed()
+        context = _context.enclosing()
         title = f"fit {type(self).__name__}"
         with Progress(title, bool(self.verbose)) as progress:
             engine = _efface.Engine.fit(
@@ -159,12 +159,15 @@ class RemovableLinearModel(Changes, Persistent, Exports):
                 row_weights=weights,
                 ids=named.column("ids", rows.n_rows),
                 subjects=named.column("subjects", rows.n_rows),
+                outside_scope=[finding.tag for finding in context.findings],
                 copy=bool(self.copy_X),
                 seed=seed,
                 n_threads=_parameters.n_threads(self.n_jobs),
                 progress=progress.callback,
             )
-        self._outside_scope = self._notice_context()
+        if not context.is_trial:
+            for finding in context.findings:
+                warn(f"outside the guarantee of this model: {finding.text}", GuaranteeWarning)
         return _secret.Secret(engine, seed)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -200,10 +203,3 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             UncertifiedWarning,
         )
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-
-    def _notice_context(self) -> list[str]:
-        context = _context.enclosing()
-        if not context.is_trial:
-            for finding in context.findings:
-                warn(f"outside the guarantee of this model: {finding.text}", GuaranteeWarning)
-        return [finding.tag for finding in context.findings]

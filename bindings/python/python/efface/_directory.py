@@ -122,7 +122,6 @@ def _describe(estimator: Estimator, description: dict[str, Any], classes: Any) -
         estimator._made_up_names = features
     columns = {"ids": description["id_column"], "subjects": description["subject_column"]}
     estimator._named_columns = {what: name for what, name in columns.items() if name is not None}
-    estimator._outside_scope = []
     names = description["classes"]
     if isinstance(estimator, RemovableRidge):
         return

@@ -32,6 +32,7 @@ class Engine:
         row_weights: NDArray[np.float64] | None = None,
         ids: Ids | None = None,
         subjects: Ids | None = None,
+        outside_scope: Sequence[str] = (),
         copy: bool = False,
         seed: int | None = None,
         n_threads: int | None = None,

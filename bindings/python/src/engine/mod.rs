@@ -11,8 +11,8 @@ use std::time::Duration;
 use efface_core::noise::NoiseSource;
 use efface_data::{LabelCodec, LentRows};
 use efface_engine::{
-    EngineError, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, OpenOptions, Passphrase, Place,
-    ReleaseAnswer, Selection,
+    EngineError, FittedBesideError, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, OpenOptions, Passphrase,
+    Place, ReleaseAnswer, Selection,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -41,7 +41,7 @@ impl Engine {
     /// Trains a model on rows that stay where they are.
     #[staticmethod]
     #[pyo3(signature = (rows, labels, *, config, feature_names, naming = None, classes = None, row_weights = None,
-                        ids = None, subjects = None, copy = false, seed = None, n_threads = None, progress = None))]
+                        ids = None, subjects = None, outside_scope = Vec::new(), copy = false, seed = None, n_threads = None, progress = None))]
     fn fit(
         py: Python<'_>,
         rows: &Bound<'_, PyAny>,
@@ -53,6 +53,7 @@ impl Engine {
         row_weights: Option<&Bound<'_, PyAny>>,
         ids: Option<&Bound<'_, PyAny>>,
         subjects: Option<&Bound<'_, PyAny>>,
+        outside_scope: Vec<String>,
         copy: bool,
         seed: Option<u64>,
         n_threads: Option<usize>,
@@ -69,6 +70,8 @@ impl Engine {
             return Err(named(py, "RowError", &message));
         }
         let row_weights = row_weights.map(numbers).transpose()?;
+        let outside_scope = outside_scope.iter().map(|text| text.parse()).collect::<Result<_, FittedBesideError>>();
+        let outside_scope = outside_scope.map_err(|error| bad_parameter(py, &error.to_string()))?;
         let trained = rows.with(py, |features| {
             let train = |worker: &Worker<'_>| {
                 let request = MemoryRequest {
@@ -84,6 +87,7 @@ impl Engine {
                     codec: classes.map_or(LabelCodec::Numeric, LabelCodec::Classes),
                     transform: config.transform(),
                     row_norm_from_rows: config.row_norm_from_rows,
+                    outside_scope,
                     config: training,
                 };
                 let mut noise = noise(seed)?;

@@ -6,8 +6,8 @@ use efface_core::noise::{NoiseArithmetic, NoiseLaw};
 use efface_core::residual::{Constants, Rung};
 
 use super::check::{Check, CheckName};
-use crate::certificate::ReleaseCertificate;
 use crate::certificate::tags::{self, Exposure, Limit, OutsideScope};
+use crate::certificate::{FittedBeside, ReleaseCertificate};
 use crate::entry::is_salt;
 
 /// Whether every tag is one that this version knows.
@@ -35,11 +35,16 @@ pub(super) fn known(c: &ReleaseCertificate) -> Check {
             one("since_previous.exposure", exposure, Exposure::by_tag(exposure).is_some())
         })
         .or_else(|| all("limits", &c.limits, &|limit| Limit::by_tag(limit).is_some()))
-        .or_else(|| all("outside_scope", &c.outside_scope, &|scope| OutsideScope::by_tag(scope).is_some()));
+        .or_else(|| all("outside_scope", &c.outside_scope, &is_scope));
     match unknown {
         Some(message) => Check::unsupported(CheckName::Tags, message),
         None => Check::passed(CheckName::Tags, "every tag is known"),
     }
+}
+
+/// Something that is outside a claim: a tag, or what was declared to have been fitted beside the model.
+fn is_scope(scope: &str) -> bool {
+    OutsideScope::by_tag(scope).is_some() || scope.parse::<FittedBeside>().is_ok()
 }
 
 /// How rows are scaled: a tag, or `clip:` or `within:` and a radius.

@@ -175,6 +175,35 @@ fn released(directory: &mut ModelDirectory) -> Value {
     statement["predicate"].take()
 }
 
+/// The declaration is part of the model: certificates list it in memory, in copies, in the directory it moves to, and after
+/// later removals there.
+#[test]
+fn what_was_fitted_beside_a_model_is_outside_the_scope_for_all_its_life() {
+    let sample = Sample::usual();
+    let declared = ["hyper-parameters:GridSearchCV", "fitted-preprocessing:StandardScaler"];
+    let outside_scope = [declared[0], declared[1], declared[0]].map(|text| text.parse().expect("a tag and a name"));
+    let mut held = trained(MemoryRequest { outside_scope: outside_scope.to_vec(), ..sample.request() });
+    let lists_it = |claims: &Value| {
+        let listed = claims["outside_scope"].as_array().expect("tags");
+        assert_eq!(listed[listed.len() - 2..], [declared[1], declared[0]].map(Value::from));
+        assert_eq!(listed.iter().filter(|scope| scope.as_str().expect("text").contains(':')).count(), 2);
+    };
+    held.release();
+    lists_it(&held.certificate());
+    let mut copy = Held::from_bytes(&held.bytes().expect("unchanged")).expect("whole");
+    copy.release();
+    lists_it(&copy.certificate());
+    let folder = folder();
+    let directory = held.keep(folder.path()).expect("writable");
+    let path = directory.path().to_path_buf();
+    directory.close().expect("writable");
+    let mut directory = ModelDirectory::open(path).expect("closed");
+    directory.live(|life| life.remove(&ids([3]), None, Missing::Refuse)).expect("there");
+    lists_it(&released(&mut directory));
+    assert_eq!(directory.view().status().expect("readable").outside_scope.len(), 2);
+    assert_eq!(directory.verify(true).expect("readable").verdict, Verdict::Valid);
+}
+
 #[test]
 fn weights_and_a_bound_that_tell_of_the_rows_are_outside_the_scope() {
     let sample = Sample::new(Scale::Within { radius: 2.0 }, true, 2);

@@ -4,8 +4,8 @@ use efface_core::accounting::Extractor;
 
 use super::basis::{Basis, Kind};
 use super::example::{check, fails, only_failure, release, release_from, release_of};
-use crate::certificate::ReleaseCertificate;
 use crate::certificate::tags::OutsideScope;
+use crate::certificate::{FittedKind, ReleaseCertificate};
 use crate::verify::{CheckName, CheckOutcome, Verdict};
 
 const KINDS: [Kind; 4] = [Kind::Gaussian, Kind::Gamma, Kind::Objective, Kind::Exact];
@@ -238,6 +238,25 @@ fn labels_that_belong_to_a_mechanism_must_be_stated() {
         c.outside_scope.pop();
     };
     assert!(check(&release(public)).is_genuine(), "columns that are all public are no limit");
+}
+
+#[test]
+fn what_was_fitted_beside_the_model_is_known_by_tag_and_name() {
+    let listing = |text: String| check(&release(|c| c.outside_scope.push(text)));
+    for kind in FittedKind::ALL {
+        assert!(listing(format!("{kind}:Some[thing]")).is_genuine(), "{kind}");
+    }
+    for unknown in ["stacking", "stacking:", "moonlight:RFE", "row-count:7"] {
+        let verification = listing(unknown.into());
+        let (name, outcome, _) = only_failure(&verification);
+        assert_eq!((name, outcome), ("tags", CheckOutcome::Unsupported), "{unknown}");
+    }
+    // A name is no substitute for the label that every claim carries.
+    let instead = |c: &mut ReleaseCertificate| {
+        c.outside_scope.retain(|scope| scope != "hyper-parameters");
+        c.outside_scope.push("hyper-parameters:GridSearchCV".into());
+    };
+    refused(instead, "labels", "`hyper-parameters` is outside every claim of this kind, and is not stated");
 }
 
 #[test]
