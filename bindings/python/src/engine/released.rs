@@ -6,7 +6,7 @@ use numpy::PyArray2;
 use pyo3::prelude::*;
 
 use super::json;
-use crate::errors::named;
+use crate::errors::{named, with_code};
 
 /// The exception of a release that the promise does not allow.
 pub(super) fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
@@ -36,7 +36,7 @@ pub(super) fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
                 Some(Excess { found, limit }) => format!("{what}: {found:e} of {limit:e}"),
                 None => what.into(),
             };
-            named(py, class, &message)
+            with_code(py, class, &message, outcome.tag())
         }
         other => named(py, "EffaceError", &json(other)),
     }
