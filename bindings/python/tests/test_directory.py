@@ -261,6 +261,26 @@ def test_the_command_line_goes_on_with_a_saved_model(rows, tmp_path, command):
             again.remove(ids="p7")
 
 
+def test_a_release_that_the_policy_holds_back_says_what_is_missing(rows, tmp_path, command):
+    RemovableLogisticRegression().fit(*rows).save(tmp_path / "m")
+    run(command, "policy", tmp_path / "m", "--min-removals", "3", "--release-every", "10 days")
+    with efface.open(tmp_path / "m") as model:
+        first = model.coef_
+        model.remove(ids=7)
+        with pytest.raises(efface.ReleaseHeldBackError, match=r"rows of at least 3 people .* 2 missing") as held_back:
+            model.release()
+        assert "10 days must pass" in str(held_back.value)
+        assert "efface policy" in str(held_back.value)
+        assert held_back.value.code == "held-back"
+        with pytest.raises(RuntimeError, match="auto_release=False"):
+            model.predict(rows[0])
+        model.set_params(auto_release=False)
+        with pytest.warns(efface.StaleReleaseWarning):
+            assert np.array_equal(model.coef_, first)
+        model.remove(ids=[8, 9])
+        model.release()
+
+
 def test_a_model_of_the_command_line_opens_here(rows, tmp_path, command):
     X, y = rows
     header = "who,a,b,c,d,e,label\n"

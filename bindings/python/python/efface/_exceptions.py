@@ -60,6 +60,10 @@ class BudgetExhaustedError(EffaceError, RuntimeError):
     """One more release would break the promise made for the model's life."""
 
 
+class ReleaseHeldBackError(EffaceError, RuntimeError):
+    """The model directory's policy asks for more removals, or for more time, before the next release."""
+
+
 class RetrainRequiredError(EffaceError, RuntimeError):
     """What the removals have left behind is beyond the budget (mechanism ``"objective"``)."""
 
