@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
 import efface
-from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier
+from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier, _directory, _secret
 
 
 def run(command, *arguments, code=0):
@@ -101,6 +101,17 @@ def test_classes_keep_their_type(rows, tmp_path, labels):
         assert again.classes_.tolist() == labels.tolist()
         assert again.score(X, labels[y]) > 0.9
         again.partial_fit(X[:1], labels[y][:1], ids=["later"])
+
+
+def test_a_loss_without_an_estimator_is_refused(rows, tmp_path):
+    """Any loss but the logistic one was taken for the squared one."""
+    RemovableLogisticRegression().fit(*rows).save(tmp_path / "m")
+    with efface.open(tmp_path / "m") as model:
+        description = json.loads(_secret.find(model).engine.description())
+    assert type(_directory._estimator(description)) is RemovableLogisticRegression
+    for changed in ({"loss": "hinge"}, {"classes": []}):
+        with pytest.raises(efface.DirectoryError, match=r"no estimator of this version has the (hinge|logistic) loss"):
+            _directory._estimator(description | changed)
 
 
 def test_classes_can_be_given(rows, tmp_path):
