@@ -11,9 +11,11 @@ use efface_ledger::certificate::{
 };
 use efface_ledger::entry::{self, Change};
 use efface_ledger::merkle::{self, Hash};
+use efface_ledger::verify::{Check, CheckName, CheckOutcome};
 use serde::Serialize;
 
 use crate::clock;
+use crate::error::{CertifyError, EngineError};
 use crate::history::{History, Kept, RowKeys};
 use crate::settings::Settings;
 
@@ -22,6 +24,17 @@ pub(crate) fn issued<T, I>(schema: &str, history: &History, time: u64, issue: I,
     let (model, issued) = (history.model.clone(), clock::timestamp(time));
     let software = concat!("efface ", env!("CARGO_PKG_VERSION")).into();
     Issued { schema: schema.into(), software, model, issued, issue, body }
+}
+
+/// Fails closed: no certificate is issued of which a check does not hold. Only `certified` may not, which it says itself.
+pub(crate) fn refuse_wrong(checks: Vec<Check>) -> Result<(), EngineError> {
+    let wrong = checks.into_iter().find(|check| {
+        !matches!(check.outcome, CheckOutcome::Passed | CheckOutcome::NotChecked) && check.check != CheckName::Certified
+    });
+    match wrong {
+        None => Ok(()),
+        Some(check) => Err(CertifyError::NotSigned { reason: format!("{}: {}", check.check, check.message) }.into()),
+    }
 }
 
 /// Why a release is not made yet.

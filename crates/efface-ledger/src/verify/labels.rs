@@ -7,11 +7,11 @@ use efface_core::residual::{Constants, Rung};
 
 use super::check::{Check, CheckName};
 use crate::certificate::tags::{self, Exposure, Limit, OutsideScope};
-use crate::certificate::{FittedBeside, ReleaseCertificate};
+use crate::certificate::{FittedBeside, ReleaseCertificate, ReleaseClaims};
 use crate::entry::is_salt;
 
 /// Whether every tag is one that this version knows.
-pub(super) fn known(c: &ReleaseCertificate) -> Check {
+pub(super) fn known<D, R>(c: &ReleaseClaims<D, R>) -> Check {
     let one = |field: &'static str, value: &str, is_known: bool| {
         (!is_known).then(|| format!("{field} `{value}` is not known to this version"))
     };
@@ -56,7 +56,7 @@ fn scale(scale: &str) -> Option<String> {
 }
 
 /// Whether one perturbation covers each release alone, and releases spend nothing of a common account.
-pub(super) fn is_objective(c: &ReleaseCertificate) -> bool {
+pub(super) fn is_objective<D, R>(c: &ReleaseClaims<D, R>) -> bool {
     c.mechanism == MechanismKind::Objective.tag()
 }
 
@@ -69,7 +69,7 @@ pub(super) fn certified(c: &ReleaseCertificate) -> Check {
 }
 
 /// A label that its mechanism and its schema ask for, and that the certificate does not carry.
-pub(super) fn missing_label(c: &ReleaseCertificate) -> Option<String> {
+pub(super) fn missing_label<D, R>(c: &ReleaseClaims<D, R>) -> Option<String> {
     let objective = is_objective(c);
     // Without noise only equal bits are accepted, and nothing is left that a label could tell of.
     let needed: &[Limit] = if objective && c.noise_std > 0.0 { &Limit::ALL } else { &[] };

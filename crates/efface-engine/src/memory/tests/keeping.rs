@@ -1,6 +1,6 @@
 //! What a model takes with it into a directory, and what its certificates say there.
 
-use crate::error::{ChangeError, OpenError, StorageError};
+use crate::error::{CertifyError, ChangeError, OpenError, StorageError};
 use efface_ledger::certificate::ReleasePolicy;
 use efface_ledger::envelope::Envelope;
 use efface_ledger::verify::Verdict;
@@ -173,6 +173,20 @@ fn released(directory: &mut ModelDirectory) -> Value {
     let envelope = Envelope::parse(&text).expect("signed");
     let mut statement: Value = serde_json::from_slice(envelope.unverified_payload()).expect("JSON");
     statement["predicate"].take()
+}
+
+/// Nobody signs the certificate of a model in memory; its numbers are computed again all the same.
+#[test]
+fn a_certificate_with_a_wrong_number_is_not_issued_in_memory_either() {
+    let mut held = Sample::usual().train();
+    held.release();
+    let issued = held.certificate();
+    // What would be stated is not what the claim was made with.
+    held.model.settings.config.l2_per_row *= 2.0;
+    let error = held.live(|life| life.release(&mut randomness())).expect_err("wrong");
+    assert!(matches!(error, EngineError::Certify(CertifyError::NotSigned { .. })), "{error}");
+    assert!(error.to_string().starts_with("no certificate can be issued: residual: "), "{error}");
+    assert_eq!(held.certificate(), issued, "the release before is still the latest");
 }
 
 /// The declaration is part of the model: certificates list it in memory, in copies, in the directory it moves to, and after
