@@ -13,7 +13,7 @@ pub(crate) fn raised(py: Python<'_>, error: &EngineError) -> PyErr {
         (error, Some(advice)) => format!("{error}; {advice}"),
         (error, None) => error.to_string(),
     };
-    named(py, class_of(error), &message)
+    with_code(py, class_of(error), &message, error.code())
 }
 
 /// Why no id names a row, as a user of frames knows it, and what to do.
@@ -35,10 +35,24 @@ fn advice(error: &EngineError) -> Option<&'static str> {
     })
 }
 
-/// An exception of `efface._exceptions` by its name.
+/// An exception of `efface._exceptions` by its name, for what this module refuses itself.
 pub(crate) fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {
     let exception = || py.import("efface._exceptions")?.getattr(class)?.call1((message,));
-    match exception() {
+    made(exception(), message)
+}
+
+/// The same, with the stable name under which the engine knows what is wrong.
+pub(crate) fn with_code(py: Python<'_>, class: &str, message: &str, code: &str) -> PyErr {
+    let exception = || {
+        let exception = py.import("efface._exceptions")?.getattr(class)?.call1((message,))?;
+        exception.setattr("code", code)?;
+        Ok(exception)
+    };
+    made(exception(), message)
+}
+
+fn made(exception: PyResult<Bound<'_, PyAny>>, message: &str) -> PyErr {
+    match exception {
         Ok(exception) => PyErr::from_value(exception),
         // Without its package the module still says what is wrong.
         Err(_) => PyRuntimeError::new_err(message.to_owned()),
@@ -50,6 +64,7 @@ pub(crate) fn bad_parameter(py: Python<'_>, message: &str) -> PyErr {
     named(py, "PlanError", message)
 }
 
+/// The class of an error. The enums may grow, so each match ends in what fits any error of its kind.
 fn class_of(error: &EngineError) -> &'static str {
     match error {
         EngineError::Plan(PlanError::Classes { .. }) => "RowError",
@@ -71,20 +86,17 @@ fn class_of(error: &EngineError) -> &'static str {
             | ChangeError::Unweighted { .. }
             | ChangeError::ForeignRows { .. }
             | ChangeError::ClassGone { .. } => "RowError",
-            ChangeError::NothingNamed
-            | ChangeError::NoSubjects
-            | ChangeError::RequestReserved { .. }
-            | ChangeError::RequestReused { .. }
-            | ChangeError::Tolerance { .. }
-            | ChangeError::Unbounded { .. } => "PlanError",
-            _ => "EffaceError",
+            // The rows have left: not to be taken for a request that was refused.
+            ChangeError::NotSettled { .. } => "EffaceError",
+            // Everything else is an argument of the call.
+            _ => "PlanError",
         },
         EngineError::Train(error) => match error {
             TrainError::Singular { .. } => "SingularError",
             TrainError::OutOfReach { .. } => "OutOfReachError",
             TrainError::NoRows => "RowError",
-            TrainError::TooWide { .. } | TrainError::UnboundedRows => "PlanError",
-            _ => "EffaceError",
+            TrainError::Store(_) => "DirectoryError",
+            _ => "PlanError",
         },
         EngineError::InMemory(_)
         | EngineError::Append(_)
@@ -92,9 +104,12 @@ fn class_of(error: &EngineError) -> &'static str {
         | EngineError::Label(_)
         | EngineError::Encode(_)
         | EngineError::Schema(_) => "RowError",
-        EngineError::Open(_) | EngineError::Storage(_) | EngineError::Certify(_) | EngineError::Rows(_) => {
-            "DirectoryError"
-        }
+        EngineError::Open(_)
+        | EngineError::Storage(_)
+        | EngineError::Certify(_)
+        | EngineError::Rows(_)
+        | EngineError::Store(_) => "DirectoryError",
+        // There is no randomness, or something that this module does not know yet.
         _ => "EffaceError",
     }
 }

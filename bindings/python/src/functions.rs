@@ -1,5 +1,6 @@
 //! What needs no engine: scores under published weights, plans, and the length of the longest row.
 
+use efface_core::model::TrainingPlan;
 use efface_data::{FeatureValues, Labels, Origin, RawLabels, RowTransform, Scale, Table, TableParts};
 use efface_engine::{EngineError, plan_from_rows, plan_from_sizes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
@@ -51,6 +52,15 @@ pub(crate) fn longest_row(py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<f
         })
     })??;
     longest.unless_stopped()?.map_err(|error| raised(py, &error))
+}
+
+/// Whether releases of models like this are noisy.
+#[pyfunction]
+pub(crate) fn draws_noise(py: Python<'_>, config: &str) -> PyResult<bool> {
+    let mut training = parse::<Config>(py, config)?.training(py)?;
+    training.n_classes = training.loss.is_classification().then_some(2);
+    let plan = TrainingPlan::new(training).map_err(|error| raised(py, &error.into()))?;
+    Ok(!plan.is_exact())
 }
 
 /// What noise costs and how many removals it carries, from sizes alone or from a public sample of rows.

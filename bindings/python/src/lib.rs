@@ -21,7 +21,7 @@ mod _efface {
     #[pymodule_export]
     use crate::engine::Engine;
     #[pymodule_export]
-    use crate::functions::{decision, longest_row, plan};
+    use crate::functions::{decision, draws_noise, longest_row, plan};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -7,13 +7,15 @@ use efface_core::noise::NoiseLaw;
 use efface_core::rounding::UpperBound;
 use efface_ledger::certificate::tags::{self, Limit, OutsideScope};
 use efface_ledger::certificate::{
-    Adversary, Arithmetic, CoveredRequest, CurvePoint, Issued, ReleaseClaims, SincePrevious, SpentBefore,
+    Adversary, Arithmetic, CoveredRequest, CurvePoint, FittedBeside, Issued, ReleaseClaims, SincePrevious, SpentBefore,
 };
 use efface_ledger::entry::{self, Change};
 use efface_ledger::merkle::{self, Hash};
+use efface_ledger::verify::{Check, CheckName, CheckOutcome};
 use serde::Serialize;
 
 use crate::clock;
+use crate::error::{CertifyError, EngineError};
 use crate::history::{History, Kept, RowKeys};
 use crate::settings::Settings;
 
@@ -22,6 +24,17 @@ pub(crate) fn issued<T, I>(schema: &str, history: &History, time: u64, issue: I,
     let (model, issued) = (history.model.clone(), clock::timestamp(time));
     let software = concat!("efface ", env!("CARGO_PKG_VERSION")).into();
     Issued { schema: schema.into(), software, model, issued, issue, body }
+}
+
+/// Fails closed: no certificate is issued of which a check does not hold. Only `certified` may not, which it says itself.
+pub(crate) fn refuse_wrong(checks: Vec<Check>) -> Result<(), EngineError> {
+    let wrong = checks.into_iter().find(|check| {
+        !matches!(check.outcome, CheckOutcome::Passed | CheckOutcome::NotChecked) && check.check != CheckName::Certified
+    });
+    match wrong {
+        None => Ok(()),
+        Some(check) => Err(CertifyError::NotSigned { reason: format!("{}: {}", check.check, check.message) }.into()),
+    }
 }
 
 /// Why a release is not made yet.
@@ -60,6 +73,8 @@ impl Draft<'_> {
             OutsideScope::ColumnsNotPublic => !not_public.is_empty(),
             _ => true,
         });
+        let outside_scope = outside_scope.map(|scope| scope.tag().into());
+        let declared = settings.outside_scope.iter().map(FittedBeside::to_string);
         ReleaseClaims {
             decided,
             release: claim.release,
@@ -115,7 +130,7 @@ impl Draft<'_> {
             } else {
                 Vec::new()
             },
-            outside_scope: outside_scope.map(|scope| scope.tag().into()).collect(),
+            outside_scope: outside_scope.chain(declared).collect(),
             not_public,
         }
     }

@@ -37,7 +37,7 @@ pub use directory::certify::signing::{Passphrase, make_key, public_key_of, publi
 pub use directory::certify::{RequestReport, RevocationReport};
 pub use directory::make::{Place, TrainProgress, TrainReport, TrainRequest};
 pub use directory::{AuditMaterial, DirectoryReport, ModelDirectory, OpenOptions, latest_certificate};
-pub use efface_ledger::certificate::ReleasePolicy;
+pub use efface_ledger::certificate::{FittedBeside, FittedBesideError, ReleasePolicy};
 pub use error::{CertifyError, ChangeError, EngineError, Holder, OpenError, StorageError};
 pub use life::{
     ChangeReport, LatestRelease, Life, Missing, ReleaseAnswer, ReleaseReport, RetrainReport, RowSource, Selection,

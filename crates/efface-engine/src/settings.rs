@@ -3,6 +3,7 @@
 use efface_core::model::{Model, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_data::{Columns, IdKey, LabelCodec, Precision, RowSpec, RowTransform, Schema};
+use efface_ledger::certificate::FittedBeside;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ChangeError, EngineError};
@@ -31,6 +32,9 @@ pub struct Settings {
     pub max_row_weight: Option<f64>,
     /// Whether the bound on the length of rows was taken from the rows.
     pub row_norm_from_rows: bool,
+    /// What else was fitted on the rows, as whoever trained declared it: certificates say that they do not cover it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside_scope: Vec<FittedBeside>,
     /// Key of the hashes under which ids are kept. Random, kept with the secrets.
     pub id_key: IdKey,
     /// What rows can be called by.

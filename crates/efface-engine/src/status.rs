@@ -8,7 +8,7 @@ use efface_core::noise::NoiseLaw;
 use efface_core::residual::Rung;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_data::Scale;
-use efface_ledger::certificate::ReleasePolicy;
+use efface_ledger::certificate::{FittedBeside, ReleasePolicy};
 use serde::{Deserialize, Serialize};
 
 use crate::history::{History, Kept, ReleaseEntry};
@@ -87,6 +87,9 @@ pub struct Status {
     pub certified: bool,
     /// Columns whose schema entries were proposed from the rows and are not marked public: outside the guarantee.
     pub not_public: Vec<String>,
+    /// What else was fitted on the rows, as whoever trained declared it: outside the guarantee, too.
+    #[serde(default)]
+    pub outside_scope: Vec<FittedBeside>,
     /// Rows that were offered again after their removal, and left out.
     pub n_suppressed: usize,
     /// Rows that left and whose bytes are overwritten by the next checkpoint.
@@ -163,6 +166,7 @@ impl Status {
             mu_limit: mu_limit.get(),
             certified: state.certified && state.account.certified,
             not_public: settings.not_public(),
+            outside_scope: settings.outside_scope.clone(),
             n_suppressed: history.n_suppressed,
             n_unpurged: 0,
             damaged: Vec::new(),

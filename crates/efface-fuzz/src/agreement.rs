@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use efface_data::{Columns, FeatureValues, RawLabels, ReadError, Schema, Table, open_table, read_table};
+use efface_data::{Columns, FeatureValues, RawLabels, ReadError, Scale, Schema, Table, open_table, read_table};
 
 /// Reads a file in all ways and compares.
 pub(crate) fn check(path: &Path, columns: &Columns, schema: Option<&Schema>) -> Option<Table> {
@@ -46,7 +46,7 @@ fn check_table(table: &Table) {
     assert_eq!(table.ids().iter().collect::<HashSet<_>>().len(), n_rows, "an id is there twice");
     assert!(table.subjects().is_none_or(|subjects| subjects.len() == n_rows), "subjects");
     assert!(table.labels().is_none_or(|labels| labels.values.len() == n_rows), "labels");
-    table.remarks();
+    table.remarks(Scale::Unit);
 }
 
 /// The rows of a file, as they came.

@@ -18,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from efface import _efface, _secret
 from efface._changes import Changes
-from efface._exceptions import GuaranteeWarning, PlanError, UncertifiedWarning
+from efface._exceptions import GuaranteeWarning, PlanError, ScaleWarning, UncertifiedWarning
 from efface._export import Exports
 from efface._foundation import Report
-from efface._given import _context, _input, _naming, _parameters, _remarks
+from efface._given import _context, _input, _naming, _parameters
 from efface._persistence import Persistent
 from efface._progress import Progress
 from efface._warn import warn
@@ -111,13 +111,12 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         status["secret_state"] = secret is not None
         status["stale"] = self._is_stale()
         status["path"] = self._path()
-        status["outside_scope"] = list(self._outside_scope)
         return status
 
     @property
     def certificate_(self) -> Report:
         """The fields of the certificate that the released weights came with, as a dict."""
-        return self._certificate(self._current())
+        return self._current().claims()
 
     def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, ids: Any, subjects: Any) -> Self:
         before = dict(self.__dict__)
@@ -145,8 +144,8 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         config = self._config(rows.data, float(rows.n_rows if weights is None else weights.sum()))
         self._named_columns = dict(named.columns)
         self.__dict__.pop("_made_up_names", None)
-        _remarks.one_column_rules(rows.data, _input.feature_names(self), self.scale)
-        seed = self._seed()
+        seed = self._seed(config)
+        context = _context.enclosing()
         title = f"fit {type(self).__name__}"
         with Progress(title, bool(self.verbose)) as progress:
             engine = _efface.Engine.fit(
@@ -159,12 +158,17 @@ class RemovableLinearModel(Changes, Persistent, Exports):
                 row_weights=weights,
                 ids=named.column("ids", rows.n_rows),
                 subjects=named.column("subjects", rows.n_rows),
+                outside_scope=[finding.tag for finding in context.findings],
                 copy=bool(self.copy_X),
                 seed=seed,
                 n_threads=_parameters.n_threads(self.n_jobs),
                 progress=progress.callback,
             )
-        self._outside_scope = self._notice_context()
+        if engine.remark is not None:
+            warn(f"{engine.remark}; bring columns to similar sizes by public constants, or leave it out", ScaleWarning)
+        if not context.is_trial:
+            for finding in context.findings:
+                warn(f"outside the guarantee of this model: {finding.text}", GuaranteeWarning)
         return _secret.Secret(engine, seed)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -181,18 +185,19 @@ class RemovableLinearModel(Changes, Persistent, Exports):
 
     def _config(self, rows: Any, weight_sum: float) -> str:
         """The engine's configuration for these rows (None: rows yet to come)."""
-        scale = _parameters.declared_scale(self)
-        if scale == "raw" and _parameters.draws_noise(self, self._loss):
+        l2, scale = _parameters.l2_per_row(self, weight_sum), _parameters.declared_scale(self)
+        config = _parameters.config(self, loss=self._loss, l2=l2, scale=scale)
+        if scale == "raw" and _efface.draws_noise(config):
             if rows is None:
                 raise PlanError(
                     'with noise, scale="raw" takes its bound from the rows: give X and y, or a scale such as "within:8"'
                 )
             scale = _parameters.raw_scale(_efface.longest_row(rows))
-        l2 = _parameters.l2_per_row(self, weight_sum)
-        return _parameters.config(self, loss=self._loss, l2=l2, scale=scale)
+            config = _parameters.config(self, loss=self._loss, l2=l2, scale=scale)
+        return config
 
-    def _seed(self) -> int | None:
-        if self.random_state is None or not _parameters.draws_noise(self, self._loss):
+    def _seed(self, config: str) -> int | None:
+        if self.random_state is None or not _efface.draws_noise(config):
             return None
         warn(
             "random_state is given: whoever knows it can take the noise off the released weights, so the model is not "
@@ -200,10 +205,3 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             UncertifiedWarning,
         )
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-
-    def _notice_context(self) -> list[str]:
-        context = _context.enclosing()
-        if not context.is_trial:
-            for finding in context.findings:
-                warn(f"outside the guarantee of this model: {finding.text}", GuaranteeWarning)
-        return [finding.tag for finding in context.findings]

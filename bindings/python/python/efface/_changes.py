@@ -150,7 +150,7 @@ class Changes(Foundation):
         certificate : dict
             The new ``certificate_``.
         """
-        return self._certificate(self._publish(self._open_secret()))
+        return self._publish(self._open_secret()).claims()
 
     def influence(self, ids: Any = None) -> NDArray[np.float64]:
         """How far the removal of each row would move the weights.

@@ -10,6 +10,7 @@ import numpy as np
 
 from efface import _secret
 from efface._efface import Engine
+from efface._exceptions import DirectoryError
 from efface._given import _labels, _parameters
 from efface._logistic import RemovableLogisticRegression
 from efface._ridge import RemovableRidge
@@ -106,11 +107,20 @@ def _estimator(description: dict[str, Any], **parameters: Any) -> Estimator:
     # Without a limit every row counts once, and the default is as good as any.
     if description["max_row_weight"] is not None:
         parameters["max_sample_weight"] = description["max_row_weight"]
-    if description["loss"] == "logistic":
-        return RemovableLogisticRegression(**parameters)
-    if description["classes"]:
-        return RemovableRidgeClassifier(**parameters)
-    return RemovableRidge(**parameters)
+    loss, has_classes = description["loss"], bool(description["classes"])
+    estimator = _ESTIMATORS.get((loss, has_classes))
+    if estimator is None:
+        what = "classes" if has_classes else "numbers"
+        raise DirectoryError(f"no estimator of this version has the {loss} loss for {what}; use the command line")
+    return estimator(**parameters)
+
+
+# By the loss, and whether there are classes.
+_ESTIMATORS: dict[tuple[str, bool], type[Estimator]] = {
+    ("logistic", True): RemovableLogisticRegression,
+    ("squared", True): RemovableRidgeClassifier,
+    ("squared", False): RemovableRidge,
+}
 
 
 def _describe(estimator: Estimator, description: dict[str, Any], classes: Any) -> None:
@@ -122,7 +132,6 @@ def _describe(estimator: Estimator, description: dict[str, Any], classes: Any) -
         estimator._made_up_names = features
     columns = {"ids": description["id_column"], "subjects": description["subject_column"]}
     estimator._named_columns = {what: name for what, name in columns.items() if name is not None}
-    estimator._outside_scope = []
     names = description["classes"]
     if isinstance(estimator, RemovableRidge):
         return

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 
 class EffaceError(Exception):
-    """The base of all exceptions of this package."""
+    """The base of all exceptions of this package.
+
+    Attributes
+    ----------
+    code : str or None
+        The engine's stable name for what is wrong, such as ``"unknown-id"``, the same that the command line prints
+        under ``--json``. None where the package itself refuses an argument. Messages may change, codes do not.
+    """
+
+    code: str | None = None
 
 
 class PlanError(EffaceError, ValueError):
@@ -49,6 +58,10 @@ class RowsChangedError(EffaceError, RuntimeError):
 
 class BudgetExhaustedError(EffaceError, RuntimeError):
     """One more release would break the promise made for the model's life."""
+
+
+class ReleaseHeldBackError(EffaceError, RuntimeError):
+    """The model directory's policy asks for more removals, or for more time, before the next release."""
 
 
 class RetrainRequiredError(EffaceError, RuntimeError):

@@ -43,7 +43,6 @@ class Foundation(BaseEstimator):
     _loss: str
     _numeric_labels: bool
     _released: Released
-    _outside_scope: list[str]
     # Columns of the frame given to fit that are no features, by the argument that named them: "ids", "subjects".
     _named_columns: Mapping[str, str] = MappingProxyType({})
     # What features without names are called in files, where it is not x0, x1, …
@@ -177,8 +176,3 @@ class Foundation(BaseEstimator):
         if is_stale:
             warn(f"{_CHANGED}; call release()", StaleReleaseWarning)
         return released
-
-    def _certificate(self, released: Released) -> Report:
-        claims = released.claims()
-        claims["outside_scope"] = [*claims.get("outside_scope", []), *self._outside_scope]
-        return claims

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use efface_core::noise::NoiseSource;
-use efface_data::{LabelCodec, LentRows};
+use efface_data::{LabelCodec, LentRows, Remark};
 use efface_engine::{
-    EngineError, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, OpenOptions, Passphrase, Place,
-    ReleaseAnswer, Selection,
+    EngineError, FittedBesideError, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, OpenOptions, Passphrase,
+    Place, ReleaseAnswer, Selection,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -34,6 +34,8 @@ pub(crate) struct Engine {
     rows: Mutex<Option<Arc<Matrix>>>,
     state: Mutex<State>,
     n_threads: Option<usize>,
+    /// What looks like a mistake in the rows that it was trained on.
+    remark: Option<Remark>,
 }
 
 #[pymethods]
@@ -41,7 +43,7 @@ impl Engine {
     /// Trains a model on rows that stay where they are.
     #[staticmethod]
     #[pyo3(signature = (rows, labels, *, config, feature_names, naming = None, classes = None, row_weights = None,
-                        ids = None, subjects = None, copy = false, seed = None, n_threads = None, progress = None))]
+                        ids = None, subjects = None, outside_scope = Vec::new(), copy = false, seed = None, n_threads = None, progress = None))]
     fn fit(
         py: Python<'_>,
         rows: &Bound<'_, PyAny>,
@@ -53,6 +55,7 @@ impl Engine {
         row_weights: Option<&Bound<'_, PyAny>>,
         ids: Option<&Bound<'_, PyAny>>,
         subjects: Option<&Bound<'_, PyAny>>,
+        outside_scope: Vec<String>,
         copy: bool,
         seed: Option<u64>,
         n_threads: Option<usize>,
@@ -69,6 +72,10 @@ impl Engine {
             return Err(named(py, "RowError", &message));
         }
         let row_weights = row_weights.map(numbers).transpose()?;
+        let outside_scope = outside_scope.iter().map(|text| text.parse()).collect::<Result<_, FittedBesideError>>();
+        let outside_scope = outside_scope.map_err(|error| bad_parameter(py, &error.to_string()))?;
+        let scale = config.transform().scale;
+        let remark = rows.with(py, |features| Remark::ruling_column(features, &feature_names, scale))?;
         let trained = rows.with(py, |features| {
             let train = |worker: &Worker<'_>| {
                 let request = MemoryRequest {
@@ -84,6 +91,7 @@ impl Engine {
                     codec: classes.map_or(LabelCodec::Numeric, LabelCodec::Classes),
                     transform: config.transform(),
                     row_norm_from_rows: config.row_norm_from_rows,
+                    outside_scope,
                     config: training,
                 };
                 let mut noise = noise(seed)?;
@@ -93,7 +101,7 @@ impl Engine {
         })??;
         let (model, table) = trained.unless_stopped()?.map_err(|error| raised(py, &error))?;
         let state = Mutex::new(State::memory(model, table));
-        Ok(Self { rows: Mutex::new(Some(Arc::new(rows))), state, n_threads })
+        Ok(Self { rows: Mutex::new(Some(Arc::new(rows))), state, n_threads, remark })
     }
 
     /// Opens a model directory.
@@ -116,7 +124,7 @@ impl Engine {
         let options = OpenOptions { memory_bytes, witness, key, passphrase: passphrase.map(Passphrase::new), wait };
         let open = |_: &Worker<'_>| ModelDirectory::open_with(path, &options).and_then(State::directory);
         let state = work::run(py, n_threads, None, open)?.unless_stopped()?.map_err(|error| raised(py, &error))?;
-        Ok(Self { rows: Mutex::new(None), state: Mutex::new(state), n_threads })
+        Ok(Self { rows: Mutex::new(None), state: Mutex::new(state), n_threads, remark: None })
     }
 
     /// Moves the model into a directory, where it lives from now on.
@@ -214,6 +222,12 @@ impl Engine {
         latest.map(|release| arrays(py, &release)).transpose()
     }
 
+    /// What looks like a mistake in the rows of `fit`.
+    #[getter]
+    fn remark(&self) -> Option<String> {
+        self.remark.as_ref().map(ToString::to_string)
+    }
+
     /// How many releases were made.
     #[getter]
     fn n_releases(&self, py: Python<'_>) -> PyResult<usize> {
@@ -268,7 +282,7 @@ impl Engine {
         let n_rows = features.len() / n_features.max(1);
         let rows = Matrix { n_rows, n_features, held: Held::Own(features) };
         let state = Mutex::new(State::memory(model, table));
-        Ok(Self { rows: Mutex::new(Some(Arc::new(rows))), state, n_threads: None })
+        Ok(Self { rows: Mutex::new(Some(Arc::new(rows))), state, n_threads: None, remark: None })
     }
 
     /// Lets go of the rows, and of the directory if there is one.

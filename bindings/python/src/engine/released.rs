@@ -1,14 +1,15 @@
 //! What a release leads to in Python: arrays, or an exception.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use efface_core::model::{Excess, Refusal, Refused};
-use efface_engine::{LatestRelease, ReleaseAnswer};
+use efface_engine::{HeldBack, LatestRelease, ReleaseAnswer};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 
-use super::json;
-use crate::errors::named;
+use crate::errors::{named, with_code};
 
-/// The exception of a release that the promise does not allow.
+/// The exception of a release that the promise or the policy does not allow.
 pub(super) fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
     match answer {
         ReleaseAnswer::Refused(Refused { outcome, excess }) => {
@@ -36,10 +37,42 @@ pub(super) fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
                 Some(Excess { found, limit }) => format!("{what}: {found:e} of {limit:e}"),
                 None => what.into(),
             };
-            named(py, class, &message)
+            with_code(py, class, &message, outcome.tag())
         }
-        other => named(py, "EffaceError", &json(other)),
+        ReleaseAnswer::HeldBack(held_back) => {
+            with_code(py, "ReleaseHeldBackError", &what_is_missing(held_back, now()), held_back.outcome)
+        }
+        ReleaseAnswer::Published(_) => named(py, "EffaceError", "the release is published, but cannot be read"),
     }
+}
+
+/// What the policy of a directory asks for, what of it is missing, and what to do.
+fn what_is_missing(held_back: &HeldBack, now: u64) -> String {
+    let HeldBack { n_people, min_removals, due, .. } = *held_back;
+    let people = min_removals.map(|least| {
+        let missing = least.saturating_sub(n_people);
+        format!(
+            "rows of at least {least} people must have left or changed since the release before ({n_people} so far, \
+             {missing} missing)"
+        )
+    });
+    let time = due.map(|due| format!("{} must pass", in_words(due.saturating_sub(now))));
+    let asked = people.into_iter().chain(time).collect::<Vec<_>>().join(", or ");
+    format!(
+        "the release policy of this model directory holds the release back: {asked}. Remove more, wait, change the policy \
+         with `efface policy`, or set auto_release=False to go on with the release before, which knows the removed rows"
+    )
+}
+
+fn in_words(seconds: u64) -> String {
+    let units = [("days", 86_400), ("hours", 3_600), ("minutes", 60)];
+    let unit = units.into_iter().find(|(_, length)| seconds >= 2 * length);
+    let (name, length) = unit.unwrap_or(("seconds", 1));
+    format!("{} {name}", seconds.div_ceil(length))
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 /// Weights of all problems, certificate, published model: what leaves, and nothing else.

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use efface_core::model::{MechanismKind, Outcome};
-use efface_engine::Status;
+use efface_engine::{FittedBeside, Status};
 
 use super::ledger::in_words;
 use super::{over_budget, repaired};
@@ -47,6 +47,8 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     line(is_noisy, "spent by releases (μ)", spent);
     let not_public = format!("schema entries not marked public: {}", shortened(&status.not_public));
     line(!status.not_public.is_empty(), "outside the guarantee", not_public);
+    let beside = status.outside_scope.iter().map(FittedBeside::in_words).collect::<Vec<_>>().join("; ");
+    line(!beside.is_empty(), "outside the guarantee", beside);
     line(status.n_suppressed > 0, "left out when offered again", counted(status.n_suppressed, "row"));
     line(status.n_unpurged > 0, "still to be overwritten on disk", counted(status.n_unpurged, "row"));
     lines.extend(status.witness.as_ref().map(|witness| ("witness", witness.display().to_string())));

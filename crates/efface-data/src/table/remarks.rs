@@ -3,7 +3,11 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use efface_core::rows::{Features, RowValue};
+
 use super::Table;
+use crate::rows::each;
+use crate::scale::Scale;
 
 /// Something about a table that deserves a second look.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,29 +38,39 @@ impl fmt::Display for Remark {
 /// A column with more than this share of all squares rules the rows.
 const RULING_SHARE: f64 = 0.99;
 
-/// With fewer rows than this nothing is unusual.
+/// With fewer rows than this nothing is unusual; of more than that many, some are looked at.
 const FEW_ROWS: usize = 20;
+const MANY_ROWS: usize = 4096;
 
-impl Table {
-    /// What looks like a mistake, though it is not an error: at most one remark of each kind.
-    pub fn remarks(&self) -> Vec<Remark> {
-        let names = self.feature_names();
-        let (n_rows, dim) = (self.n_rows(), names.len());
-        if n_rows < FEW_ROWS || dim < 2 {
-            return Vec::new();
+impl Remark {
+    /// The column that rules rows of this scale, if one does.
+    pub fn ruling_column(features: Features<'_>, names: &[String], scale: Scale) -> Option<Self> {
+        let is_scaled_as_a_whole = matches!(scale, Scale::Unit | Scale::Clip { .. });
+        let dim = names.len();
+        let n_rows = each!(Features, features, values => values.len()) / dim.max(1);
+        if !is_scaled_as_a_whole || n_rows < FEW_ROWS || dim < 2 {
+            return None;
         }
         let mut squares = vec![0.0; dim];
-        let mut row = vec![0.0; dim];
-        for i in 0..n_rows {
-            self.features().read(i * dim, &mut row);
-            squares.iter_mut().zip(&row).for_each(|(sum, x)| *sum += x * x);
-        }
+        let step = n_rows.div_ceil(MANY_ROWS);
+        each!(Features, features, values => for row in values.chunks_exact(dim).step_by(step) {
+            squares.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.wide() * x.wide());
+        });
         let total: f64 = squares.iter().sum();
-        let ruling = (0..dim).find(|j| squares[*j] > RULING_SHARE * total && total.is_finite());
-        let rules = ruling.map(|j| Remark::OneColumnRules { column: names[j].clone(), share: squares[j] / total });
-        let id = (0..dim).find(|j| is_like_an_id(self, *j));
+        let column = (0..dim).find(|j| squares[*j] > RULING_SHARE * total && total.is_finite())?;
+        Some(Self::OneColumnRules { column: names[column].clone(), share: squares[column] / total })
+    }
+}
+
+impl Table {
+    /// What looks like a mistake where rows are scaled like this: at most one remark of each kind.
+    pub fn remarks(&self, scale: Scale) -> Vec<Remark> {
+        let names = self.feature_names();
+        let is_usual = self.n_rows() < FEW_ROWS || names.len() < 2;
+        let id = (0..names.len()).find(|j| !is_usual && is_like_an_id(self, *j));
         let looks = id.map(|j| Remark::LooksLikeAnId { column: names[j].clone() });
-        looks.into_iter().chain(rules).collect()
+        let features = self.features();
+        looks.into_iter().chain(Remark::ruling_column(features.slice(0..features.len()), names, scale)).collect()
     }
 }
 
@@ -68,4 +82,31 @@ fn is_like_an_id(table: &Table, column: usize) -> bool {
         table.features().read(i * dim + column, &mut value);
         value[0].fract() == 0.0 && seen.insert(value[0].to_bits())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ruling(features: Features<'_>, scale: &str) -> Option<Remark> {
+        Remark::ruling_column(features, &["a", "b"].map(String::from), scale.parse().expect("a scale"))
+    }
+
+    #[test]
+    fn a_column_rules_only_rows_that_are_scaled_as_a_whole() {
+        let values: Vec<f64> = (0..2 * 10_000).map(|i| if i % 2 == 1 { 1000.0 } else { 1.0 }).collect();
+        let narrow: Vec<f32> = values.iter().map(|x| *x as f32).collect();
+        for scale in ["unit", "clip:2"] {
+            for features in [Features::F64(&values), Features::F32(&narrow)] {
+                let remark = ruling(features, scale).expect("one rules");
+                assert!(matches!(&remark, Remark::OneColumnRules { column, share } if column == "b" && *share > 0.999));
+            }
+            assert_eq!(ruling(Features::F64(&values[..38]), scale), None, "19 rows");
+            assert_eq!(ruling(Features::F64(&[1.0; 60]), scale), None);
+            assert_eq!(ruling(Features::F64(&[f64::INFINITY; 60]), scale), None);
+        }
+        for scale in ["raw", "none", "within:2000"] {
+            assert_eq!(ruling(Features::F64(&values), scale), None, "{scale}");
+        }
+    }
 }

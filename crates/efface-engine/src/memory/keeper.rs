@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use efface_data::{IdDigest, IdKind, RowId};
 use efface_ledger::certificate::{ReleaseCertificate, Undecided, UnloggedRequest, Unsigned};
+use efface_ledger::verify::verify_claims;
 
 use super::index::RowIndex;
-use crate::certify::{HeldBack, issued};
+use crate::certify::{HeldBack, issued, refuse_wrong};
 use crate::error::{EngineError, StorageError};
 use crate::history::{History, Kept, ReleaseEntry, RowKeys};
 use crate::life::{CommittedChange, Found, Keeper, LatestRelease, LoggedEntry, NewRelease, Past, PastRequest};
@@ -105,6 +106,7 @@ impl Keeper for MemoryKeeper {
         let start = Instant::now();
         let entry = new.entry(&self.past.history);
         let claims = new.certificate.claims::<_, UnloggedRequest>(&self.past.history, Undecided {});
+        refuse_wrong(verify_claims(&claims))?;
         let schema = ReleaseCertificate::SCHEMA;
         let certificate = issued(schema, &self.past.history, new.time, Unsigned::ISSUE, claims);
         let certificate = serde_json::to_string(&certificate).expect("plain structures with string keys");

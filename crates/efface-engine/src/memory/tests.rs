@@ -81,6 +81,7 @@ impl Sample {
             codec: self.codec(),
             transform: self.transform,
             row_norm_from_rows: false,
+            outside_scope: Vec::new(),
             config: self.config(),
         }
     }

@@ -6,6 +6,7 @@ use efface_data::{
     Columns, IdKey, IdKind, LabelCodec, LentRows, LentTable, LentVault, Precision, RowId, RowTransform, RowsError,
     RowsToLend, Vault,
 };
+use efface_ledger::certificate::FittedBeside;
 use rayon::prelude::*;
 
 use super::MemoryModel;
@@ -41,6 +42,8 @@ pub struct MemoryRequest<'a> {
     pub transform: RowTransform,
     /// Whether the radius of `transform` was chosen by looking at the rows: certificates say so.
     pub row_norm_from_rows: bool,
+    /// What else was fitted on the rows: certificates say that they do not cover it.
+    pub outside_scope: Vec<FittedBeside>,
     /// What to train and promise. `n_classes` is filled in from the codec.
     pub config: TrainingConfig,
 }
@@ -102,6 +105,9 @@ impl MemoryRequest<'_> {
             subject: named(self.subjects.is_some(), &self.columns.subject, "subject"),
             ..self.columns.clone()
         };
+        let mut outside_scope = self.outside_scope.clone();
+        outside_scope.sort_by_key(FittedBeside::to_string);
+        outside_scope.dedup();
         Ok(Settings {
             config: TrainingConfig { n_classes: (n_classes > 0).then_some(n_classes as u32), ..self.config.clone() },
             features: self.features.clone(),
@@ -112,6 +118,7 @@ impl MemoryRequest<'_> {
             precision: Precision::of(self.rows.features),
             max_row_weight: self.max_row_weight,
             row_norm_from_rows: self.row_norm_from_rows,
+            outside_scope,
             id_key: IdKey::new(fresh()?),
             row_names: self.row_names,
         })

@@ -3,12 +3,14 @@
 //! Each is the predicate of an in-toto statement. `docs/design/certificate.md` describes every field; the names are the
 //! vocabulary of the command line and the Python package.
 
+mod fitted_beside;
 mod issued;
 mod release;
 mod request;
 mod revocation;
 pub mod tags;
 
+pub use fitted_beside::{FittedBeside, FittedBesideError, FittedKind};
 pub use issued::{Issued, LogPosition, Predicate, Signed, Unsigned};
 pub use release::{
     Adversary, Arithmetic, CoveredRequest, CurvePoint, Decided, ReleaseClaims, SincePrevious, SpentBefore, Undecided,

@@ -3,6 +3,8 @@
 
 use efface_core::tagged;
 
+use super::FittedBeside;
+
 /// How rows are scaled; `clip:` and `within:` with a radius are two more.
 pub const SCALES: [&str; 3] = ["unit", "none", "raw"];
 
@@ -58,8 +60,10 @@ tagged! {
 }
 
 /// A tag in plain words; `None` for one that this version does not know.
-pub fn in_words(tag: &str) -> Option<&'static str> {
+pub fn in_words(tag: &str) -> Option<String> {
     let exposure = || Exposure::by_tag(tag).map(Exposure::in_words);
     let limit = || Limit::by_tag(tag).map(Limit::in_words);
-    exposure().or_else(limit).or_else(|| OutsideScope::by_tag(tag).map(OutsideScope::in_words))
+    let scope = || OutsideScope::by_tag(tag).map(OutsideScope::in_words);
+    let fixed = exposure().or_else(limit).or_else(scope).map(String::from);
+    fixed.or_else(|| tag.parse::<FittedBeside>().ok().map(|fitted| fitted.in_words()))
 }

@@ -9,14 +9,14 @@ use efface_core::rows::MOST_ROW_WEIGHT;
 
 use super::check::{Check, CheckName, CheckOutcome};
 use super::labels::is_objective;
-use crate::certificate::ReleaseCertificate;
+use crate::certificate::ReleaseClaims;
 
-pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
+pub(super) fn checks<D, R>(certificate: &ReleaseClaims<D, R>) -> Vec<Check> {
     let numbers = Check::of(CheckName::Numbers, numbers(certificate));
     if numbers.outcome != CheckOutcome::Passed {
         return vec![numbers];
     }
-    let checks: [(CheckName, Computation); 7] = [
+    let checks: [(CheckName, Computation<D, R>); 7] = [
         (CheckName::Residual, residual),
         (CheckName::Mu, mu),
         (CheckName::Total, total),
@@ -28,10 +28,10 @@ pub(super) fn checks(certificate: &ReleaseCertificate) -> Vec<Check> {
     [numbers].into_iter().chain(checks.map(|(name, check)| Check::of(name, check(certificate)))).collect()
 }
 
-type Computation = fn(&ReleaseCertificate) -> Result<String, String>;
+type Computation<D, R> = fn(&ReleaseClaims<D, R>) -> Result<String, String>;
 
 /// Every number is one, and the sizes fit each other.
-fn numbers(c: &ReleaseCertificate) -> Result<String, String> {
+fn numbers<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
     let extractor = c.extractor.unwrap_or(Extractor::per_row(0.0, 0.0));
     let named = [
         ("l2", c.l2),
@@ -88,7 +88,7 @@ fn numbers(c: &ReleaseCertificate) -> Result<String, String> {
 
 /// Residual and distance say the same: `r = ‖∇L‖/(λ n)`, n: what the rows weigh, or their number. Where a problem keeps only
 /// some of the negatives its n is smaller, and the distance larger.
-fn residual(c: &ReleaseCertificate) -> Result<String, String> {
+fn residual<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
     let distance = c.gradient_residual / (c.l2 * c.weight_sum.unwrap_or(c.n_rows as f64));
     // Under mechanism `release` the residual is what the claimed distance allows; under `objective` it is the other way round.
     let fits = c.distance_bound >= distance * (1.0 - AGREEMENT)
@@ -103,7 +103,7 @@ fn residual(c: &ReleaseCertificate) -> Result<String, String> {
 }
 
 /// `μ = r/s` under mechanism `release`, `‖∇L_b‖/σ` under `objective`.
-fn mu(c: &ReleaseCertificate) -> Result<String, String> {
+fn mu<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
     if c.noise_std == 0.0 {
         return nothing_to_hide(c);
     }
@@ -117,7 +117,7 @@ fn mu(c: &ReleaseCertificate) -> Result<String, String> {
 
 /// ε = 0 without noise takes equal bits: any difference, however small, tells the two worlds apart. The sums that the
 /// squared loss needs are sums of integers, from which rows are taken out exactly.
-fn nothing_to_hide(c: &ReleaseCertificate) -> Result<String, String> {
+fn nothing_to_hide<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
     if c.loss != Squared.tag() {
         return Err(format!("without noise removal must be exact, which it is not for the {} loss", c.loss));
     }
@@ -136,7 +136,7 @@ fn nothing_to_hide(c: &ReleaseCertificate) -> Result<String, String> {
 
 /// `μ_total = √(Σ r_j²)/s` over all releases, this one included; `Σ r_j / scale` under the gamma law. Under mechanism
 /// `objective` one perturbation serves all releases, each taken alone.
-fn total(c: &ReleaseCertificate) -> Result<String, String> {
+fn total<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
     let (r, before) = (c.distance_bound, c.spent_before);
     let n_before = before.n_releases as f64;
     // Σ r_j ≤ √(n Σ r_j²), and every release with noise claims some distance.
@@ -164,7 +164,7 @@ fn total(c: &ReleaseCertificate) -> Result<String, String> {
 }
 
 /// What is spent is within what the promise allows, and that follows from the promise.
-fn limit(c: &ReleaseCertificate) -> Result<String, String> {
+fn limit<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
     // Under mechanism `objective` both are quotients by σ, and where all of the budget is claimed, of the same number: one
     // rounded up, the other down.
     let slack = if is_objective(c) { APART } else { 0.0 };
@@ -187,7 +187,7 @@ fn limit(c: &ReleaseCertificate) -> Result<String, String> {
 }
 
 /// δ from μ and ε, and the shares of removal and extractor.
-fn epsilon(c: &ReleaseCertificate) -> Result<String, String> {
+fn epsilon<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
     let extractor = c.extractor.map_or(NOTHING, |extractor| extractor.least_cost());
     if let Some(Extractor { group, .. }) = c.extractor
         && group < n_left(c)
@@ -215,11 +215,11 @@ fn epsilon(c: &ReleaseCertificate) -> Result<String, String> {
 }
 
 /// Rows that have left, as far as the certificate tells: corrected ones before the release before are not listed.
-fn n_left(c: &ReleaseCertificate) -> usize {
+fn n_left<D, R>(c: &ReleaseClaims<D, R>) -> usize {
     c.n_removed.saturating_add(c.since_previous.n_corrected)
 }
 
-fn curve(c: &ReleaseCertificate) -> Result<String, String> {
+fn curve<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
     let holds = |point: &&crate::certificate::CurvePoint| match NoiseLaw::by_tag(&c.law) {
         _ if c.noise_std == 0.0 => true,
         Some(NoiseLaw::Gamma) => point.epsilon >= c.mu_total || point.delta >= 1.0,
@@ -234,7 +234,7 @@ fn curve(c: &ReleaseCertificate) -> Result<String, String> {
 }
 
 /// Noise that is called exact lies on a lattice whose rounding is part of the distance.
-fn lattice(c: &ReleaseCertificate) -> Result<String, String> {
+fn lattice<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
     let Some(step) = c.lattice_step else {
         return if c.arithmetic.noise == NoiseArithmetic::Exact.tag() {
             Err("the noise is called exact, and no lattice is named".into())

@@ -6,12 +6,12 @@ use efface_core::noise::{NoiseArithmetic, NoiseLaw};
 use efface_core::residual::{Constants, Rung};
 
 use super::check::{Check, CheckName};
-use crate::certificate::ReleaseCertificate;
 use crate::certificate::tags::{self, Exposure, Limit, OutsideScope};
+use crate::certificate::{FittedBeside, ReleaseCertificate, ReleaseClaims};
 use crate::entry::is_salt;
 
 /// Whether every tag is one that this version knows.
-pub(super) fn known(c: &ReleaseCertificate) -> Check {
+pub(super) fn known<D, R>(c: &ReleaseClaims<D, R>) -> Check {
     let one = |field: &'static str, value: &str, is_known: bool| {
         (!is_known).then(|| format!("{field} `{value}` is not known to this version"))
     };
@@ -35,11 +35,16 @@ pub(super) fn known(c: &ReleaseCertificate) -> Check {
             one("since_previous.exposure", exposure, Exposure::by_tag(exposure).is_some())
         })
         .or_else(|| all("limits", &c.limits, &|limit| Limit::by_tag(limit).is_some()))
-        .or_else(|| all("outside_scope", &c.outside_scope, &|scope| OutsideScope::by_tag(scope).is_some()));
+        .or_else(|| all("outside_scope", &c.outside_scope, &is_scope));
     match unknown {
         Some(message) => Check::unsupported(CheckName::Tags, message),
         None => Check::passed(CheckName::Tags, "every tag is known"),
     }
+}
+
+/// Something that is outside a claim: a tag, or what was declared to have been fitted beside the model.
+fn is_scope(scope: &str) -> bool {
+    OutsideScope::by_tag(scope).is_some() || scope.parse::<FittedBeside>().is_ok()
 }
 
 /// How rows are scaled: a tag, or `clip:` or `within:` and a radius.
@@ -51,7 +56,7 @@ fn scale(scale: &str) -> Option<String> {
 }
 
 /// Whether one perturbation covers each release alone, and releases spend nothing of a common account.
-pub(super) fn is_objective(c: &ReleaseCertificate) -> bool {
+pub(super) fn is_objective<D, R>(c: &ReleaseClaims<D, R>) -> bool {
     c.mechanism == MechanismKind::Objective.tag()
 }
 
@@ -64,7 +69,7 @@ pub(super) fn certified(c: &ReleaseCertificate) -> Check {
 }
 
 /// A label that its mechanism and its schema ask for, and that the certificate does not carry.
-pub(super) fn missing_label(c: &ReleaseCertificate) -> Option<String> {
+pub(super) fn missing_label<D, R>(c: &ReleaseClaims<D, R>) -> Option<String> {
     let objective = is_objective(c);
     // Without noise only equal bits are accepted, and nothing is left that a label could tell of.
     let needed: &[Limit] = if objective && c.noise_std > 0.0 { &Limit::ALL } else { &[] };

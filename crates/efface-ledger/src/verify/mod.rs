@@ -29,7 +29,7 @@ use sha2::{Digest, Sha256};
 use self::log::Expected;
 use crate::canonical::CanonicalError;
 use crate::certificate::{
-    Issued, Predicate, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate,
+    Issued, Predicate, ReleaseCertificate, ReleaseClaims, RequestCertificate, RequestState, RevocationCertificate,
 };
 use crate::entry::{Change, Entry, Event, is_salt, request_commitment};
 use crate::envelope::{Envelope, EnvelopeError, PAYLOAD_TYPE};
@@ -93,9 +93,7 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
             checks.extend(in_log(&envelope, &**certificate, digest.clone(), Vec::new(), evidence));
             // Under a word that is not known, other rules may hold: nothing is called wrong by these.
             if readable {
-                checks.extend(arithmetic::checks(certificate));
-                let stated = Ok("limits and scope are stated".into());
-                checks.push(Check::of(CheckName::Labels, labels::missing_label(certificate).map_or(stated, Err)));
+                checks.extend(computed(certificate));
                 checks.push(Check::of(CheckName::Requests, labels::requests(certificate)));
             }
             let is_revoked = |withdrawn: &_| is_revoked(certificate, &digest, withdrawn);
@@ -125,6 +123,20 @@ pub fn verify(certificate: &[u8], evidence: &Evidence<'_>) -> Verification {
         }
     }
     Verification::of(checks)
+}
+
+/// Checks what a release claims, whoever issues it: its tags, its arithmetic and its labels. None of these takes a signature.
+pub fn verify_claims<D, R>(claims: &ReleaseClaims<D, R>) -> Vec<Check> {
+    let tags = labels::known(claims);
+    let readable = tags.outcome == CheckOutcome::Passed;
+    [tags].into_iter().chain(readable.then(|| computed(claims)).into_iter().flatten()).collect()
+}
+
+fn computed<D, R>(claims: &ReleaseClaims<D, R>) -> Vec<Check> {
+    let mut checks = arithmetic::checks(claims);
+    let stated = Ok("limits and scope are stated".into());
+    checks.push(Check::of(CheckName::Labels, labels::missing_label(claims).map_or(stated, Err)));
+    checks
 }
 
 struct Opened {

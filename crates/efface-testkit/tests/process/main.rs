@@ -144,6 +144,7 @@ fn settings(n_classes: usize, rung: Rung, noise_std: Option<f64>) -> Settings {
         precision: Precision::F64,
         max_row_weight: None,
         row_norm_from_rows: false,
+        outside_scope: Vec::new(),
         id_key: key(),
         row_names: RowNames::Ids,
     }

@@ -94,12 +94,8 @@ class Exports(Foundation):
         return model
 
     def _metadata(self, released: Released) -> dict[str, str]:
-        """What a file must say beside its numbers, as text.
-
-        A signed certificate stays as it was signed; what the estimator noticed around its fit stands beside it.
-        """
+        """What a file must say beside its numbers, as text; the certificate as it was issued."""
         published: dict[str, Any] = json.loads(released.model)
-        certificate = self._certificate(released)
         return {
             "format": "efface-weights-1",
             "loss": published["loss"],
@@ -108,8 +104,8 @@ class Exports(Foundation):
             "features": json.dumps(published["features"]),
             "release": str(published["release"]),
             "certified": json.dumps(published["certified"]),
-            "certificate": released.certificate if released.is_signed else json.dumps(certificate),
-            "outside_scope": json.dumps(certificate["outside_scope"]),
+            "certificate": released.certificate,
+            "outside_scope": json.dumps(released.claims()["outside_scope"]),
         }
 
 

@@ -15,8 +15,6 @@ from typing import Any
 from efface._exceptions import PlanError
 
 DEFAULT_L2 = 1e-3
-# Below this no sum of doubles feels the regularisation, and no noise makes up for the rounding.
-_LEAST_L2 = 1e-30
 
 
 def config(estimator: Any, *, loss: str, l2: float, scale: str) -> str:
@@ -51,15 +49,10 @@ def l2_per_row(estimator: Any, weight_sum: float) -> float:
         l2 = 1.0 / named["C"] / weight_sum
     elif "alpha" in named:
         l2 = named["alpha"] / weight_sum
-    if not _LEAST_L2 <= l2 < math.inf:
+    if not 0.0 < l2 < math.inf:
         typed = "".join(f" from {name}={value:g}" for name, value in named.items() if name != "l2")
-        raise PlanError(f"l2 must be finite and at least {_LEAST_L2:g}, got `{l2:g}`{typed}")
+        raise PlanError(f"l2 must be positive and finite, got `{l2:g}`{typed}")
     return l2
-
-
-def draws_noise(estimator: Any, loss: str) -> bool:
-    """Whether releases are noisy: always, except with the squared loss and no noise asked for."""
-    return loss != "squared" or bool(estimator.noise_std)
 
 
 def declared_scale(estimator: Any) -> str:

@@ -158,7 +158,7 @@ pub(super) fn known_by(c: &ReleaseCertificate) -> &str {
 }
 
 pub(super) fn in_words(tag: &str) -> String {
-    tags::in_words(tag).map_or_else(|| format!("a tag that this version does not know: {tag}"), String::from)
+    tags::in_words(tag).unwrap_or_else(|| format!("a tag that this version does not know: {tag}"))
 }
 
 #[cfg(test)]
@@ -168,6 +168,7 @@ mod tests {
     #[test]
     fn a_tag_that_is_not_known_is_shown_as_it_is() {
         assert_eq!(in_words("row-count"), tags::OutsideScope::RowCount.in_words());
+        assert_eq!(in_words("threshold:Tuned"), "a decision threshold that was chosen on the rows: Tuned");
         assert_eq!(in_words("moonlight"), "a tag that this version does not know: moonlight");
     }
 }

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use efface_ledger::certificate::{CoveredRequest, Decided};
 use efface_ledger::key::PublicKey;
 use efface_ledger::statement::Subject;
-use efface_ledger::verify::{CheckName, CheckOutcome, Evidence, verify};
+use efface_ledger::verify::{Evidence, verify};
 
 use super::sha256;
+use crate::certify::refuse_wrong;
 use crate::directory::DirectoryKeeper;
 use crate::directory::database::ledger;
 use crate::directory::files::{self, CERTIFICATE_FILE, MODEL_FILE, RELEASES};
@@ -79,13 +80,7 @@ impl DirectoryKeeper {
 /// certificate says so.
 fn check_own_certificate(text: &[u8], model: &[u8], key: &PublicKey) -> Result<(), EngineError> {
     let evidence = Evidence { key: Some(key), model: Some(model), ..Evidence::default() };
-    let wrong = verify(text, &evidence).checks.into_iter().find(|check| {
-        !matches!(check.outcome, CheckOutcome::Passed | CheckOutcome::NotChecked) && check.check != CheckName::Certified
-    });
-    match wrong {
-        None => Ok(()),
-        Some(check) => Err(CertifyError::NotSigned { reason: format!("{}: {}", check.check, check.message) }.into()),
-    }
+    refuse_wrong(verify(text, &evidence).checks)
 }
 
 fn write_aside(aside: &Path, model: &[u8], certificate: &[u8]) -> Result<(), EngineError> {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use efface_core::model::TrainError;
 use efface_data::{
-    ClassCollector, FeatureOrder, IdDigest, IdKey, LabelCodec, Remark, RowLayout, RowTransform, Scale, StoredRows,
-    Table, TableReader, encode_table,
+    ClassCollector, FeatureOrder, IdDigest, IdKey, LabelCodec, RowLayout, RowTransform, StoredRows, Table, TableReader,
+    encode_table,
 };
 
 use super::row_sink::RowSink;
@@ -63,9 +63,9 @@ impl<'a> Import<'a> {
         let mut is_first = true;
         while let Some(chunk) = reader.next_chunk(max_rows)? {
             if std::mem::take(&mut is_first) {
-                let is_scaled = matches!(self.transform.scale, Scale::Unit | Scale::Clip { .. });
-                let matters = |remark: &Remark| is_scaled || !matches!(remark, Remark::OneColumnRules { .. });
-                chunk.remarks().into_iter().filter(matters).for_each(|remark| report(TrainProgress::Remark(remark)));
+                for remark in chunk.remarks(self.transform.scale) {
+                    report(TrainProgress::Remark(remark));
+                }
             }
             self.take(chunk)?;
             report(TrainProgress::Reading(reader.progress()));

@@ -101,6 +101,7 @@ impl ModelDirectory {
             precision,
             max_row_weight: None,
             row_norm_from_rows: false,
+            outside_scope: Vec::new(),
             id_key,
             row_names: RowNames::Ids,
         };

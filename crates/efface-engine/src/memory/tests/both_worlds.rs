@@ -84,6 +84,7 @@ impl Worlds {
             codec: LabelCodec::Classes(["0", "1", "2"].map(String::from).to_vec()),
             transform: TRANSFORM,
             row_norm_from_rows: false,
+            outside_scope: Vec::new(),
             config: config.clone(),
         });
         let directory = if weighted || config.negatives.is_some() {

@@ -76,6 +76,7 @@ fn small_model() -> Held {
         codec: LabelCodec::Classes(["x", "y", "z"].map(String::from).to_vec()),
         transform: RowTransform { scale: Scale::Within { radius: 1.0 }, intercept: true },
         row_norm_from_rows: true,
+        outside_scope: vec!["stacking:StackingClassifier".parse().expect("a tag and a name")],
         config: TrainingConfig::new(&Logistic, 1e-1, Some(3)),
     });
     held.release();

@@ -1,6 +1,6 @@
 //! What a model takes with it into a directory, and what its certificates say there.
 
-use crate::error::{ChangeError, OpenError, StorageError};
+use crate::error::{CertifyError, ChangeError, OpenError, StorageError};
 use efface_ledger::certificate::ReleasePolicy;
 use efface_ledger::envelope::Envelope;
 use efface_ledger::verify::Verdict;
@@ -173,6 +173,49 @@ fn released(directory: &mut ModelDirectory) -> Value {
     let envelope = Envelope::parse(&text).expect("signed");
     let mut statement: Value = serde_json::from_slice(envelope.unverified_payload()).expect("JSON");
     statement["predicate"].take()
+}
+
+/// Nobody signs the certificate of a model in memory; its numbers are computed again all the same.
+#[test]
+fn a_certificate_with_a_wrong_number_is_not_issued_in_memory_either() {
+    let mut held = Sample::usual().train();
+    held.release();
+    let issued = held.certificate();
+    // What would be stated is not what the claim was made with.
+    held.model.settings.config.l2_per_row *= 2.0;
+    let error = held.live(|life| life.release(&mut randomness())).expect_err("wrong");
+    assert!(matches!(error, EngineError::Certify(CertifyError::NotSigned { .. })), "{error}");
+    assert!(error.to_string().starts_with("no certificate can be issued: residual: "), "{error}");
+    assert_eq!(held.certificate(), issued, "the release before is still the latest");
+}
+
+/// The declaration is part of the model: certificates list it in memory, in copies, in the directory it moves to, and after
+/// later removals there.
+#[test]
+fn what_was_fitted_beside_a_model_is_outside_the_scope_for_all_its_life() {
+    let sample = Sample::usual();
+    let declared = ["hyper-parameters:GridSearchCV", "fitted-preprocessing:StandardScaler"];
+    let outside_scope = [declared[0], declared[1], declared[0]].map(|text| text.parse().expect("a tag and a name"));
+    let mut held = trained(MemoryRequest { outside_scope: outside_scope.to_vec(), ..sample.request() });
+    let lists_it = |claims: &Value| {
+        let listed = claims["outside_scope"].as_array().expect("tags");
+        assert_eq!(listed[listed.len() - 2..], [declared[1], declared[0]].map(Value::from));
+        assert_eq!(listed.iter().filter(|scope| scope.as_str().expect("text").contains(':')).count(), 2);
+    };
+    held.release();
+    lists_it(&held.certificate());
+    let mut copy = Held::from_bytes(&held.bytes().expect("unchanged")).expect("whole");
+    copy.release();
+    lists_it(&copy.certificate());
+    let folder = folder();
+    let directory = held.keep(folder.path()).expect("writable");
+    let path = directory.path().to_path_buf();
+    directory.close().expect("writable");
+    let mut directory = ModelDirectory::open(path).expect("closed");
+    directory.live(|life| life.remove(&ids([3]), None, Missing::Refuse)).expect("there");
+    lists_it(&released(&mut directory));
+    assert_eq!(directory.view().status().expect("readable").outside_scope.len(), 2);
+    assert_eq!(directory.verify(true).expect("readable").verdict, Verdict::Valid);
 }
 
 #[test]

@@ -108,6 +108,7 @@ impl Lent {
             codec: codec(),
             transform: TRANSFORM,
             row_norm_from_rows: false,
+            outside_scope: Vec::new(),
             config: config(),
         };
         let (model, table) = MemoryModel::train(&request, &mut randomness(), &mut |_| {}).expect("trainable");

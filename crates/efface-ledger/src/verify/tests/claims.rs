@@ -4,9 +4,9 @@ use efface_core::accounting::Extractor;
 
 use super::basis::{Basis, Kind};
 use super::example::{check, fails, only_failure, release, release_from, release_of};
-use crate::certificate::ReleaseCertificate;
 use crate::certificate::tags::OutsideScope;
-use crate::verify::{CheckName, CheckOutcome, Verdict};
+use crate::certificate::{FittedKind, LogPosition, ReleaseCertificate};
+use crate::verify::{CheckName, CheckOutcome, Verdict, verify_claims};
 
 const KINDS: [Kind; 4] = [Kind::Gaussian, Kind::Gamma, Kind::Objective, Kind::Exact];
 
@@ -238,6 +238,40 @@ fn labels_that_belong_to_a_mechanism_must_be_stated() {
         c.outside_scope.pop();
     };
     assert!(check(&release(public)).is_genuine(), "columns that are all public are no limit");
+}
+
+#[test]
+fn what_was_fitted_beside_the_model_is_known_by_tag_and_name() {
+    let listing = |text: String| check(&release(|c| c.outside_scope.push(text)));
+    for kind in FittedKind::ALL {
+        assert!(listing(format!("{kind}:Some[thing]")).is_genuine(), "{kind}");
+    }
+    for unknown in ["stacking", "stacking:", "moonlight:RFE", "row-count:7"] {
+        let verification = listing(unknown.into());
+        let (name, outcome, _) = only_failure(&verification);
+        assert_eq!((name, outcome), ("tags", CheckOutcome::Unsupported), "{unknown}");
+    }
+    // A name is no substitute for the label that every claim carries.
+    let instead = |c: &mut ReleaseCertificate| {
+        c.outside_scope.retain(|scope| scope != "hyper-parameters");
+        c.outside_scope.push("hyper-parameters:GridSearchCV".into());
+    };
+    refused(instead, "labels", "`hyper-parameters` is outside every claim of this kind, and is not stated");
+}
+
+#[test]
+fn claims_are_checked_without_a_signature_too() {
+    for kind in KINDS {
+        let log = LogPosition { origin: "log".into(), position: 0 };
+        let mut claims = Basis::of(kind).certificate(log, String::new()).body;
+        assert!(verify_claims(&claims).iter().all(|check| check.outcome == CheckOutcome::Passed), "{kind:?}");
+        claims.gradient_residual += 1e-3;
+        let failed = verify_claims(&claims).into_iter().find(|check| check.outcome == CheckOutcome::Failed);
+        assert!(failed.is_some_and(|check| check.check == CheckName::Residual), "{kind:?}");
+        claims.loss = "other".into();
+        let checks = verify_claims(&claims);
+        assert_eq!((checks.len(), checks[0].outcome), (1, CheckOutcome::Unsupported), "nothing else is known then");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The page of a release's certificate: what it says in plain words, its numbers, and its scope.
 
 use efface_core::model::MechanismKind;
+use efface_ledger::certificate::tags::OutsideScope;
 use efface_ledger::certificate::{Adversary, CoveredRequest, ReleaseCertificate};
 use efface_ledger::statement::Subject;
 use efface_report::numbers::{bound, counted, setting};
@@ -236,7 +237,8 @@ fn is_dense(c: &ReleaseCertificate) -> bool {
     let lines = |request: &CoveredRequest| if request.id.chars().count() > 26 { 2 } else { 1 };
     let requests: usize = c.requests.iter().take(REQUESTS_SHOWN).map(lines).sum();
     let extractor = if c.extractor.is_some() { 2 } else { 0 };
-    requests + 2 * c.limits.len() + extractor + c.not_public.len().min(COLUMNS_SHOWN) / 3 > 10
+    let declared = c.outside_scope.iter().filter(|scope| OutsideScope::by_tag(scope).is_none()).count();
+    requests + 2 * c.limits.len() + extractor + declared + c.not_public.len().min(COLUMNS_SHOWN) / 3 > 10
 }
 
 fn how_to_check(c: &ReleaseCertificate, files: &[Subject], file: &str) -> efface_report::Section {

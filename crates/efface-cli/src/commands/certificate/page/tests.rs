@@ -62,6 +62,13 @@ fn rows_that_do_not_count_once_are_told_with_what_they_weigh() {
 }
 
 #[test]
+fn what_was_fitted_beside_the_model_is_named() {
+    let scope = json!({"outside_scope": ["prior-releases", "fitted-preprocessing:StandardScaler", "stacking:<b>"]});
+    let page = release_page(&scope);
+    says(&page, &["Preprocessing that was fitted on the rows: StandardScaler.", "fitted on the rows: &#60;b&#62;."]);
+}
+
+#[test]
 fn a_release_is_told_in_plain_words_and_numbers() {
     let page = release_page(&json!({}));
     let hash = "ab".repeat(32);

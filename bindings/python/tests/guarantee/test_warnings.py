@@ -238,5 +238,8 @@ def test_a_column_that_drowns_the_others_is_named(rows):
         warnings.simplefilter("error")
         RemovableLogisticRegression().fit(frame, y)
         RemovableLogisticRegression(scale="raw").fit(frame * [1, 100, 1, 1, 1], y)
-    with pytest.warns(ScaleWarning, match=r"column `income` accounts for 100.0 % of the squared row norm"):
-        RemovableLogisticRegression().fit(frame * [1, 1000, 1, 1, 1], y)
+    large = frame * [1, 1000, 1, 1, 1]
+    arrow = pytest.importorskip("pyarrow").table(dict(large))
+    for X, scale in [(large, "unit"), (large, "clip:3"), (arrow, "unit")]:
+        with pytest.warns(ScaleWarning, match=r"column `income` accounts for 100.0 % of the squared row norm"):
+            RemovableLogisticRegression(scale=scale).fit(X, y)

@@ -43,6 +43,14 @@ def test_a_request_is_carried_out_once(fitted):
     assert fitted.status_["n_rows"] == 198
 
 
+@pytest.mark.parametrize(("request_id", "code"), [("", "request-unnamed"), ("change-7", "request-reserved")])
+def test_a_request_needs_a_name_of_its_own(fitted, request_id, code):
+    with pytest.raises(ValueError, match="request id") as refused:
+        fitted.remove(ids=[1, 2], request_id=request_id)
+    assert (type(refused.value), refused.value.code) == (efface.PlanError, code)
+    assert fitted.status_["n_rows"] == 200
+
+
 def test_a_removal_does_not_release_and_the_next_use_does(fitted, rows):
     before = fitted.coef_
     assert fitted.status_["stale"] is False

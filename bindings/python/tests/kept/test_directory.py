@@ -7,10 +7,13 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
 import efface
-from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier
+from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier, _directory, _secret
 
 
 def run(command, *arguments, code=0):
@@ -42,6 +45,35 @@ def test_a_saved_model_goes_on_elsewhere(rows, tmp_path, estimator):
         assert again.predict(X).shape == (200,)
 
 
+DECLARED = ["fitted-preprocessing:StandardScaler", "hyper-parameters:GridSearchCV"]
+
+
+def test_what_was_fitted_beside_a_model_is_in_every_certificate(rows, tmp_path, command):
+    """The estimator had added it to what it showed: it was in no file, and gone from a model that was opened again."""
+    search = GridSearchCV(make_pipeline(StandardScaler(), RemovableLogisticRegression()), {"memory": [None]}, cv=2)
+    with pytest.warns(efface.GuaranteeWarning):
+        model = search.fit(*rows).best_estimator_[-1]
+    path, certificates = tmp_path / "model.efface", [model.certificate_]
+    assert pickle.loads(pickle.dumps(model)).certificate_ == model.certificate_
+    model.set_params(include_secret_state=True)
+    certificates.append(pickle.loads(pickle.dumps(model)).release())
+    model.save(path)
+    certificates.append(model.release())
+    model.close()
+    with efface.open(path) as again:
+        assert again.certificate_ == model.certificate_
+        assert again.status_["outside_scope"] == DECLARED
+        again.remove(ids=3)
+        certificates.append(again.release())
+        again.to_json(tmp_path / "model.json")
+    for certificate in certificates:
+        assert certificate["outside_scope"][-2:] == DECLARED
+        assert len(certificate["outside_scope"]) == len(set(certificate["outside_scope"]))
+    run(command, "verify", path, "--replay")
+    signed = tmp_path / "model.json.certificate.json"
+    run(command, "verify", signed, "--key", path / "signing.key.pub", "--model", tmp_path / "model.json")
+
+
 def test_one_life_one_account(rows, tmp_path):
     model = RemovableLogisticRegression().fit(*rows)
     model.release()
@@ -69,6 +101,17 @@ def test_classes_keep_their_type(rows, tmp_path, labels):
         assert again.classes_.tolist() == labels.tolist()
         assert again.score(X, labels[y]) > 0.9
         again.partial_fit(X[:1], labels[y][:1], ids=["later"])
+
+
+def test_a_loss_without_an_estimator_is_refused(rows, tmp_path):
+    """Any loss but the logistic one was taken for the squared one."""
+    RemovableLogisticRegression().fit(*rows).save(tmp_path / "m")
+    with efface.open(tmp_path / "m") as model:
+        description = json.loads(_secret.find(model).engine.description())
+    assert type(_directory._estimator(description)) is RemovableLogisticRegression
+    for changed in ({"loss": "hinge"}, {"classes": []}):
+        with pytest.raises(efface.DirectoryError, match=r"no estimator of this version has the (hinge|logistic) loss"):
+            _directory._estimator(description | changed)
 
 
 def test_classes_can_be_given(rows, tmp_path):
@@ -227,6 +270,26 @@ def test_the_command_line_goes_on_with_a_saved_model(rows, tmp_path, command):
         assert np.allclose(again.coef_[0], published["weights"])
         with pytest.raises(efface.AlreadyRemovedError):
             again.remove(ids="p7")
+
+
+def test_a_release_that_the_policy_holds_back_says_what_is_missing(rows, tmp_path, command):
+    RemovableLogisticRegression().fit(*rows).save(tmp_path / "m")
+    run(command, "policy", tmp_path / "m", "--min-removals", "3", "--release-every", "10 days")
+    with efface.open(tmp_path / "m") as model:
+        first = model.coef_
+        model.remove(ids=7)
+        with pytest.raises(efface.ReleaseHeldBackError, match=r"rows of at least 3 people .* 2 missing") as held_back:
+            model.release()
+        assert "10 days must pass" in str(held_back.value)
+        assert "efface policy" in str(held_back.value)
+        assert held_back.value.code == "held-back"
+        with pytest.raises(RuntimeError, match="auto_release=False"):
+            model.predict(rows[0])
+        model.set_params(auto_release=False)
+        with pytest.warns(efface.StaleReleaseWarning):
+            assert np.array_equal(model.coef_, first)
+        model.remove(ids=[8, 9])
+        model.release()
 
 
 def test_a_model_of_the_command_line_opens_here(rows, tmp_path, command):
