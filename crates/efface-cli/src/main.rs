@@ -55,6 +55,7 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {
         Command::Key(args) => commands::key::run(&args, output),
         Command::Ledger(args) => commands::ledger::run(&args, output),
         Command::Policy(args) => commands::ledger::policy(&args, output),
+        Command::Renew(args) => commands::ledger::renew(&args, output),
         Command::Revoke(args) => commands::ledger::revoke(&args, output),
         Command::Status(args) => commands::status::run(&args, output),
         Command::Predict(args) => commands::predict::predict(&args, output),

@@ -58,7 +58,7 @@ impl Place {
             gradient_residual: status.gradient_residual.get(),
             distance_bound: status.distance_bound.get(),
             rung: status.rung,
-            repaired: status.repairs.into_iter().map(|repair| repair.found).collect(),
+            repaired: status.repairs.into_iter().map(|repair| repair.in_words()).collect(),
         })
     }
 

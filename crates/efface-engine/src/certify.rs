@@ -113,6 +113,7 @@ impl Draft<'_> {
             mu_total: claim.mu_total.get(),
             mu_limit: claim.mu_limit.get(),
             promise: plan.guarantee(),
+            lives: Some(config.lives).filter(|lives| *lives > 1),
             extractor: model.extractor(),
             epsilon: claim.guarantee.epsilon,
             delta: claim.guarantee.delta,

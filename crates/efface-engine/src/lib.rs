@@ -34,7 +34,7 @@ mod status;
 
 pub use certify::HeldBack;
 pub use directory::certify::signing::{Passphrase, make_key, public_key_of, public_key_path};
-pub use directory::certify::{RequestReport, RevocationReport};
+pub use directory::certify::{NEAR_THE_END, RenewalReport, RequestReport, RevocationReport};
 pub use directory::make::{Place, TrainProgress, TrainReport, TrainRequest};
 pub use directory::{AuditMaterial, DirectoryReport, ModelDirectory, OpenOptions, latest_certificate};
 pub use efface_ledger::certificate::{FittedBeside, FittedBesideError, ReleasePolicy};
@@ -47,4 +47,4 @@ pub use memory::{MemoryModel, MemoryRequest};
 pub use planning::{Basis, NeededNoise, PlanReport, PlanRow, plan_from_rows, plan_from_sizes};
 pub use published::{Evaluation, Prediction, PublishedModel};
 pub use settings::{RowNames, Settings};
-pub use status::{Repair, Status};
+pub use status::{OldPart, Repair, Status};

@@ -65,6 +65,12 @@ pub struct Status {
     pub spent: Option<UpperBound>,
     /// Releases so far.
     pub n_releases: usize,
+    /// How many more the promise allows; `None`: any number.
+    #[serde(default)]
+    pub releases_left: Option<u64>,
+    /// How many the promise was shared out among.
+    #[serde(default)]
+    pub max_releases: u64,
     /// Rows removed since the latest release, which still knows them.
     pub n_removed_since_release: usize,
     /// When the latest release was published, in seconds since 1970.
@@ -106,17 +112,43 @@ pub struct Status {
     pub witness: Option<PathBuf>,
 }
 
+efface_core::tagged! {
+    /// A part of a directory that is older than the others, as after restoring a backup.
+    pub enum OldPart {
+        Database = "database" => "the database is older than the state",
+        DatabaseAndState = "database-and-state" => "the database and the state are older than the rows",
+        State = "state" => "the state is not the one that the database names",
+        NoState = "no-state" => "the state is missing",
+        Removals = "removals" => "the database has forgotten removals that the state knows",
+        Rows = "rows" => "row segments are older than the database",
+        Releases = "releases" => "releases are newer than the database",
+        Withdrawals = "withdrawals" => "withdrawals are newer than the database",
+        All = "all" => "the directory is older than its witness",
+    }
+}
+
 /// Something that was not as it was left, and was put right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repair {
     /// When, in seconds since 1970.
     pub time: u64,
     /// What was found.
-    pub found: String,
+    pub found: Vec<OldPart>,
     /// Rows that had been removed and were there again.
     pub n_removed_again: usize,
     /// Rows whose present values were not to be found any more, and which have left with their old ones.
     pub n_lost: usize,
+}
+
+impl Repair {
+    /// What was found, in plain words.
+    pub fn in_words(&self) -> String {
+        in_words(&self.found)
+    }
+}
+
+pub(crate) fn in_words(parts: &[OldPart]) -> String {
+    parts.iter().map(|part| part.in_words()).collect::<Vec<_>>().join("; ")
 }
 
 impl Status {
@@ -155,6 +187,8 @@ impl Status {
             budget: budget.map(LowerBound::get),
             spent: budget.map(|_| claim.gradient_residual),
             n_releases: state.account.n_releases,
+            releases_left: model.releases_left(),
+            max_releases: settings.config.max_releases,
             n_removed_since_release: 0,
             released: None,
             n_people_since_release: history.n_people,

@@ -75,6 +75,17 @@ pub enum Event {
     },
     /// When releases are made was decided anew.
     Policy(ReleasePolicy),
+    /// All releases of a promise were made, or nearly so, and another one was added to it.
+    Renewal {
+        /// Promises so far, this one included.
+        lives: u32,
+        /// ε of all of them together, the extractor's share not included.
+        epsilon: f64,
+        /// δ likewise.
+        delta: f64,
+        /// Releases that all of them are shared out among.
+        max_releases: u64,
+    },
     /// Another key signs from here on.
     Key {
         /// Its id.

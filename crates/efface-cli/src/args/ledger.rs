@@ -253,3 +253,16 @@ pub(crate) struct PolicyCommandArgs {
     #[arg(long, conflicts_with_all = ["min_removals", "release_every"])]
     pub(crate) none: bool,
 }
+
+#[derive(Args)]
+#[command(after_help = "Example:
+  efface renew churn.efface
+
+A model promises (ε, δ) for all its releases together, and shares that out among `train --max-releases` of them. When at
+most a tenth of them are left, this adds another promise of the same size: as many releases again, and a larger ε that covers
+all of them, those from before included. It is recorded in the log and stated in every later certificate. Training a new
+model begins again with the first promise, for people who see only its releases.")]
+pub(crate) struct RenewArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}

@@ -14,7 +14,7 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use audit::AuditArgs;
 pub(crate) use ledger::{
     CertificateArgs, CertificateCommand, KeyArgs, KeyCommand, LedgerArgs, LedgerCommand, PassphraseArgs,
-    PolicyCommandArgs, RequestCertificateArgs, RevokeArgs, ShowCertificateArgs, SigningArgs, VerifyArgs,
+    PolicyCommandArgs, RenewArgs, RequestCertificateArgs, RevokeArgs, ShowCertificateArgs, SigningArgs, VerifyArgs,
 };
 pub(crate) use reproduce::{DEFAULT_SEED, ReproduceArgs};
 pub(crate) use store::{ModelArgs, StoreArgs};
@@ -64,6 +64,8 @@ pub(crate) enum Command {
     Ledger(LedgerArgs),
     /// Decide when releases are made.
     Policy(PolicyCommandArgs),
+    /// Add a promise to one whose releases are nearly all made.
+    Renew(RenewArgs),
     /// Withdraw a release.
     Revoke(RevokeArgs),
     /// Show what a model is and what it claims.

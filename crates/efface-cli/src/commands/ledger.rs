@@ -1,16 +1,16 @@
-//! `efface ledger`, `efface policy`, `efface revoke`
+//! `efface ledger`, `efface policy`, `efface renew`, `efface revoke`
 
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use efface_engine::{ModelDirectory, ReleasePolicy, Status};
+use efface_engine::{ModelDirectory, NEAR_THE_END, ReleasePolicy, Status};
 use efface_ledger::envelope::Envelope;
 use serde_json::json;
 
 use super::{open, open_to_sign};
-use crate::args::{LedgerArgs, LedgerCommand, ModelArgs, PolicyCommandArgs, RevokeArgs};
-use crate::output::{Answer, Output, counted, quoted, write_new};
+use crate::args::{LedgerArgs, LedgerCommand, ModelArgs, PolicyCommandArgs, RenewArgs, RevokeArgs};
+use crate::output::{Answer, Output, counted, promise, quoted, write_new};
 
 pub(crate) fn run(args: &LedgerArgs, output: &Output) -> anyhow::Result<Answer> {
     let (model, text, out, what) = match &args.command {
@@ -80,6 +80,31 @@ pub(crate) fn policy(args: &PolicyCommandArgs, output: &Output) -> anyhow::Resul
     }
     output.show(&policy, &format!("releases of {} are made {}", path.display(), in_words(policy)), &[])?;
     Ok(Answer::Done)
+}
+
+pub(crate) fn renew(args: &RenewArgs, output: &Output) -> anyhow::Result<Answer> {
+    let mut model = open(&args.model, output)?;
+    let report = model.renew()?;
+    model.close()?;
+    output.show(
+        &report,
+        &format!("{} has a further promise", args.model.path.display()),
+        &[
+            ("promises so far", report.lives.to_string()),
+            ("promised for all releases together (ε, δ)", promise(report.epsilon, report.delta, 1.0)),
+            ("releases left", report.releases_left.to_string()),
+        ],
+    )?;
+    Ok(Answer::Done)
+}
+
+/// A warning long before the last release.
+pub(super) fn near_the_end(left: Option<u64>, max_releases: u64, model: &Path) -> Option<String> {
+    let left = left.filter(|left| *left <= max_releases / NEAR_THE_END)?;
+    Some(format!(
+        "{left} of {max_releases} releases left; next: efface renew {}, which adds a promise, or train a new model",
+        quoted(model)
+    ))
 }
 
 /// When releases are made, for people.

@@ -77,7 +77,7 @@ fn repaired(repair: &Repair) -> String {
         0 => String::new(),
         n => format!(", {} lost (add them again)", counted(n, "row")),
     };
-    format!("{}; {} removed again{lost}", repair.found, counted(repair.n_removed_again, "row"))
+    format!("{}; {} removed again{lost}", repair.in_words(), counted(repair.n_removed_again, "row"))
 }
 
 /// A private feature extractor, and for how many rows its share is in the promise.

@@ -6,7 +6,7 @@ use efface_core::model::{Excess, Refusal, Refused};
 use efface_engine::ReleaseAnswer;
 use efface_ledger::certificate::tags::Exposure;
 
-use super::ledger::in_words;
+use super::ledger::{in_words, near_the_end};
 use super::{noise, open_to_sign, over_budget};
 use crate::args::ReleaseArgs;
 use crate::output::{Answer, Output, bound, duration, number, parameter, promise};
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
     let mut model = open_to_sign(&args.model, output)?;
     let mut noise = noise(&args.seed, output)?;
     let answer = output.working("releasing", || model.release(&mut noise, args.out.as_deref()))?;
-    let policy = model.policy();
+    let (policy, max_releases) = (model.policy(), model.settings().config.max_releases);
     model.close()?;
     match &answer {
         ReleaseAnswer::Published(report) => {
@@ -24,24 +24,32 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                 1 => "1 pass over the rows".into(),
                 passes => format!("{passes} passes over the rows"),
             };
+            let left = report.releases_left.map(|left| ("releases left", format!("{left} of {max_releases}")));
+            let lines: Vec<(&str, String)> = [
+                ("promised for the model's life (ε, δ)", promise(report.epsilon, report.delta, report.noise_std)),
+                ("proved so far: ε at that δ", bound(report.epsilon_spent)),
+                (
+                    "distance to the retrained weights, verified",
+                    format!("at most {}", bound(report.verified_distance_bound)),
+                ),
+                ("the same as claimed in the certificate", format!("at most {}", bound(report.distance_bound))),
+                ("scale of the noise", parameter(report.noise_std)),
+                ("settled first", settled),
+                ("requests that it is the first to cover", report.n_requests.to_string()),
+                ("model", report.model.display().to_string()),
+                ("certificate", report.certificate.display().to_string()),
+            ]
+            .into_iter()
+            .chain(left)
+            .collect();
             output.show(
                 &answer,
                 &format!("published release {} in {}", report.release, duration(report.seconds)),
-                &[
-                    ("promised for the model's life (ε, δ)", promise(report.epsilon, report.delta, report.noise_std)),
-                    ("proved so far: ε at that δ", bound(report.epsilon_spent)),
-                    (
-                        "distance to the retrained weights, verified",
-                        format!("at most {}", bound(report.verified_distance_bound)),
-                    ),
-                    ("the same as claimed in the certificate", format!("at most {}", bound(report.distance_bound))),
-                    ("scale of the noise", parameter(report.noise_std)),
-                    ("settled first", settled),
-                    ("requests that it is the first to cover", report.n_requests.to_string()),
-                    ("model", report.model.display().to_string()),
-                    ("certificate", report.certificate.display().to_string()),
-                ],
+                &lines,
             )?;
+            if let Some(warning) = near_the_end(report.releases_left, max_releases, &args.model.directory.path) {
+                output.warn(&warning);
+            }
             if !report.certified {
                 output.warn("this release is NOT certified: its noise came from a fixed seed");
             }
@@ -88,8 +96,8 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                     "a weight is too large beside the noise: train again with a larger --l2, or a larger --noise-std"
                 }
                 Refusal::BudgetExhausted => {
-                    "all releases that the promise was shared among have been made: train a new model, with a larger \
-                     --max-releases if you need more"
+                    "all releases that the promise was shared among have been made: `efface renew DIR` adds a promise, so that \
+                     removals can still be covered; or train a new model"
                 }
             };
             output.say(next);

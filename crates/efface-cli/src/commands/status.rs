@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use efface_core::model::{MechanismKind, Outcome};
 use efface_engine::{FittedBeside, Status};
 
-use super::ledger::in_words;
+use super::ledger::{in_words, near_the_end};
 use super::{over_budget, repaired};
 use crate::args::StatusArgs;
 use crate::output::{
@@ -38,6 +38,8 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     let latest: Vec<String> = latest.into_iter().flatten().collect();
     let latest = if latest.is_empty() { String::new() } else { format!(" ({})", latest.join(", ")) };
     line(true, "releases", format!("{}{latest}", status.n_releases));
+    let left = status.releases_left.map_or_else(String::new, |left| format!("{left} of {}", status.max_releases));
+    line(status.releases_left.is_some(), "releases left", left);
     let revoked = first_of(status.revoked.iter().map(ToString::to_string), usize::MAX);
     line(!status.revoked.is_empty(), "revoked releases", revoked);
     line(true, "releases are made", in_words(status.policy));
@@ -71,6 +73,9 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         let model = quoted(&args.model);
         output.warn(&format!("rows are damaged; next: efface verify {model}, which looks at all of them"));
         return Ok(Answer::Negative);
+    }
+    if let Some(warning) = near_the_end(status.releases_left, status.max_releases, &args.model) {
+        output.warn(&warning);
     }
     if status.outcome == Outcome::RetrainRequired {
         output.say(&over_budget(&args.model));

@@ -41,6 +41,8 @@ pub struct TrainingConfig {
     pub constants: Constants,
     /// N: the promise is shared out evenly among so many releases under mechanism `release`.
     pub max_releases: u64,
+    /// How many promises in a row ε and N add up, the first one included ([`TrainingPlan::renewed`]).
+    pub lives: u32,
     /// A private feature extractor that the rows went through, and how many of them its promise is to cover.
     pub extractor: Option<Extractor>,
     /// Fraction of the negatives that each one-vs-rest problem keeps; `None`: all.
@@ -118,6 +120,7 @@ impl TrainingConfig {
             bound: None,
             constants: Constants::Tight,
             max_releases: DEFAULT_RELEASES,
+            lives: 1,
             extractor: None,
             negatives: None,
             gradient_tolerance: 1e-9,
@@ -232,6 +235,26 @@ impl TrainingPlan {
             lattice.ok_or(PlanError::Lattice { noise_std, epsilon, delta })?;
         }
         Ok(plan)
+    }
+
+    /// The plan of one more life: as many releases again, each at the distance that it claimed so far, and a promise that
+    /// covers the releases of all lives together.
+    ///
+    /// ```text
+    /// N′ = N·(L+1)/L      μ(ε′, δ) = μ(ε, δ)·√((L+1)/L)  (Gaussian)      ε′ = ε·(L+1)/L  (gamma)      L: lives so far
+    /// ```
+    ///
+    /// Releases of different lives have independent noise, so their μ² add up as those of one life do: what is claimed of
+    /// all of them follows from one account. ε′ is rounded up.
+    pub fn renewed(&self) -> Result<Self, PlanError> {
+        let TrainingConfig { lives, max_releases, epsilon, delta, law, .. } = self.config;
+        let growth = UpperBound::count(lives as usize + 1).over(LowerBound::new(f64::from(lives)));
+        let epsilon = match law {
+            NoiseLaw::Gaussian => gaussian::epsilon_at(UpperBound::new(self.mu_limit.get()) * growth.sqrt(), delta),
+            NoiseLaw::Gamma => (UpperBound::new(epsilon) * growth).get(),
+        };
+        let max_releases = max_releases + max_releases / u64::from(lives);
+        Self::new(TrainingConfig { lives: lives + 1, epsilon, max_releases, ..self.config.clone() })
     }
 
     /// The configuration as given.

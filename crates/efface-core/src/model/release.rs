@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::is_claim;
-use super::{Fit, Model, Outcome, ReleaseOutcome};
+use super::{Fit, Model, Outcome, PlanError, ReleaseOutcome};
 use crate::accounting::{Extractor, Guarantee, gaussian};
 use crate::noise::lattice::{Lattice, OffLattice};
 use crate::noise::{NoiseArithmetic, NoiseLaw, NoiseSource};
@@ -215,6 +215,33 @@ impl Model {
             NoiseLaw::Gaussian => (account.distance_squares.sqrt().over(scale), self.plan.mu_limit()),
             NoiseLaw::Gamma => (account.distances.over(scale), LowerBound::new(self.plan.config().epsilon)),
         }
+    }
+
+    /// How many more releases the promise allows; `None`: any number, where they carry no noise of their own.
+    pub fn releases_left(&self) -> Option<u64> {
+        if self.plan.is_exact() || self.plan.is_objective() {
+            return None;
+        }
+        let (r, account) = (UpperBound::new(self.plan.claimed_distance()), self.state.account);
+        let is_allowed = |n: u64| {
+            let n = UpperBound::new(n as f64);
+            let distance_squares = account.distance_squares + n * r.squared();
+            let (spent, limit) =
+                self.spent_by(&ReleaseAccount { distance_squares, distances: account.distances + n * r, ..account });
+            spent.get() <= limit.get()
+        };
+        let (mut least, mut most) = (0, self.plan.config().max_releases + 1);
+        while least + 1 < most {
+            let middle = least.midpoint(most);
+            if is_allowed(middle) { least = middle } else { most = middle }
+        }
+        Some(least)
+    }
+
+    /// Begins one more life, [as the plan says](crate::model::TrainingPlan::renewed). What was spent stays spent.
+    pub fn renew(&mut self) -> Result<(), PlanError> {
+        self.plan = self.plan.renewed()?;
+        Ok(())
     }
 
     /// Weights over all problems: they are published jointly.

@@ -31,6 +31,12 @@ pub enum CertifyError {
     /// A release is published, but not where it was asked for too.
     #[error("the release is published in {}, but could not be copied: {source}", folder.display())]
     NotCopied { folder: PathBuf, source: Box<EngineError> },
+    /// A further life is asked for, and the present one does not end.
+    #[error("releases of this model carry no noise of their own, so any number of them can be made")]
+    Endless,
+    /// A further life is asked for too early.
+    #[error("{left} releases are left; the promise can be renewed when at most {limit} are")]
+    NotNearTheEnd { left: u64, limit: u64 },
     /// A policy asks for nothing.
     #[error("a release policy must ask for at least 1 removal or at least 1 second")]
     Policy,
@@ -73,6 +79,8 @@ impl CertifyError {
             Self::NotSigned { .. } => "not-signed",
             Self::Unnamed { .. } => "unnamed-removals",
             Self::NotCopied { .. } => "not-copied",
+            Self::Endless => "endless",
+            Self::NotNearTheEnd { .. } => "not-near-the-end",
             Self::Policy => "policy",
             Self::NotConsistent { .. } => "not-consistent",
             Self::NotACheckpoint { .. } => "not-a-checkpoint",

@@ -44,6 +44,8 @@ pub struct ReleaseReport {
     pub mu: f64,
     /// μ of all releases.
     pub mu_total: f64,
+    /// How many more the promise allows; `None`: any number.
+    pub releases_left: Option<u64>,
     /// Promised for the model's life.
     pub epsilon: f64,
     /// Likewise.
@@ -125,6 +127,7 @@ impl Life<'_> {
             noise_std: claim.noise_std,
             mu: claim.mu.get(),
             mu_total: claim.mu_total.get(),
+            releases_left: self.model.releases_left(),
             epsilon: claim.guarantee.epsilon,
             delta: claim.guarantee.delta,
             epsilon_spent: claim.epsilon_spent,

@@ -77,6 +77,10 @@ pub struct ReleaseClaims<D = Decided, R = CoveredRequest> {
     pub mu_limit: f64,
     /// Promised for the model's life by removal alone.
     pub promise: Guarantee,
+    /// How many promises in a row that one adds up, where they are more than one: certificates from before the latest renewal
+    /// promised less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lives: Option<u32>,
     /// A private feature extractor, where there is one: its promise per row, and the group of rows that is covered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extractor: Option<Extractor>,

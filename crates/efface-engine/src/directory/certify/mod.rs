@@ -3,10 +3,12 @@
 pub(crate) mod log;
 mod policy;
 pub(crate) mod publication;
+mod renewal;
 mod requests;
 pub(crate) mod revocation;
 pub(crate) mod signing;
 
+pub use renewal::{NEAR_THE_END, RenewalReport};
 pub use requests::RequestReport;
 pub use revocation::RevocationReport;
 

@@ -51,7 +51,9 @@ impl DirectoryKeeper {
         let ReleasePolicy { min_removals, every_seconds } = self.head.ledger.policy;
         let n_people = self.head.history.n_people;
         let Some(previous) = self.latest_release()? else { return Ok(None) };
-        let due = every_seconds.zip(previous.time).map(|(every, previous)| previous.saturating_add(every));
+        // A time that is still to come was told by a clock that was ahead: then nobody knows when it was.
+        let released = previous.time.filter(|time| *time <= clock::now());
+        let due = every_seconds.zip(released).map(|(every, released)| released.saturating_add(every));
         let free = min_removals.is_none() && every_seconds.is_none();
         let enough = min_removals.is_some_and(|least| n_people >= least);
         // A release of unknown time is as old as can be.

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::error::{EngineError, OpenError};
 use crate::history::{History, Kept, RowKeys};
 use crate::settings::Settings;
-use crate::status::{Repair, Status};
+use crate::status::{OldPart, Repair, Status};
 
 /// Where a model directory stands. Changes with every commit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -116,17 +116,15 @@ impl Database {
         Ok(present)
     }
 
-    /// The same, and one more for each thing that was found; the first of them counts the rows.
+    /// What was repaired so far, and one more.
     pub(crate) fn repairs_and(
         &self,
-        found: &[&str],
+        found: Vec<OldPart>,
         n_removed_again: usize,
         n_lost: usize,
     ) -> Result<Vec<Repair>, EngineError> {
-        let (mut repairs, time) = (self.repairs()?, clock::now());
-        let counts = std::iter::once((n_removed_again, n_lost)).chain(std::iter::repeat((0, 0)));
-        let found = found.iter().map(ToString::to_string).zip(counts);
-        repairs.extend(found.map(|(found, (n_removed_again, n_lost))| Repair { time, found, n_removed_again, n_lost }));
+        let mut repairs = self.repairs()?;
+        repairs.push(Repair { time: clock::now(), found, n_removed_again, n_lost });
         Ok(repairs)
     }
 

@@ -12,6 +12,7 @@ use crate::directory::database::{Database, Head};
 use crate::directory::files::{CERTIFICATE_FILE, MODEL_FILE, RELEASES, ROWS};
 use crate::directory::witness::Memory;
 use crate::error::EngineError;
+use crate::status::OldPart;
 
 /// A writer that is at work may move on between two looks, or be about to tell the witness; after so many it is left in
 /// peace.
@@ -46,7 +47,7 @@ fn look(path: &Path, database: &Database, head: &Head) -> Result<Vec<String>, En
         }
     }
     match Known::gather(path, database, head, memory.as_ref()) {
-        Ok(known) => found.extend(known.found.into_iter().map(String::from)),
+        Ok(known) => found.extend(known.found.into_iter().map(|part| part.in_words().into())),
         Err(error) => found.push(error.to_string()),
     }
     let is_behind = |memory: Memory| memory.latest.is_none_or(|told| told.is_before(head));
@@ -62,7 +63,7 @@ fn look(path: &Path, database: &Database, head: &Head) -> Result<Vec<String>, En
 fn rows(path: &Path, expected: &[u64], generation: u64) -> Option<String> {
     match StoredRows::epochs_in(&path.join(ROWS), expected.len()) {
         Ok(found) if found.iter().zip(expected).any(|(found, expected)| found < expected) => {
-            Some("row segments are older than the database".into())
+            Some(OldPart::Rows.in_words().into())
         }
         Ok(found) if found.iter().any(|epoch| *epoch > generation) => {
             Some("the database is older than the row segments".into())

@@ -39,11 +39,12 @@ use crate::error::{EngineError, OpenError, StorageError};
 use crate::history::ReleaseEntry;
 use crate::sealed::DIGEST_BYTES;
 use crate::settings::Settings;
+use crate::status::{OldPart, in_words};
 
 /// What the parts of a directory know, and its database may not.
 pub(super) struct Known {
     /// How it is seen that the database does not; none: it knows everything.
-    pub(super) found: Vec<&'static str>,
+    pub(super) found: Vec<OldPart>,
     n_changes: u64,
     removed: BTreeSet<IdDigest>,
     account: ReleaseAccount,
@@ -70,7 +71,7 @@ impl Known {
         known.ask_releases(path)?;
         known.revoked = revocation::unlisted(path, known.account.n_releases, &head.ledger.revoked);
         if !known.revoked.is_empty() {
-            known.found.push("withdrawals are newer than the database");
+            known.found.push(OldPart::Withdrawals);
         }
         if let Some(witness) = witness {
             known.ask_witness(witness, database, head)?;
@@ -91,13 +92,13 @@ impl Known {
             others.extend(StateFile::read(&file)?.filter(|state| state.stamp.model == head.history.model));
         }
         if others.iter().any(|state| is_later(state, head)) {
-            self.found.push("the database is older than the state");
+            self.found.push(OldPart::Database);
         } else if is_there {
             return Ok(());
         } else if others.is_empty() {
-            self.found.push("the state is missing");
+            self.found.push(OldPart::NoState);
         } else {
-            self.found.push("the state is not the one that the database names");
+            self.found.push(OldPart::State);
         }
         others.into_iter().for_each(|state| self.learn(&state));
         self.removed.extend(removed_list::read(path)?);
@@ -127,7 +128,7 @@ impl Known {
             }
         }
         if knows_more {
-            self.found.push("the directory is older than its witness");
+            self.found.push(OldPart::All);
             self.n_changes = self.n_changes.max(*n_changes);
             self.account = account;
             self.removed.extend(removed);
@@ -150,7 +151,7 @@ impl Known {
         let state = StateFile::read(&file)?.ok_or(StorageError::Damaged)?;
         // What is listed was in the database before.
         if database.n_suppressed()? < removed_list::n_listed(path)? {
-            self.found.push("the database has forgotten removals that the state knows");
+            self.found.push(OldPart::Removals);
             self.learn(&state);
             self.removed.extend(removed_list::read(path)?);
             return Ok(None);
@@ -160,7 +161,7 @@ impl Known {
 
     /// Why a directory that is only read is not used as it is.
     pub(super) fn out_of_step(&self, path: &Path) -> EngineError {
-        EngineError::Open(OpenError::BadState { path: path.into(), reason: self.found.join("; ") })
+        EngineError::Open(OpenError::BadState { path: path.into(), reason: in_words(&self.found) })
     }
 
     /// Whether rows have been overwritten that database and state have as present: then both are older than the rows, and
@@ -181,8 +182,7 @@ impl Known {
             }
         }
         if !purged.is_empty() {
-            // First: these are the rows that a repair counts.
-            self.found.insert(0, "the database and the state are older than the rows");
+            self.found.push(OldPart::DatabaseAndState);
         }
         Ok(!purged.is_empty())
     }

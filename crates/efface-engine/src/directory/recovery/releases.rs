@@ -14,6 +14,7 @@ use crate::directory::database::UnnamedRemoval;
 use crate::directory::files::{self, CERTIFICATE_FILE, MODEL_FILE, RELEASES};
 use crate::error::{CertifyError, EngineError};
 use crate::history::ReleaseEntry;
+use crate::status::OldPart;
 
 impl Known {
     /// Counts releases that are there under their names and not in the account: it was restored, they were not.
@@ -51,7 +52,7 @@ impl Known {
             self.releases.push(ReleaseEntry { release, time, n_removed, certified, certificate, n_changes });
         }
         if !self.releases.is_empty() {
-            self.found.push("releases are newer than the database");
+            self.found.push(OldPart::Releases);
         }
         Ok(())
     }

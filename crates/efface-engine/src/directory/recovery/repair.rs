@@ -16,6 +16,7 @@ use crate::error::EngineError;
 use crate::history::{Kept, RowKeys};
 use crate::life::train_again;
 use crate::settings::Settings;
+use crate::status::OldPart;
 
 /// Removes again whoever any part knows was removed, and trains again on the rows that are left, in one commit. The witness
 /// is told afterwards: cut short, it is done again from the beginning.
@@ -51,7 +52,7 @@ pub(in crate::directory) fn repair(
     let model = train_again(settings, rows, &head.history.class_counts, account)?;
     // Rows that came after an old database was saved are lost as well: only the state had counted them.
     let n_lost = lost.len().max(if knows_more { known.n_rows.unwrap_or(0).saturating_sub(rows.n_rows()) } else { 0 });
-    let repairs = database.repairs_and(&known.found, again.len(), n_lost)?;
+    let repairs = database.repairs_and(known.found.clone(), again.len(), n_lost)?;
     // A generation that no state file has had yet.
     let latest = files::state_generations(path)?.last().copied().unwrap_or(0);
     head.generation = head.generation.max(latest);
@@ -105,8 +106,7 @@ impl ModelDirectory {
         if restored {
             // Told first: once the segments are stamped, nobody sees any more that they were old.
             let n_again = self.rows.count_written(&purged)?;
-            let found = ["row segments are older than the database"];
-            let repairs = self.keeper.database.repairs_and(&found, n_again, 0)?;
+            let repairs = self.keeper.database.repairs_and(vec![OldPart::Rows], n_again, 0)?;
             self.keeper.database.commit(|tables| put(tables, "repairs", &repairs))?;
         }
         self.rows.purge(&purged)?;

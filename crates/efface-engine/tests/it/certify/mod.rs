@@ -3,5 +3,6 @@
 mod certificates;
 mod keys;
 mod ledger;
+mod renewal;
 mod revocation;
 mod verification;

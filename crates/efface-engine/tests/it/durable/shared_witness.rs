@@ -76,7 +76,7 @@ fn a_copy_catches_up_with_what_the_other_one_did() {
     published(model.release(&mut randomness(), None).expect("writable"));
     model.close().expect("writable");
     let mut model = ModelDirectory::open(&copy).expect("free");
-    assert_eq!(model.repairs_at_opening()[0].found, "the directory is older than its witness");
+    assert_eq!(model.repairs_at_opening()[0].in_words(), "the directory is older than its witness");
     assert_eq!((model.n_rows(), model.n_releases()), (59, 1));
     assert_eq!(published(model.release(&mut randomness(), None).expect("writable")).release, 2);
 }

@@ -166,6 +166,7 @@ impl Basis {
             mu_total: mu_total.get(),
             mu_limit,
             promise,
+            lives: None,
             extractor,
             epsilon: claimed.epsilon,
             delta: claimed.delta,
