@@ -2,7 +2,7 @@
 //! removals that are durable one by one, and settling. Each step runs in a process of its own, whose peak of memory is
 //! its own too.
 
-mod parquet;
+pub(crate) mod parquet;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

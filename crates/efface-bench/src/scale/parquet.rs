@@ -15,17 +15,17 @@ use rand_distr::{Distribution, StandardNormal};
 const BATCH: usize = 10_000;
 
 /// The id of a row.
-pub(super) fn row_id(row: usize) -> i64 {
+pub(crate) fn row_id(row: usize) -> i64 {
     i64::try_from(row).unwrap_or(i64::MAX)
 }
 
 /// The subject of a row: one row each, so that there are as many subjects as rows.
-pub(super) fn subject(row: usize) -> String {
+pub(crate) fn subject(row: usize) -> String {
     format!("person-{row:09}")
 }
 
 /// Writes correlated Gaussian rows with columns `id`, `subject`, `y` and the features: `x0`, `x1`, … or one list `x`.
-pub(super) fn write(path: &Path, n_rows: usize, dim: usize, list: bool) -> anyhow::Result<()> {
+pub(crate) fn write(path: &Path, n_rows: usize, dim: usize, list: bool) -> anyhow::Result<()> {
     let mut generator = ChaCha8Rng::seed_from_u64(7);
     let direction: Vec<f32> = (0..dim).map(|_| StandardNormal.sample(&mut generator)).collect();
     let mut writer: Option<ArrowWriter<File>> = None;

@@ -212,7 +212,12 @@ fn a_missing_sync_and_an_early_answer_are_noticed() {
         ("an early answer".to_owned(), early),
         ("no folder synced".into(), without(&|operation| matches!(operation, Operation::SyncFolder(_)))),
     ];
+    // A crash alone does not show what these two are synced for: an old database as well, or a look at the free space of the disk.
+    let is_second_fault = |name: &str| ["model/state/removed", "model/state/1"].contains(&name);
     for (file, name) in synced_files(&session.disk, &operations) {
+        if is_second_fault(&name) {
+            continue;
+        }
         let is_its_sync = |operation: &Operation| matches!(operation, Operation::SyncFile(synced) if *synced == file);
         spoilt.push((format!("{name} not synced"), without(&is_its_sync)));
     }

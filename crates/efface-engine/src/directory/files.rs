@@ -65,20 +65,32 @@ pub(crate) fn if_there<T>(found: io::Result<T>, path: &Path) -> Result<Option<T>
     }
 }
 
-/// Removes every state file but the one of `generation`, and what was left half written. Overwritten first: they know the
-/// removed rows.
+/// Removes every state file but the one of `generation`, and what was left half written. They know the removed rows, so they are
+/// overwritten first, and before that they lose their names: a state that has one is whole.
 pub(crate) fn remove_other_states(directory: &Path, generation: u64) -> Result<(), EngineError> {
     let states = directory.join(STATES);
     let kept = [state_path(directory, generation), states.join(REMOVED)];
-    let mut removed = false;
+    let (mut others, mut is_renamed) = (Vec::new(), false);
     for entry in fs::read_dir(&states).map_err(EngineError::io(&states))? {
         let path = entry.map_err(EngineError::io(&states))?.path();
-        if !kept.contains(&path) {
-            efface_data::files::erase(&path).map_err(EngineError::io(&path))?;
-            removed = true;
+        if kept.contains(&path) {
+            continue;
         }
+        let is_named = path.extension().is_none();
+        let nameless = if is_named { with_suffix(&path, PARTIAL) } else { path.clone() };
+        if is_named {
+            fs::rename(&path, &nameless).map_err(EngineError::io(&path))?;
+            is_renamed = true;
+        }
+        others.push(nameless);
     }
-    if removed { sync_directory(&states) } else { Ok(()) }
+    if is_renamed {
+        sync_directory(&states)?;
+    }
+    for path in &others {
+        efface_data::files::erase(path).map_err(EngineError::io(path))?;
+    }
+    if others.is_empty() { Ok(()) } else { sync_directory(&states) }
 }
 
 /// Replaces `path` by `bytes`: written aside, synced, renamed, and the directory synced. After a crash at any point the

@@ -122,7 +122,8 @@ fn write_certificates(path: &Path, models: &Path) {
 
 /// The state file, of which there is one when a model is closed.
 fn state_of(model: &Path) -> PathBuf {
-    fs::read_dir(model.join("state")).expect("a folder").flatten().next().expect("a state").path()
+    let mut entries = fs::read_dir(model.join("state")).expect("a folder").flatten().map(|entry| entry.path());
+    entries.find(|path| !path.ends_with("removed")).expect("a state")
 }
 
 fn write_segments(folder: &Path) {

@@ -31,7 +31,7 @@ fn a_damaged_record_is_named_and_refused_at_the_first_reading() {
             _ => (within - LEADING) / 48,
         };
         let position = 14 + 7 * block + row;
-        let text = format!("rows/000001.rows: checksum of the row at position {position} does not match");
+        let text = format!("rows/000001.rows: the row at position {position} is damaged: its checksum does not match");
         assert_eq!(refusal(&folder, damaged.verify(1)), text);
         let text = format!("rows could not be read: {}/{text}", folder.path().display());
         assert_eq!(gram(&damaged).expect_err("must be noticed"), text);

@@ -69,7 +69,7 @@ fn a_damaged_weight_is_noticed() {
         std::fs::write(segment_path(&path, 1), &bad).expect("writable");
         let damaged = open(&path, N, &[]).expect("headers are whole");
         let position = 14 + 7 + (at - 4096 - BLOCK - 112) / 8;
-        let text = format!("rows/000001.rows: checksum of the row at position {position} does not match");
+        let text = format!("rows/000001.rows: the row at position {position} is damaged: its checksum does not match");
         assert_eq!(refusal(&folder, damaged.verify(1)), text);
         assert_eq!(refusal(&folder, damaged.batch(&[position])), text);
     }
