@@ -262,6 +262,7 @@ const MOST_FIRST_BYTES: u64 = 4096;
 /// Read from the end at first; most lines are shorter.
 const TAIL_BYTES: u64 = 4096;
 
+#[derive(Clone, Copy)]
 enum Line {
     First,
     Last,

@@ -93,8 +93,9 @@ impl EngineError {
     pub fn damaged_row(&self) -> Option<usize> {
         match self {
             Self::Rows(error) => error.damaged_row(),
-            Self::Store(error) => error.0.downcast_ref::<StoredRowsError>()?.damaged_row(),
-            Self::Train(TrainError::Store(error)) => error.0.downcast_ref::<StoredRowsError>()?.damaged_row(),
+            Self::Store(error) | Self::Train(TrainError::Store(error)) => {
+                error.0.downcast_ref::<StoredRowsError>()?.damaged_row()
+            }
             _ => None,
         }
     }
