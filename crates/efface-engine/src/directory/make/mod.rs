@@ -150,7 +150,7 @@ impl Drop for NewDirectory {
 /// Rows of a new directory are read and written so many bytes at a time.
 const CHUNK_BYTES: usize = 8 << 20;
 
-/// So many rows of these many values at a time.
+/// So many rows of these many values at a time. Of the widest rows a few take more: each chunk names its columns anew.
 fn chunk_rows(dim: usize) -> usize {
-    (CHUNK_BYTES / (8 * dim.max(1))).clamp(256, 65_536)
+    (CHUNK_BYTES / (8 * dim.max(1))).clamp(16, 65_536)
 }
