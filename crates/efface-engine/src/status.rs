@@ -12,6 +12,7 @@ use efface_ledger::certificate::{FittedBeside, ReleasePolicy};
 use serde::{Deserialize, Serialize};
 
 use crate::history::{History, Kept, ReleaseEntry};
+use crate::path_text;
 
 /// The current values of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -109,6 +110,7 @@ pub struct Status {
     #[serde(default)]
     pub repairs: Vec<Repair>,
     /// The file elsewhere that remembers what was removed.
+    #[serde(serialize_with = "path_text::maybe")]
     pub witness: Option<PathBuf>,
 }
 

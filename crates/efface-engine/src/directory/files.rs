@@ -150,6 +150,11 @@ pub(crate) fn aside(path: &Path) -> PathBuf {
     with_suffix(path, &format!("{PARTIAL}-{}", std::process::id()))
 }
 
+/// Refuses a path that could not be kept as text.
+pub(crate) fn check_is_unicode(path: &Path, what: &'static str) -> Result<(), EngineError> {
+    if path.to_str().is_some() { Ok(()) } else { Err(OpenError::NotUnicode { path: path.into(), what }.into()) }
+}
+
 pub(crate) fn make_private(file: &File, path: &Path) -> Result<(), EngineError> {
     efface_data::files::make_private(file).map_err(EngineError::io(path))
 }

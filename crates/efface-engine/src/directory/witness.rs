@@ -43,6 +43,7 @@ pub(crate) fn place(path: &Path, directory: &Path) -> Result<PathBuf, EngineErro
     if fs::canonicalize(directory).is_ok_and(|directory| place.starts_with(directory)) {
         return Err(OpenError::WitnessInside { path: path.into() }.into());
     }
+    files::check_is_unicode(&place, "witness")?;
     Ok(place)
 }
 

@@ -32,6 +32,9 @@ pub enum OpenError {
     /// A witness lies where it would be restored together with the model.
     #[error("the witness {} lies inside the model directory: an old backup of both would go unnoticed", path.display())]
     WitnessInside { path: PathBuf },
+    /// The directory remembers a path as text, and this one is none.
+    #[error("the path of the {what} must be valid Unicode, got {}", path.display())]
+    NotUnicode { path: PathBuf, what: &'static str },
     /// A witness is that of another model.
     #[error("the witness {} belongs to another model", path.display())]
     ForeignWitness { path: PathBuf },
@@ -48,6 +51,7 @@ impl OpenError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotAModel { .. } => "not-a-model",
+            Self::NotUnicode { .. } => "not-unicode",
             Self::BadState { .. } | Self::DamagedState { .. } => "bad-state",
             Self::Locked { .. } => "locked",
             Self::NoWitness { .. } => "no-witness",

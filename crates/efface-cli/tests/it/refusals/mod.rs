@@ -5,3 +5,4 @@ mod bad_requests;
 mod bad_rows;
 mod budget;
 mod full_disk;
+mod surroundings;

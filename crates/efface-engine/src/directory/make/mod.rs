@@ -74,6 +74,7 @@ impl NewDirectory {
         }
         if let Some(key) = &place.key {
             signing::named_key(key, None)?;
+            log::absolute(key)?;
         }
         let witness = match place.witness.as_deref().map(|path| witness::place(path, &place.out)).transpose()? {
             None => None,

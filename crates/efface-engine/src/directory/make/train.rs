@@ -15,6 +15,7 @@ use crate::directory::ModelDirectory;
 use crate::error::{EngineError, OpenError};
 use crate::history::{History, Kept};
 use crate::life::{Past, check_is_bounded};
+use crate::path_text;
 use crate::settings::{RowNames, Settings};
 
 /// What to train, on what.
@@ -61,6 +62,7 @@ pub struct TrainReport {
     /// Whether the randomness behind the model was unpredictable.
     pub certified: bool,
     /// The model directory.
+    #[serde(serialize_with = "path_text::one")]
     pub model: PathBuf,
 }
 

@@ -1,0 +1,51 @@
+//! What surrounds a model: who may read it, where its answers go, what its paths are called, and what a crash writes.
+#![cfg(target_os = "linux")]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Command;
+
+use crate::sandbox::{Answer, COLUMNS, EFFACE, Sandbox};
+
+#[test]
+fn paths_need_not_be_unicode() {
+    let sandbox = Sandbox::with_table();
+    let name = |name: &[u8]| OsStr::from_bytes(name).to_owned();
+    let (model, rows, out) = (name(b"m\xff del"), name(b"two\xfe.csv"), name(b"release\xfd.json"));
+    fs::copy(sandbox.path("two.csv"), sandbox.path(".").join(&rows)).expect("writable");
+    let run = |arguments: &[&OsStr]| {
+        let output = Command::new(EFFACE).args(arguments).current_dir(sandbox.path(".")).output().expect("runs");
+        Answer::new(format!("{arguments:?}"), output)
+    };
+    let os = OsStr::new;
+    let train: Vec<&OsStr> = COLUMNS.split(' ').map(os).collect();
+    let done = |arguments: &[&OsStr]| {
+        let arguments = [arguments, &[os("--json")]].concat();
+        let answer = run(&arguments);
+        answer.ends_with(0);
+        answer.json()
+    };
+    let trained = done(&[&[os("train"), &rows, os("--out"), &model][..], &train].concat());
+    assert_eq!(trained["model"], "m\u{fffd} del");
+    assert_eq!(done(&[os("remove"), &model, os("--id"), os("u1")])["n_rows"], 59);
+    done(&[os("settle"), &model]);
+    done(&[os("release"), &model, os("--out"), &out]);
+    done(&[os("predict"), &out, &rows, os("--out"), &name(b"p\xff.csv")]);
+    done(&[os("predict"), &model, &rows]);
+    done(&[os("status"), &model]);
+    done(&[os("verify"), &model]);
+    done(&[os("revoke"), &model, os("1"), os("--reason"), os("test")]);
+    done(&[os("certificate"), os("request"), &model, os("change-1"), os("--out"), &name(b"c\xff.json")]);
+    done(&[os("certificate"), os("show"), &name(b"c\xff.json")]);
+    // A path that is kept as text must be one.
+    let other = name(b"other");
+    let witness = name(b"w\xff");
+    let train_other = |more: &[&OsStr]| run(&[&[os("train"), &rows, os("--out"), &other][..], &train, more].concat());
+    train_other(&[os("--witness"), &witness])
+        .is_refusal(&["error: the path of the witness must be valid Unicode, got "]);
+    let key = name(b"k\xff");
+    run(&[os("key"), os("new"), &key, os("--name"), os("operator")]).ends_with(0);
+    train_other(&[os("--key"), &key]).is_refusal(&["error: the path of the key must be valid Unicode, got "]);
+    assert!(!sandbox.exists("other"));
+}
