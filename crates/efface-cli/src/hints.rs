@@ -29,6 +29,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         },
         EngineError::Open(error) => match error {
             OpenError::NotAModel { .. } => "`efface train DATA --label NAME --out DIR` makes one",
+            OpenError::Unfinished { .. } => "`efface train` with the same --out clears it; or delete it",
             OpenError::Locked { .. } | OpenError::WitnessLocked { .. } => "wait until it is done, then try again",
             OpenError::NoWitness { .. } => "bring it back, or begin a new one elsewhere with --witness PATH",
             OpenError::ForeignWitness { .. } => {

@@ -1,10 +1,12 @@
 //! The command line of Efface: parse, call the engine, show.
 //!
-//! Exit codes: 0 done, 1 a negative answer (retraining required, certificate not valid), 2 an error.
+//! Exit codes: 0 done, 1 a negative answer (retraining required, certificate not valid), 2 an error; a training that a signal
+//! ends has the shell's (130 for Ctrl-C).
 
 mod args;
 mod commands;
 mod hints;
+mod interrupt;
 mod output;
 mod progress;
 

@@ -15,3 +15,7 @@ pub(crate) fn maybe<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Res
         None => serializer.serialize_none(),
     }
 }
+
+pub(crate) fn each<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
+}

@@ -103,6 +103,9 @@ pub struct Status {
     pub n_unpurged: usize,
     /// What is not as it was left, and is put right by the next change: parts of the directory that are older than others.
     pub out_of_step: Vec<String>,
+    /// Folders beside the directory that hold rows of trainings that were killed.
+    #[serde(default, serialize_with = "path_text::each")]
+    pub left_behind: Vec<PathBuf>,
     /// Positions of rows that were found to be damaged: no sum can be made over them.
     #[serde(default)]
     pub damaged: Vec<usize>,
@@ -208,6 +211,7 @@ impl Status {
             damaged: Vec::new(),
             repairs: Vec::new(),
             out_of_step: Vec::new(),
+            left_behind: Vec::new(),
             witness: None,
         }
     }

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 pub(crate) use efface_data::files::{percent_encoded, private_options};
 
+use crate::directory::lock;
 use crate::error::{EngineError, OpenError, StorageError};
 
 pub(crate) const LOCK: &str = "lock";
@@ -36,7 +37,10 @@ pub(crate) fn check_is_model(path: &Path) -> Result<(), EngineError> {
         Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
             Err(StorageError::Io { path: database, source }.into())
         }
-        _ => Err(OpenError::NotAModel { path: path.into() }.into()),
+        _ => match lock::abandoned(path).into_iter().next() {
+            Some(left) if !path.exists() => Err(OpenError::Unfinished { path: path.into(), left }.into()),
+            _ => Err(OpenError::NotAModel { path: path.into() }.into()),
+        },
     }
 }
 

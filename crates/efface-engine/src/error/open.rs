@@ -14,6 +14,9 @@ pub enum OpenError {
     /// The directory is not a model.
     #[error("{} {}", path.display(), if path.exists() { "is not a model directory: it has no efface.db" } else { "does not exist" })]
     NotAModel { path: PathBuf },
+    /// The directory was never finished.
+    #[error("{} does not exist; {} holds rows of a training that was killed", path.display(), left.display())]
+    Unfinished { path: PathBuf, left: PathBuf },
     /// A file of the directory is damaged or of another version.
     #[error("{}: {reason}", path.display())]
     BadState { path: PathBuf, reason: String },
@@ -51,6 +54,7 @@ impl OpenError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotAModel { .. } => "not-a-model",
+            Self::Unfinished { .. } => "unfinished-training",
             Self::NotUnicode { .. } => "not-unicode",
             Self::BadState { .. } | Self::DamagedState { .. } => "bad-state",
             Self::Locked { .. } => "locked",

@@ -5,4 +5,5 @@ mod bad_requests;
 mod bad_rows;
 mod budget;
 mod full_disk;
+mod interrupts;
 mod surroundings;

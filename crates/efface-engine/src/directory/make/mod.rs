@@ -4,6 +4,7 @@ mod adopt;
 mod import;
 mod row_sink;
 mod train;
+mod unfinished;
 
 pub(crate) use adopt::Adopted;
 pub use train::{TrainReport, TrainRequest};
@@ -16,6 +17,7 @@ use efface_core::model::Phase;
 use efface_data::{ReadProgress, Remark, StoredRows};
 use efface_ledger::certificate::ReleasePolicy;
 
+use self::unfinished::unfinished;
 use super::DirectoryKeeper;
 use super::certify::{log, signing};
 use super::database::{Chain, Database, Head, LedgerHead, put};
@@ -44,6 +46,8 @@ pub struct Place {
 /// How training goes on.
 #[derive(Clone, Debug)]
 pub enum TrainProgress {
+    /// What a training that was killed had left was removed.
+    Cleared(PathBuf),
     /// Something about the rows that deserves a second look.
     Remark(Remark),
     /// Rows are being read.
@@ -59,6 +63,8 @@ struct NewDirectory {
     lock: Option<WriterLock>,
     /// Held until the new model is in it: whatever an old one still tells it is read before or refused.
     witness: Option<(WriterLock, PathBuf)>,
+    /// What killed trainings had left, and is gone.
+    cleared: Vec<PathBuf>,
 }
 
 /// Rows on disk, in segments and index.
@@ -80,10 +86,13 @@ impl NewDirectory {
             None => None,
             Some(path) => Some((WriterLock::acquire_witness(&path, Duration::ZERO)?, path)),
         };
-        lock::remove_abandoned(&place.out);
+        let cleared = lock::remove_abandoned(&place.out);
         let aside = files::aside(&place.out);
+        let mut unfinished = unfinished();
         let lock = Some(WriterLock::acquire_new(&aside)?);
-        let this = Self { place, aside, lock, witness };
+        unfinished.push(aside.clone());
+        drop(unfinished);
+        let this = Self { place, aside, lock, witness, cleared };
         for folder in [RELEASES, STATES] {
             files::make_private_directory(&this.aside.join(folder))?;
         }
@@ -119,21 +128,31 @@ impl NewDirectory {
         }
         keeper.commit_head(of, |_, _| Ok(()))?;
         keeper.purge(&mut rows)?;
-        let told = match self.witness.take() {
-            None => None,
-            Some((lock, path)) => {
-                keeper.database.set_witness(&path)?;
-                keeper.database.truncate_log()?;
-                let suppressed = keeper.database.suppressed_after(0)?;
-                Some(Witness::create(&path, lock, of.settings, &keeper.head, &suppressed)?)
-            }
-        };
+        let witness = self.witness.take();
+        let mut suppressed = Vec::new();
+        if let Some((_, path)) = &witness {
+            keeper.database.set_witness(path)?;
+            keeper.database.truncate_log()?;
+            suppressed = keeper.database.suppressed_after(0)?;
+        }
+        let head = keeper.head.clone();
         // Nothing in it is open any more but the lock: as long as that is held, nobody takes it for abandoned.
         drop((keeper, rows));
+        let mut unfinished = unfinished();
         let out = &self.place.out;
-        fs::rename(&self.aside, out).map_err(EngineError::io(out))?;
+        let name = || fs::rename(&self.aside, out).map_err(EngineError::io(out));
+        // Nobody else can use the witness before the model that it knows is there.
+        let told = match witness {
+            None => name().map(|()| None),
+            Some((lock, path)) => {
+                let told = Witness::create(&path, lock, of.settings, &head, &suppressed);
+                told.and_then(|told| name().map(|()| Some(told)))
+            }
+        };
+        let told = told?;
+        unfinished.retain(|aside| *aside != self.aside);
+        drop(unfinished);
         files::sync_parent(out)?;
-        // Nobody else could use the witness before the model that it knows was there.
         drop(told);
         self.lock.take().ok_or(EngineError::Storage(StorageError::Damaged))
     }
@@ -142,8 +161,10 @@ impl NewDirectory {
 impl Drop for NewDirectory {
     fn drop(&mut self) {
         if self.lock.is_some() {
+            let mut unfinished = unfinished();
             // Best effort: the directory is not a model yet.
             let _ = fs::remove_dir_all(&self.aside);
+            unfinished.retain(|aside| *aside != self.aside);
         }
     }
 }

@@ -77,7 +77,8 @@ impl ModelDirectory {
         let TrainRequest { rows: reader, columns, schema, transform, config, memory_bytes, place } = request;
         // Whatever is wrong with the parameters is said before the rows are read.
         config.check()?;
-        let new = NewDirectory::prepare(place)?;
+        let mut new = NewDirectory::prepare(place)?;
+        new.cleared.drain(..).for_each(|cleared| report(TrainProgress::Cleared(cleared)));
         let known = new.known()?;
         if known.is_some() && columns.id.is_none() {
             return Err(OpenError::WitnessWithoutIds.into());
