@@ -107,6 +107,27 @@ fn a_training_that_is_killed_is_told_by_the_next_command() {
     sandbox.run("status model").ends_with(0);
 }
 
+/// A witness is taken over before the new model has its name, and was kept when that name was taken meanwhile: the model that it
+/// belonged to took no changes any more.
+#[test]
+fn a_training_that_fails_leaves_the_witness_to_the_model_it_belongs_to() {
+    let sandbox = Sandbox::with_table();
+    sandbox.json(&format!("train two.csv {COLUMNS} --witness witness --out first"));
+    sandbox.json("remove first --id u1");
+    let before = sandbox.read("witness");
+    for witness in ["witness", "fresh"] {
+        let mut training = Training::begin(&sandbox, &["--witness", witness]);
+        sandbox.shell("mkdir model; touch model/taken").ends_with(0);
+        drop(training.rows);
+        assert_eq!(training.process.wait().expect("ends").code(), Some(2));
+        assert!(sandbox.names(".").iter().all(|name| !name.contains("partial")));
+        sandbox.shell("rm -r model").ends_with(0);
+    }
+    assert!(before == sandbox.read("witness"), "the witness has changed");
+    assert!(!sandbox.exists("fresh"));
+    assert_eq!(sandbox.json("remove first --id u2")["n_rows"], 58);
+}
+
 /// At whatever moment it comes, a signal leaves a model or nothing, and a witness that fits.
 #[test]
 fn a_signal_at_any_moment_leaves_a_model_or_nothing() {

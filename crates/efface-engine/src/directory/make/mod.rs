@@ -10,12 +10,13 @@ pub(crate) use adopt::Adopted;
 pub use train::{TrainReport, TrainRequest};
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use efface_core::model::Phase;
 use efface_data::{ReadProgress, Remark, StoredRows};
 use efface_ledger::certificate::ReleasePolicy;
+use zeroize::Zeroizing;
 
 use self::unfinished::unfinished;
 use super::DirectoryKeeper;
@@ -145,8 +146,13 @@ impl NewDirectory {
         let told = match witness {
             None => name().map(|()| None),
             Some((lock, path)) => {
+                let before = Before::of(&path)?;
                 let told = Witness::create(&path, lock, of.settings, &head, &suppressed);
-                told.and_then(|told| name().map(|()| Some(told)))
+                let named = if told.is_ok() { name() } else { Ok(()) };
+                if told.is_err() || named.is_err() {
+                    before.put_back(&path);
+                }
+                named.and_then(|()| told.map(Some))
             }
         };
         let told = told?;
@@ -155,6 +161,23 @@ impl NewDirectory {
         files::sync_parent(out)?;
         drop(told);
         self.lock.take().ok_or(EngineError::Storage(StorageError::Damaged))
+    }
+}
+
+/// A witness as it was, which belongs to another model as long as the new one is not there.
+struct Before(Option<Zeroizing<Vec<u8>>>);
+
+impl Before {
+    fn of(witness: &Path) -> Result<Self, EngineError> {
+        Ok(Self(files::if_there(fs::read(witness), witness)?.map(Zeroizing::new)))
+    }
+
+    /// Best effort: the error that led here is the one to tell.
+    fn put_back(&self, witness: &Path) {
+        let _ = match &self.0 {
+            Some(bytes) => files::replace(witness, bytes),
+            None => fs::remove_file(witness).map_err(EngineError::io(witness)),
+        };
     }
 }
 
