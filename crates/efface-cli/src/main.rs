@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod ending;
 mod hints;
 mod interrupt;
 mod output;
@@ -18,10 +19,15 @@ use efface_engine::EngineError;
 use crate::args::{Cli, Command};
 use crate::output::{Answer, Output};
 
+#[global_allocator]
+static ALLOCATOR: efface_memory::Allocator = efface_memory::Allocator;
+
 fn main() -> ExitCode {
+    ending::prepare();
     let cli = Cli::parse();
     let output = Output::new(cli.json);
-    match run(cli, &output) {
+    let Some(answer) = ending::caught(&output, || run(cli, &output)) else { return ExitCode::from(2) };
+    match answer {
         Ok(Answer::Done) => ExitCode::SUCCESS,
         Ok(Answer::Negative) => ExitCode::from(1),
         // Whoever read stdout has had enough.
