@@ -4,9 +4,43 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use crate::sandbox::{Answer, COLUMNS, EFFACE, Sandbox};
+
+#[test]
+fn a_key_with_another_name_does_not_sign() {
+    let sandbox = Sandbox::with_model("");
+    let key = sandbox.text("model/signing.key");
+    let public = sandbox.text("model/signing.key.pub");
+    let write = |name: &str, text: &str| {
+        sandbox.write(name, text);
+        fs::set_permissions(sandbox.path(name), fs::Permissions::from_mode(0o600)).expect("own file");
+    };
+    write("model/signing.key", &key.replacen("name: efface/", "name: Efface/", 1));
+    let parts = ["error: model/signing.key is called `Efface/", "but this model is signed by `efface/", "hint: nobody"];
+    for command in ["release model", "ledger checkpoint model"] {
+        sandbox.run(command).is_refusal(&parts);
+    }
+    assert_eq!(sandbox.json("status model")["n_releases"], 0);
+    write("model/signing.key", &key);
+
+    // The public half that is handed out must fit, too.
+    write("model/signing.key.pub", &public.replacen("efface/", "Efface/", 1));
+    sandbox.run("release model").is_refusal(&["error: model/signing.key.pub: not a public key: its hash is"]);
+    sandbox.run("key new other.key --name other").ends_with(0);
+    write("model/signing.key.pub", &sandbox.text("other.key.pub"));
+    sandbox.run("release model").is_refusal(&["is called `efface/", "signed by `other`"]);
+    write("model/signing.key.pub", &public);
+    sandbox.json("release model");
+    assert_eq!(sandbox.run("verify model").code, Some(0));
+
+    // So does a key that the operator named.
+    sandbox.json("release model --key other.key");
+    write("other.key", &sandbox.text("other.key").replacen("name: other", "name: 0ther", 1));
+    sandbox.run("release model").is_refusal(&["other.key is called `0ther`, but this model is signed by `other`"]);
+}
 
 #[test]
 fn paths_need_not_be_unicode() {
