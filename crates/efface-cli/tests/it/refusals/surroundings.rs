@@ -43,6 +43,24 @@ fn a_key_with_another_name_does_not_sign() {
 }
 
 #[test]
+fn a_release_that_was_altered_is_not_used() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.json("release model --out model.json");
+    let file = "model/releases/1/model.json";
+    let text = sandbox.text(file);
+    assert!(text.contains("\"yes\"") && text.contains("\"no\""));
+    sandbox.write(file, text.replace("\"yes\"", "\"maybe\""));
+    let message = "model/releases/1/model.json: not the model that its certificate speaks of";
+    for command in ["predict model two.csv", "evaluate model two.csv --label y", "predict model/releases/1 two.csv"] {
+        sandbox.run(command).is_refusal(&[message]);
+    }
+    sandbox.run("predict model.json two.csv").ends_with(0);
+    sandbox.write("model/releases/1/certificate.json", "{}");
+    sandbox.run("predict model two.csv").is_refusal(&["error: model/releases/1/certificate.json: "]);
+    sandbox.write(file, text);
+}
+
+#[test]
 fn paths_need_not_be_unicode() {
     let sandbox = Sandbox::with_table();
     let name = |name: &[u8]| OsStr::from_bytes(name).to_owned();
