@@ -112,6 +112,9 @@ pub struct Status {
     /// What was not as it was left, as after restoring an old backup, and was put right.
     #[serde(default)]
     pub repairs: Vec<Repair>,
+    /// Files and folders of the directory that others than its owner may use, as after restoring a backup.
+    #[serde(default, serialize_with = "path_text::each")]
+    pub loose: Vec<PathBuf>,
     /// The file elsewhere that remembers what was removed.
     #[serde(serialize_with = "path_text::maybe")]
     pub witness: Option<PathBuf>,
@@ -210,6 +213,7 @@ impl Status {
             n_unpurged: 0,
             damaged: Vec::new(),
             repairs: Vec::new(),
+            loose: Vec::new(),
             out_of_step: Vec::new(),
             left_behind: Vec::new(),
             witness: None,

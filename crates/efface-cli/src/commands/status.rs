@@ -75,6 +75,16 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         output.warn(&format!("rows are damaged; next: efface verify {model}, which looks at all of them"));
         return Ok(Answer::Negative);
     }
+    if let Some(first) = status.loose.first() {
+        let more = match status.loose.len() - 1 {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        output.warn(&format!(
+            "others than its owner may use {}{more}: secrets may have been read; the next change makes all of it private again",
+            quoted(first)
+        ));
+    }
     if let Some(left) = status.left_behind.first() {
         output.warn(&format!("{} holds rows of a training that was killed; delete it", quoted(left)));
         return Ok(Answer::Negative);

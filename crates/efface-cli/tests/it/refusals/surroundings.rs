@@ -61,6 +61,25 @@ fn a_release_that_was_altered_is_not_used() {
 }
 
 #[test]
+fn permissions_that_a_restore_has_loosened_are_told_and_mended() {
+    let sandbox = Sandbox::with_model("--witness witness");
+    sandbox.json("release model");
+    assert_eq!(sandbox.json("status model")["loose"], serde_json::json!([]));
+    sandbox.shell("chmod -R a+rX model; chmod a+r witness").ends_with(0);
+    let answer = sandbox.run("status model");
+    answer.ends_with(0);
+    let parts = ["warning: others than its owner may use model and 10 more", "the next change makes all of it private"];
+    assert!(parts.iter().all(|part| answer.stderr.contains(part)), "{answer:?}");
+    let loose = &sandbox.json("status model")["loose"];
+    for name in ["model/efface.db", "model/rows/000000.rows", "model/signing.key", "model/state"] {
+        assert!(loose.as_array().expect("a list").iter().any(|loose| loose == name), "{name}: {loose}");
+    }
+    sandbox.json("remove model --id u1");
+    assert_eq!(sandbox.json("status model")["loose"], serde_json::json!([]));
+    sandbox.json("release model");
+}
+
+#[test]
 fn paths_need_not_be_unicode() {
     let sandbox = Sandbox::with_table();
     let name = |name: &[u8]| OsStr::from_bytes(name).to_owned();

@@ -1,7 +1,6 @@
 //! Who signs for a model: a key of its own, made with the directory, or one that the operator names.
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use efface_core::noise::NoiseSource;
@@ -136,12 +135,6 @@ pub(crate) fn make_own_key(directory: &Path, model: &str) -> Result<PublicKey, E
     let public = key.public();
     files::replace(&public_key_path(&path), format!("{public}\n").as_bytes())?;
     Ok(public)
-}
-
-/// Takes the rights of others off a directory's own key, which a restored backup may have given them.
-pub(crate) fn make_own_key_private(directory: &Path) -> Result<(), EngineError> {
-    let path = directory.join(OWN_KEY);
-    files::if_there(fs::File::open(&path), &path)?.map_or(Ok(()), |file| files::make_private(&file, &path))
 }
 
 pub(in crate::directory) fn key_error(path: &Path) -> impl Fn(KeyError) -> EngineError + use<> {
