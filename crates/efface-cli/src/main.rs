@@ -11,6 +11,7 @@ mod interrupt;
 mod output;
 mod progress;
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
             match error.downcast_ref::<EngineError>() {
                 // Its own message says all that its sources say.
                 Some(engine) => output.error(engine.code(), &engine.to_string(), hints::hint(engine)),
-                None => output.error("error", &format!("{error:#}"), None),
+                None => output.error("error", &format!("{error:#}"), is_disk_full(&error).then_some("free some space")),
             }
             ExitCode::from(2)
         }
@@ -44,8 +45,15 @@ fn main() -> ExitCode {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let broken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
-    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
+    has_cause(error, ErrorKind::BrokenPipe)
+}
+
+fn is_disk_full(error: &anyhow::Error) -> bool {
+    has_cause(error, ErrorKind::StorageFull) || has_cause(error, ErrorKind::QuotaExceeded)
+}
+
+fn has_cause(error: &anyhow::Error, kind: ErrorKind) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(|cause| cause.kind() == kind))
 }
 
 fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {
