@@ -18,7 +18,7 @@ use clap::Parser;
 use efface_engine::EngineError;
 
 use crate::args::{Cli, Command};
-use crate::output::{Answer, Output};
+use crate::output::{Answer, NotTold, Output};
 
 #[global_allocator]
 static ALLOCATOR: efface_memory::Allocator = efface_memory::Allocator;
@@ -37,6 +37,7 @@ fn main() -> ExitCode {
             match error.downcast_ref::<EngineError>() {
                 // Its own message says all that its sources say.
                 Some(engine) => output.error(engine.code(), &engine.to_string(), hints::hint(engine)),
+                None if error.is::<NotTold>() => output.error("not-told", &error.to_string(), None),
                 None => output.error("error", &format!("{error:#}"), is_disk_full(&error).then_some("free some space")),
             }
             ExitCode::from(2)

@@ -142,6 +142,7 @@ fn show(
     settled: Option<&SettleReport>,
     output: &Output,
 ) -> anyhow::Result<Answer> {
+    output.in_force();
     let rows = counted(report.n_changed, "row");
     let sentence = if report.repeated {
         format!("{done} {rows} earlier, by the same request; nothing was done now")

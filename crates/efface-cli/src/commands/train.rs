@@ -44,6 +44,7 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
         TrainProgress::Reading(read) => progress.reading(read),
         TrainProgress::Training(phase) => progress.training(phase),
     })?;
+    output.in_force();
     drop(progress);
     if !not_public.is_empty() {
         output.warn(&format!(

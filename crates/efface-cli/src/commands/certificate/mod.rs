@@ -28,6 +28,7 @@ fn request(args: &RequestCertificateArgs, output: &Output) -> anyhow::Result<Ans
     let mut model = open_to_sign(&args.model, output)?;
     let report = model.certify_request(&args.request, &args.out)?;
     model.close()?;
+    output.in_force();
     let state = match report.release {
         Some(release) => format!("covered by release {release}"),
         None => report.state.tag().into(),

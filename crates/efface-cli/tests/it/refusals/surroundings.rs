@@ -80,6 +80,46 @@ fn permissions_that_a_restore_has_loosened_are_told_and_mended() {
 }
 
 #[test]
+fn a_change_that_cannot_be_told_is_said_to_be_in_force() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.write("more.csv", crate::sandbox::table(100..101, crate::sandbox::class));
+    let message = "error: the change is in force, but the answer could not be written to stdout: ";
+    for arguments in [
+        "remove model --id u1",
+        "add model more.csv --label y --id id --subject who",
+        "settle model",
+        "release model",
+        "policy model --min-removals 2",
+        "revoke model 1 --reason mistake",
+        "train two.csv --label y --id id --subject who --out second",
+    ] {
+        let answer = sandbox.shell(&format!("\"$0\" {arguments} --json > /dev/full"));
+        answer.ends_with(2);
+        assert!(answer.stderr.lines().any(|line| line.starts_with(message)), "{answer:?}");
+    }
+    let status = sandbox.json("status model");
+    assert_eq!((&status["n_rows"], &status["n_releases"]), (&60.into(), &1.into()));
+    assert_eq!(status["revoked"], serde_json::json!([1]));
+    assert_eq!(sandbox.json("status second")["n_rows"], 60);
+    // Nobody reads at all.
+    let (_, unread) = std::io::pipe().expect("a pipe");
+    let output = Command::new(EFFACE)
+        .args(["remove", "model", "--id", "u2", "--json"])
+        .current_dir(sandbox.path("."))
+        .stdout(unread)
+        .output()
+        .expect("runs");
+    let answer = Answer::new("remove into a closed pipe".into(), output);
+    answer.ends_with(2);
+    assert!(answer.stderr.starts_with(message), "{answer:?}");
+    assert_eq!(sandbox.json("status model")["n_rows"], 59);
+    // A release that is held back has changed nothing.
+    let answer = sandbox.shell("\"$0\" release model --json > /dev/full");
+    answer.ends_with(2);
+    assert!(!answer.stderr.contains("in force"), "{answer:?}");
+}
+
+#[test]
 fn paths_need_not_be_unicode() {
     let sandbox = Sandbox::with_table();
     let name = |name: &[u8]| OsStr::from_bytes(name).to_owned();
