@@ -10,6 +10,7 @@ mod hints;
 mod interrupt;
 mod output;
 mod progress;
+mod secrets;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -26,6 +27,10 @@ static ALLOCATOR: efface_memory::Allocator = efface_memory::Allocator;
 fn main() -> ExitCode {
     ending::prepare();
     let cli = Cli::parse();
+    // Experiments run on public rows, and measure their own memory.
+    if !matches!(cli.command, Command::Reproduce(_)) {
+        secrets::keep_out_of_core_dumps();
+    }
     let output = Output::new(cli.json);
     let Some(answer) = ending::caught(&output, || run(cli, &output)) else { return ExitCode::from(2) };
     match answer {

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use crate::sandbox::{Answer, COLUMNS, EFFACE, Sandbox};
 
+/// A damaged name was signed as it stood, and nobody accepted the certificate.
 #[test]
 fn a_key_with_another_name_does_not_sign() {
     let sandbox = Sandbox::with_model("");
@@ -79,6 +80,8 @@ fn permissions_that_a_restore_has_loosened_are_told_and_mended() {
     sandbox.json("release model");
 }
 
+/// A change whose answer could not be written ended with code 0 when stdout was closed, and as if it had failed when it was
+/// full.
 #[test]
 fn a_change_that_cannot_be_told_is_said_to_be_in_force() {
     let sandbox = Sandbox::with_model("");
@@ -159,4 +162,24 @@ fn paths_need_not_be_unicode() {
     run(&[os("key"), os("new"), &key, os("--name"), os("operator")]).ends_with(0);
     train_other(&[os("--key"), &key]).is_refusal(&["error: the path of the key must be valid Unicode, got "]);
     assert!(!sandbox.exists("other"));
+}
+
+/// A crash would have written rows, weights and keys to a file.
+#[test]
+fn there_are_no_core_dumps() {
+    let sandbox = Sandbox::with_table();
+    sandbox.shell("mkfifo pipe.csv").ends_with(0);
+    let mut process = Command::new(EFFACE)
+        .args(["train", "pipe.csv", "--label", "y", "--out", "model"])
+        .current_dir(sandbox.path("."))
+        .spawn()
+        .expect("runs");
+    // Opened on both sides: the command is at work.
+    let pipe = fs::File::options().write(true).open(sandbox.path("pipe.csv")).expect("a pipe");
+    let limits = fs::read_to_string(format!("/proc/{}/limits", process.id())).expect("running");
+    process.kill().expect("running");
+    process.wait().expect("ends");
+    drop(pipe);
+    let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).expect("a limit");
+    assert_eq!(core.split_whitespace().collect::<Vec<_>>(), ["0", "0", "bytes"]);
 }
