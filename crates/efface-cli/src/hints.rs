@@ -29,6 +29,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         },
         EngineError::Open(error) => match error {
             OpenError::NotAModel { .. } => "`efface train DATA --label NAME --out DIR` makes one",
+            OpenError::Unfinished { .. } => "`efface train` with the same --out clears it; or delete it",
             OpenError::Locked { .. } | OpenError::WitnessLocked { .. } => "wait until it is done, then try again",
             OpenError::NoWitness { .. } => "bring it back, or begin a new one elsewhere with --witness PATH",
             OpenError::ForeignWitness { .. } => {
@@ -127,6 +128,9 @@ fn for_certifying(error: &CertifyError) -> Option<&'static str> {
         },
         CertifyError::PublicKey { .. } => "`efface key show KEY|DIR` prints a public key",
         CertifyError::OtherKey { .. } => "sign with another key from now on by naming it with --key FILE",
+        CertifyError::KeyName { .. } => {
+            "nobody would accept what it signs: bring the key and its .pub back from a backup"
+        }
         CertifyError::NoSuchRequest { .. } => {
             "requests are named by the --request-id they were made with, or `change-N`; those from before the log are not in it"
         }

@@ -1,25 +1,39 @@
 //! The command line of Efface: parse, call the engine, show.
 //!
-//! Exit codes: 0 done, 1 a negative answer (retraining required, certificate not valid), 2 an error.
+//! Exit codes: 0 done, 1 a negative answer (retraining required, certificate not valid), 2 an error; a training that a signal
+//! ends has the shell's (130 for Ctrl-C).
 
 mod args;
 mod commands;
+mod ending;
 mod hints;
+mod interrupt;
 mod output;
 mod progress;
+mod secrets;
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
 use efface_engine::EngineError;
 
 use crate::args::{Cli, Command};
-use crate::output::{Answer, Output};
+use crate::output::{Answer, NotTold, Output};
+
+#[global_allocator]
+static ALLOCATOR: efface_memory::Allocator = efface_memory::Allocator;
 
 fn main() -> ExitCode {
+    ending::prepare();
     let cli = Cli::parse();
+    // Experiments run on public rows, and measure their own memory.
+    if !matches!(cli.command, Command::Reproduce(_)) {
+        secrets::keep_out_of_core_dumps();
+    }
     let output = Output::new(cli.json);
-    match run(cli, &output) {
+    let Some(answer) = ending::caught(&output, || run(cli, &output)) else { return ExitCode::from(2) };
+    match answer {
         Ok(Answer::Done) => ExitCode::SUCCESS,
         Ok(Answer::Negative) => ExitCode::from(1),
         // Whoever read stdout has had enough.
@@ -28,7 +42,8 @@ fn main() -> ExitCode {
             match error.downcast_ref::<EngineError>() {
                 // Its own message says all that its sources say.
                 Some(engine) => output.error(engine.code(), &engine.to_string(), hints::hint(engine)),
-                None => output.error("error", &format!("{error:#}"), None),
+                None if error.is::<NotTold>() => output.error("not-told", &error.to_string(), None),
+                None => output.error("error", &format!("{error:#}"), is_disk_full(&error).then_some("free some space")),
             }
             ExitCode::from(2)
         }
@@ -36,8 +51,15 @@ fn main() -> ExitCode {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let broken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
-    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
+    has_cause(error, ErrorKind::BrokenPipe)
+}
+
+fn is_disk_full(error: &anyhow::Error) -> bool {
+    has_cause(error, ErrorKind::StorageFull) || has_cause(error, ErrorKind::QuotaExceeded)
+}
+
+fn has_cause(error: &anyhow::Error, kind: ErrorKind) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(|cause| cause.kind() == kind))
 }
 
 fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {

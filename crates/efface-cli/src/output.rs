@@ -31,11 +31,30 @@ pub(crate) struct Output {
     json: bool,
     /// Whether machines have been told: one object, and no second.
     is_told: Cell<bool>,
+    /// Whether something was changed that stays so, whatever becomes of the answer.
+    is_in_force: Cell<bool>,
 }
+
+/// An answer that nobody got, about a change that is in force.
+#[derive(Debug)]
+pub(crate) struct NotTold(std::io::Error);
+
+impl std::fmt::Display for NotTold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the change is in force, but the answer could not be written to stdout: {}", self.0)
+    }
+}
+
+impl std::error::Error for NotTold {}
 
 impl Output {
     pub(crate) fn new(json: bool) -> Self {
-        Self { json, is_told: Cell::new(false) }
+        Self { json, is_told: Cell::new(false), is_in_force: Cell::new(false) }
+    }
+
+    /// Notes that what was asked for is done and stays done: an answer that cannot be shown does not undo it.
+    pub(crate) fn in_force(&self) {
+        self.is_in_force.set(true);
     }
 
     /// Whether people are reading.
@@ -67,8 +86,12 @@ impl Output {
             // As a whole: half an object helps nobody.
             let text = serde_json::to_string(value)?;
             self.is_told.set(true);
-            writeln!(std::io::stdout().lock(), "{text}")?;
-            return Ok(());
+            let mut stdout = std::io::stdout().lock();
+            let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+            return match written {
+                Err(error) if self.is_in_force.get() => Err(NotTold(error).into()),
+                written => Ok(written?),
+            };
         }
         self.say(&in_one_line(sentence));
         if !lines.is_empty() {

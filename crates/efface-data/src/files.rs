@@ -58,6 +58,15 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
+/// Overwrites a file with zeros, and deletes it once they are on the disk.
+pub fn erase(path: &Path) -> io::Result<()> {
+    let mut file = File::options().write(true).open(path)?;
+    let len = file.metadata()?.len();
+    io::copy(&mut io::repeat(0).take(len), &mut file)?;
+    file.sync_data()?;
+    fs::remove_file(path)
+}
+
 /// Sets the mode of what others can use.
 #[cfg(unix)]
 fn restrict(found: &fs::Metadata, mode: u32, set: impl FnOnce(fs::Permissions) -> io::Result<()>) -> io::Result<()> {
@@ -80,13 +89,4 @@ mod tests {
         assert_eq!(parent_of(Path::new("results.md")), Path::new("."));
         assert_eq!(percent_encoded(Path::new("my results/é~")), "my%20results/%C3%A9~");
     }
-}
-
-/// Overwrites a file with zeros, and deletes it once they are on the disk.
-pub fn erase(path: &Path) -> io::Result<()> {
-    let mut file = File::options().write(true).open(path)?;
-    let len = file.metadata()?.len();
-    io::copy(&mut io::repeat(0).take(len), &mut file)?;
-    file.sync_data()?;
-    std::fs::remove_file(path)
 }

@@ -26,6 +26,7 @@ pub mod fuzzing;
 mod history;
 mod life;
 mod memory;
+mod path_text;
 mod planning;
 mod published;
 mod sealed;

@@ -1,7 +1,6 @@
 //! A published model: plain JSON that any language can use, and predictions with it.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
 
 use efface_core::loss::{self, Logistic, Loss};
@@ -113,12 +112,11 @@ impl PublishedModel {
         text
     }
 
-    /// Reads a published model from its file.
-    pub(crate) fn read_file(file: &Path) -> Result<Self, EngineError> {
+    /// Reads a published model from the bytes of its file.
+    pub(crate) fn from_bytes(file: &Path, text: &[u8]) -> Result<Self, EngineError> {
         let bad = |reason: String| EngineError::Certify(CertifyError::BadPublished { path: file.into(), reason });
-        let text = fs::read(file).map_err(EngineError::io(file))?;
         let model: Self =
-            serde_json::from_slice(&text).map_err(|error| bad(format!("not a published model: {error}")))?;
+            serde_json::from_slice(text).map_err(|error| bad(format!("not a published model: {error}")))?;
         if model.format != FORMAT {
             return Err(bad(format!("format `{}` is unknown; this program reads `{FORMAT}`", model.format)));
         }

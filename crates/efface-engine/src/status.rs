@@ -12,6 +12,7 @@ use efface_ledger::certificate::{FittedBeside, ReleasePolicy};
 use serde::{Deserialize, Serialize};
 
 use crate::history::{History, Kept, ReleaseEntry};
+use crate::path_text;
 
 /// The current values of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -102,13 +103,20 @@ pub struct Status {
     pub n_unpurged: usize,
     /// What is not as it was left, and is put right by the next change: parts of the directory that are older than others.
     pub out_of_step: Vec<String>,
+    /// Folders beside the directory that hold rows of trainings that were killed.
+    #[serde(default, serialize_with = "path_text::each")]
+    pub left_behind: Vec<PathBuf>,
     /// Positions of rows that were found to be damaged: no sum can be made over them.
     #[serde(default)]
     pub damaged: Vec<usize>,
     /// What was not as it was left, as after restoring an old backup, and was put right.
     #[serde(default)]
     pub repairs: Vec<Repair>,
+    /// Files and folders of the directory that others than its owner may use, as after restoring a backup.
+    #[serde(default, serialize_with = "path_text::each")]
+    pub loose: Vec<PathBuf>,
     /// The file elsewhere that remembers what was removed.
+    #[serde(serialize_with = "path_text::maybe")]
     pub witness: Option<PathBuf>,
 }
 
@@ -205,7 +213,9 @@ impl Status {
             n_unpurged: 0,
             damaged: Vec::new(),
             repairs: Vec::new(),
+            loose: Vec::new(),
             out_of_step: Vec::new(),
+            left_behind: Vec::new(),
             witness: None,
         }
     }

@@ -40,7 +40,7 @@ pub(super) fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
             with_code(py, class, &message, outcome.tag())
         }
         ReleaseAnswer::HeldBack(held_back) => {
-            with_code(py, "ReleaseHeldBackError", &what_is_missing(held_back, now()), held_back.outcome)
+            with_code(py, "ReleaseHeldBackError", &what_is_missing(held_back, now()), "held-back")
         }
         ReleaseAnswer::Published(_) => named(py, "EffaceError", "the release is published, but cannot be read"),
     }

@@ -25,7 +25,8 @@ pub(crate) use train::{ChosenColumns, PromiseArgs, RoleArgs, RowArgs, TrainArgs}
 #[command(
     name = "efface",
     version,
-    after_help = "Start with `efface demo`. Exit codes: 0 done, 1 a negative answer, 2 an error."
+    after_help = "Start with `efface demo`. Exit codes: 0 done, 1 a negative answer, 2 an error; \
+                  130 and 143, `train` was interrupted."
 )]
 pub(crate) struct Cli {
     /// Print one JSON object on stdout instead of text on stderr.

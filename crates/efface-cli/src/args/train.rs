@@ -25,7 +25,7 @@ use super::{SeedArgs, StoreArgs};
 pub(crate) struct TrainArgs {
     /// Rows: `.csv`, `.parquet`, `.npy`, `.npz`, `.svm` (libsvm) or IDX; all but Parquet and NPZ may be gzipped.
     pub(crate) data: PathBuf,
-    /// The model directory to make.
+    /// The model directory to make. A training that is interrupted leaves nothing of it.
     #[arg(long)]
     pub(crate) out: PathBuf,
     #[command(flatten)]

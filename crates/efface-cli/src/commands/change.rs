@@ -1,5 +1,7 @@
 //! `efface remove`, `efface add`, `efface correct`
 
+use std::fs::{File, Metadata};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::Context;
@@ -71,14 +73,50 @@ fn selection(which: &WhichArgs) -> anyhow::Result<Selection> {
     })
 }
 
-/// The ids of a file, one per line.
+/// The ids of a file or a pipe, one per line.
 fn listed_in(file: &Path, what: &str) -> anyhow::Result<Vec<RowId>> {
-    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|line| !line.is_empty());
-    let ids: Vec<RowId> = lines.map(RowId::parse).collect();
-    anyhow::ensure!(!ids.is_empty(), "{}: no {what}; one per line is expected", file.display());
+    let name = file.display();
+    let mut lines = BufReader::new(File::open(file).with_context(|| name.to_string())?);
+    let kind = lines.get_ref().metadata().with_context(|| name.to_string())?;
+    anyhow::ensure!(!is_device(&kind), "{name}: a device, not a file of {what}");
+    let (mut ids, mut line) = (Vec::new(), Vec::new());
+    for number in 1_u64.. {
+        line.clear();
+        let limited = lines.by_ref().take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut line);
+        if limited.with_context(|| name.to_string())? == 0 {
+            break;
+        }
+        anyhow::ensure!(
+            line.len() as u64 <= MAX_LINE_BYTES,
+            "{name}, line {number}: longer than {MAX_LINE_BYTES} bytes; one of the {what} per line is expected"
+        );
+        let text = std::str::from_utf8(&line).with_context(|| format!("{name}, line {number}"))?;
+        let text = if number == 1 { text.trim_start_matches('\u{feff}') } else { text };
+        if !text.trim().is_empty() {
+            ids.push(RowId::parse(text.trim()));
+        }
+    }
+    anyhow::ensure!(!ids.is_empty(), "{name}: no {what}; one per line is expected");
     Ok(ids)
 }
+
+/// Whether something has no end, as devices have none.
+fn is_device(file: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+
+        file.file_type().is_char_device() || file.file_type().is_block_device()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        false
+    }
+}
+
+/// Ids are far shorter.
+const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// A change and, where it was asked for, the settling after it. The claims are those after both.
 #[derive(Serialize)]
@@ -104,6 +142,7 @@ fn show(
     settled: Option<&SettleReport>,
     output: &Output,
 ) -> anyhow::Result<Answer> {
+    output.in_force();
     let rows = counted(report.n_changed, "row");
     let sentence = if report.repeated {
         format!("{done} {rows} earlier, by the same request; nothing was done now")

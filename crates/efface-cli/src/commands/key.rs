@@ -16,6 +16,7 @@ pub(crate) fn run(args: &KeyArgs, output: &Output) -> anyhow::Result<Answer> {
         KeyCommand::New(args) => {
             let passphrase = passphrase(&args.passphrase)?;
             let key = make_key(&args.file, &args.name, passphrase.as_ref())?;
+            output.in_force();
             let lines = [
                 ("private key, for its owner alone", args.file.display().to_string()),
                 ("protected by a passphrase", if passphrase.is_some() { "yes" } else { "no" }.into()),

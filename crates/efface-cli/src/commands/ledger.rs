@@ -77,6 +77,7 @@ pub(crate) fn policy(args: &PolicyCommandArgs, output: &Output) -> anyhow::Resul
         let mut model = open(&args.model, output)?;
         model.set_policy(policy)?;
         model.close()?;
+        output.in_force();
     }
     output.show(&policy, &format!("releases of {} are made {}", path.display(), in_words(policy)), &[])?;
     Ok(Answer::Done)
@@ -86,6 +87,7 @@ pub(crate) fn renew(args: &RenewArgs, output: &Output) -> anyhow::Result<Answer>
     let mut model = open(&args.model, output)?;
     let report = model.renew()?;
     model.close()?;
+    output.in_force();
     output.show(
         &report,
         &format!("{} has a further promise", args.model.path.display()),
@@ -132,6 +134,7 @@ pub(crate) fn revoke(args: &RevokeArgs, output: &Output) -> anyhow::Result<Answe
     let mut model = open_to_sign(&args.model, output)?;
     let report = model.revoke(args.release, args.reason.clone())?;
     model.close()?;
+    output.in_force();
     let lines = [("signed withdrawal, for whoever uses the model", report.revocation.display().to_string())];
     output.show(&report, &format!("release {} is revoked", report.release), &lines)?;
     output.say(&format!("next: efface release {}, and hand the withdrawal out", quoted(&args.model.directory.path)));

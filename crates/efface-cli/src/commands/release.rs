@@ -19,6 +19,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
     model.close()?;
     match &answer {
         ReleaseAnswer::Published(report) => {
+            output.in_force();
             let settled = match report.settle_passes {
                 0 => "not needed".into(),
                 1 => "1 pass over the rows".into(),

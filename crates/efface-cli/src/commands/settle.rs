@@ -11,6 +11,7 @@ use crate::progress::Progress;
 pub(crate) fn settle(args: &SettleArgs, output: &Output) -> anyhow::Result<Answer> {
     let mut model = open(&args.model, output)?;
     let report = output.working("settling", || model.settle(args.tolerance))?;
+    output.in_force();
     output.show(&report, &format!("settled in {}", duration(report.seconds)), &settle_lines(&report))?;
     Ok(match report.outcome {
         Outcome::Done => Answer::Done,
@@ -23,6 +24,7 @@ pub(crate) fn retrain(args: &RetrainArgs, output: &Output) -> anyhow::Result<Ans
     let mut noise = noise(&args.seed, output)?;
     let mut progress = Progress::new(output.is_text());
     let report = model.retrain(&mut noise, &mut |phase| progress.training(phase))?;
+    output.in_force();
     drop(progress);
     let sentence = format!("trained again on {} rows in {}", report.n_rows, duration(report.seconds));
     let lines = [

@@ -59,6 +59,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     lines.extend(status.out_of_step.iter().map(|found| ("OUT OF STEP", found.clone())));
     let damaged = first_of(status.damaged.iter().map(ToString::to_string), 5);
     lines.extend((!status.damaged.is_empty()).then(|| ("DAMAGED ROWS", format!("at position {damaged}"))));
+    lines.extend(status.left_behind.iter().map(|left| ("LEFT BEHIND", left.display().to_string())));
     lines.extend((!status.certified).then(|| ("certified", "NO: a fixed seed was used".into())));
     let sentence = format!("{}: a model of mechanism {}", args.model.display(), status.mechanism);
     output.show(&status, &sentence, &lines)?;
@@ -72,6 +73,20 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
     if !status.damaged.is_empty() {
         let model = quoted(&args.model);
         output.warn(&format!("rows are damaged; next: efface verify {model}, which looks at all of them"));
+        return Ok(Answer::Negative);
+    }
+    if let Some(first) = status.loose.first() {
+        let more = match status.loose.len() - 1 {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        output.warn(&format!(
+            "others than its owner may use {}{more}: secrets may have been read; the next change makes all of it private again",
+            quoted(first)
+        ));
+    }
+    if let Some(left) = status.left_behind.first() {
+        output.warn(&format!("{} holds rows of a training that was killed; delete it", quoted(left)));
         return Ok(Answer::Negative);
     }
     if let Some(warning) = near_the_end(status.releases_left, status.max_releases, &args.model) {

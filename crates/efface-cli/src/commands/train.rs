@@ -1,11 +1,13 @@
 //! `efface train`
 
+use anyhow::Context;
 use efface_data::{Schema, open_table};
 use efface_engine::{EngineError, ModelDirectory, Place, TrainProgress, TrainRequest};
 
 use super::{check_label_is_named, noise, schema_and_columns};
 use crate::args::TrainArgs;
 use crate::hints;
+use crate::interrupt;
 use crate::output::{Answer, Output, bound, duration, features, quoted, shortened};
 use crate::progress::Progress;
 
@@ -32,12 +34,17 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
             policy: args.policy.policy(),
         },
     };
+    interrupt::clean_up_after(&request.place.out, !output.is_text()).context("signals cannot be waited for")?;
     let mut progress = Progress::new(output.is_text());
     let report = ModelDirectory::train(request, &mut noise, &mut |event| match event {
+        TrainProgress::Cleared(left) => {
+            output.warn(&format!("removed {}, which held rows of a training that was killed", quoted(&left)));
+        }
         TrainProgress::Remark(remark) => output.warn(&format!("{remark}; {}", hints::for_remark(&remark))),
         TrainProgress::Reading(read) => progress.reading(read),
         TrainProgress::Training(phase) => progress.training(phase),
     })?;
+    output.in_force();
     drop(progress);
     if !not_public.is_empty() {
         output.warn(&format!(

@@ -89,6 +89,12 @@ pub enum ReadError {
     /// The rows do not fit in memory at once.
     #[error("{}: {n_rows} rows of {dim} features do not fit in memory", file.display())]
     TooLarge { file: PathBuf, n_rows: u64, dim: usize },
+    /// Rows of a few values each would become a table many times larger than the file.
+    #[error(
+        "{}: {n_rows} rows of {dim} features take {found} bytes as a dense table; for a file of this size the limit is {limit}",
+        file.display()
+    )]
+    TooSparse { file: PathBuf, n_rows: u64, dim: usize, found: u64, limit: u64 },
     /// Rows have more features, or lines more cells, than any table that could be learned from.
     #[error("{}: {found} columns, at most {limit} can be read", file.display())]
     TooWide { file: PathBuf, found: u64, limit: usize },

@@ -103,7 +103,18 @@ fn widest(path: &Path) -> Result<(usize, u64), ReadError> {
             dim = dim.max(row.pair(pair)?.0);
         }
     }
-    if n_rows == 0 { Err(ReadError::Empty { file: path.into() }) } else { Ok((dim, n_rows)) }
+    if n_rows == 0 {
+        return Err(ReadError::Empty { file: path.into() });
+    }
+    refuse_sparse(path, n_rows, dim, lines.reader.get_ref().bytes_read)?;
+    Ok((dim, n_rows))
+}
+
+/// Refuses a few bytes that stand for a large table: an index can be as large as it likes.
+fn refuse_sparse(file: &Path, n_rows: u64, dim: usize, text_bytes: u64) -> Result<(), ReadError> {
+    let found = n_rows.saturating_mul(8 * dim as u64);
+    let limit = text_bytes.saturating_mul(DENSE_BYTES_PER_BYTE).max(DENSE_BYTES);
+    if found <= limit { Ok(()) } else { Err(ReadError::TooSparse { file: file.into(), n_rows, dim, found, limit }) }
 }
 
 struct Lines {
@@ -230,3 +241,25 @@ fn shortened(word: &str) -> String {
 
 /// A longer line is taken for a file of another kind.
 const MAX_LINE_BYTES: u64 = 1 << 26;
+
+/// A dense table may take so many bytes, or so many for each byte of the file: the sparsest of the well-known sets take a
+/// thousand.
+const DENSE_BYTES: u64 = 1 << 30;
+const DENSE_BYTES_PER_BYTE: u64 = 1 << 14;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_bytes_do_not_stand_for_a_large_table() {
+        let refusal =
+            |n_rows, dim, bytes| refuse_sparse(Path::new("a.svm"), n_rows, dim, bytes).map_err(|e| e.to_string());
+        assert_eq!(refusal(100, 1 << 20, 1200), Ok(()));
+        let text = "a.svm: 400 rows of 1048576 features take 3355443200 bytes as a dense table; for a file of this size the \
+                    limit is 1073741824";
+        assert_eq!(refusal(400, 1 << 20, 4800), Err(text.into()));
+        // RCV1: 47,236 features, of which a row has 73.
+        assert_eq!(refusal(804_414, 47_236, 1_200_000_000), Ok(()));
+    }
+}

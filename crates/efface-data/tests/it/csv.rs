@@ -123,3 +123,26 @@ fn files_that_are_missing_or_of_another_kind_are_refused() {
                 .npz and .parquet gzipped (.gz)";
     assert_eq!(message("t.xlsx"), text);
 }
+
+/// A cell was held as a whole, however long: three megabytes of gzip inflate to four gigabytes behind one quote.
+#[test]
+fn cells_and_rows_have_an_end() {
+    let long = |n: usize| format!("id,who,a,note,b,y\r\n7,anna,1,,2.5,no\r\n8,anna,1,\"{}\",2.5,no\r\n", "x".repeat(n));
+    assert_eq!(read(long(1 << 20), &columns()).expect("at the limit").n_rows(), 2);
+    let text = "t.csv, line 3, column `note`: a cell of 1048577 bytes, at most 1048576 can be read";
+    assert_eq!(refusal(long((1 << 20) + 1)), text);
+
+    let mut text = "id,who,a,note,b,y\r\n7,anna,1,,2.5,no\r\n8,anna,1,\"".as_bytes().to_vec();
+    text.resize(70_000_000, b'x');
+    let message = "the row is longer than 67108864 bytes; is a quote not closed?";
+    assert_eq!(refusal(&text), format!("t.csv, line 3: {message}"));
+    let (folder, path) = file("t.csv.gz", &{
+        let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+        gz.write_all(&text).expect("in memory");
+        gz.finish().expect("in memory")
+    });
+    let error = read_table(&path, &columns(), None).expect_err("must be refused").to_string();
+    assert_eq!(without_folder(&error, folder.path()), format!("t.csv.gz, line 3: {message}"));
+    // The header as well.
+    assert_eq!(refusal(&text[42..]), format!("t.csv, line 1: {message}"));
+}

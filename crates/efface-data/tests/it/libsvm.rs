@@ -85,7 +85,8 @@ fn no_column_can_be_label_id_or_subject() {
 
 #[test]
 fn rows_too_wide_to_be_held_at_once_are_read_a_few_at_a_time() {
-    let (_folder, path) = file("t.svm", "1 1048576:1\n".repeat(100_000).as_bytes());
+    let row = format!("1 1048576:1 # {}\n", "wide ".repeat(120));
+    let (_folder, path) = file("t.svm", row.repeat(10_000).as_bytes());
     let mut reader = open_table(&path, &Columns::default(), None).expect("valid");
     let chunk = reader.next_chunk(2).expect("valid").expect("rows");
     assert_eq!((chunk.n_rows(), chunk.features().len()), (2, 2 << 20));

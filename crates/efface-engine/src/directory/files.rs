@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 pub(crate) use efface_data::files::{percent_encoded, private_options};
 
+use crate::directory::lock;
 use crate::error::{EngineError, OpenError, StorageError};
 
 pub(crate) const LOCK: &str = "lock";
@@ -36,7 +37,10 @@ pub(crate) fn check_is_model(path: &Path) -> Result<(), EngineError> {
         Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
             Err(StorageError::Io { path: database, source }.into())
         }
-        _ => Err(OpenError::NotAModel { path: path.into() }.into()),
+        _ => match lock::abandoned(path).into_iter().next() {
+            Some(left) if !path.exists() => Err(OpenError::Unfinished { path: path.into(), left }.into()),
+            _ => Err(OpenError::NotAModel { path: path.into() }.into()),
+        },
     }
 }
 
@@ -160,6 +164,56 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 /// Where something is written by this process until it is whole.
 pub(crate) fn aside(path: &Path) -> PathBuf {
     with_suffix(path, &format!("{PARTIAL}-{}", std::process::id()))
+}
+
+/// Files and folders of a model directory that others than their owner may use, as a restored backup may leave them.
+pub(crate) fn open_to_others(directory: &Path) -> Vec<PathBuf> {
+    let inside = |folder: &str| {
+        let entries = fs::read_dir(directory.join(folder)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let database = [DATABASE.to_owned(), format!("{DATABASE}-wal"), OWN_KEY.to_owned()];
+    let named = [ROWS, STATES, RELEASES].into_iter().map(str::to_owned).chain(database);
+    let mut found: Vec<PathBuf> = named.map(|name| directory.join(name)).chain([directory.to_owned()]).collect();
+    found.extend([ROWS, STATES].into_iter().flat_map(inside));
+    found.retain(|path| is_open_to_others(path));
+    found.sort();
+    found
+}
+
+pub(crate) fn is_open_to_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+
+        fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
+/// Takes the rights of others off all of a model directory. Best effort: whoever is not its owner cannot, and can still use
+/// it.
+pub(crate) fn close_to_others(directory: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+
+        for path in open_to_others(directory) {
+            let mode = if path.is_dir() { 0o700 } else { 0o600 };
+            let _ = fs::set_permissions(&path, fs::Permissions::from_mode(mode));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = directory;
+}
+
+/// Refuses a path that could not be kept as text.
+pub(crate) fn check_is_unicode(path: &Path, what: &'static str) -> Result<(), EngineError> {
+    if path.to_str().is_some() { Ok(()) } else { Err(OpenError::NotUnicode { path: path.into(), what }.into()) }
 }
 
 pub(crate) fn make_private(file: &File, path: &Path) -> Result<(), EngineError> {

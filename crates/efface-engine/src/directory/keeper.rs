@@ -108,6 +108,7 @@ impl DirectoryKeeper {
     /// The key that signs, if it is the one that the log names.
     pub(super) fn signing_key(&self) -> Result<SigningKey, EngineError> {
         let (named, path) = (self.database.key()?, self.key_path()?);
+        let is_own = named.is_none();
         // The directory's own key has none: one that the environment has is meant for another.
         let passphrase = named.and(self.passphrase.as_ref());
         let key = signing::read_private(&path, passphrase).map_err(signing::key_error(&path))?;
@@ -115,6 +116,7 @@ impl DirectoryKeeper {
         if found != *expected {
             return Err(CertifyError::OtherKey { path, found, expected: expected.clone() }.into());
         }
+        signing::check_name(&path, &key, is_own.then(|| signing::own_name(&self.head.history.model)))?;
         Ok(key)
     }
 

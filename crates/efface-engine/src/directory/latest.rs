@@ -3,14 +3,39 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::files::{CERTIFICATE_FILE, MODEL_FILE, RELEASES, REVOCATION_FILE};
+use efface_ledger::verify::subjects;
+
+use super::certify;
+use super::files::{self, CERTIFICATE_FILE, MODEL_FILE, RELEASES, REVOCATION_FILE};
 use crate::error::{CertifyError, EngineError, OpenError};
 use crate::published::PublishedModel;
 
 impl PublishedModel {
     /// Reads a published model: the file itself, the folder of a release, or a model directory (its latest release).
+    ///
+    /// In a folder with its certificate, the file must be the one that the certificate speaks of. Whether the certificate is
+    /// to be believed is another question, which [`verify`](efface_ledger::verify::verify) answers.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, EngineError> {
-        Self::read_file(&find(path.as_ref())?)
+        let path = path.as_ref();
+        let file = find(path)?;
+        let bytes = fs::read(&file).map_err(EngineError::io(&file))?;
+        if path.is_dir() {
+            check_is_certified(&file, &bytes)?;
+        }
+        Self::from_bytes(&file, &bytes)
+    }
+}
+
+/// Refuses a model that was changed after it was certified.
+fn check_is_certified(file: &Path, model: &[u8]) -> Result<(), EngineError> {
+    let path = file.with_file_name(CERTIFICATE_FILE);
+    let Some(text) = files::if_there(fs::read(&path), &path)? else { return Ok(()) };
+    let bad = |path: &Path, reason: &str| CertifyError::BadPublished { path: path.into(), reason: reason.into() };
+    let subjects = subjects(&text).map_err(|check| bad(&path, &check.message))?;
+    if subjects.iter().any(|subject| subject.digest.sha256 == certify::sha256(model)) {
+        Ok(())
+    } else {
+        Err(bad(file, "not the model that its certificate speaks of: it was changed after its release").into())
     }
 }
 

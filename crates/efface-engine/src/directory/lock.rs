@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::clock::now;
@@ -148,23 +148,47 @@ fn holder(lock: &Path) -> Option<Holder> {
     serde_json::from_slice(&fs::read(lock).ok()?).ok()
 }
 
-/// Removes what killed trainings of the same model left aside, at whatever point they were killed. One that is still at
-/// work holds the lock of its part.
-pub(crate) fn remove_abandoned(out: &Path) {
-    let Some(name) = out.file_name().and_then(|name| name.to_str()) else { return };
-    let prefix = format!("{name}{PARTIAL}-");
-    let Ok(entries) = fs::read_dir(efface_data::files::parent_of(out)) else { return };
-    for entry in entries.flatten() {
-        let (path, name) = (entry.path(), entry.file_name());
-        let number = name.to_str().and_then(|name| name.strip_prefix(&prefix));
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let ours = number.is_some_and(is_number) && is_folder && is_left_by_training(&path);
+/// Removes what killed trainings of the same model left aside, at whatever point they were killed, and answers where that
+/// was. One that is still at work holds the lock of its part.
+pub(crate) fn remove_abandoned(out: &Path) -> Vec<PathBuf> {
+    let mut removed = Vec::new();
+    for path in begun_beside(out) {
         // Locked as well where there was no lock yet: a training that has just begun makes its directory again.
-        if ours && let Ok(_lock) = WriterLock::acquire(&path, Duration::ZERO) {
+        if let Ok(_lock) = WriterLock::acquire(&path, Duration::ZERO) {
             // Best effort: it is not a model, and nothing depends on it.
             let _ = fs::remove_dir_all(&path);
+            removed.extend((!path.exists()).then_some(path));
         }
     }
+    removed
+}
+
+/// What killed trainings of a model left aside, rows among it. Nothing is changed.
+pub(crate) fn abandoned(out: &Path) -> Vec<PathBuf> {
+    let is_at_work = |path: &Path| match File::open(path.join(LOCK)) {
+        Ok(lock) => lock.try_lock_shared().is_err(),
+        // One that has just begun, unless it is the rest of one that was being removed.
+        Err(_) => !path.join(ROWS).exists(),
+    };
+    begun_beside(out).into_iter().filter(|path| !is_at_work(path)).collect()
+}
+
+/// Folders in which trainings of a model are at work, or were.
+fn begun_beside(out: &Path) -> Vec<PathBuf> {
+    let Some(name) = out.file_name() else { return Vec::new() };
+    let prefix = [name.as_encoded_bytes(), PARTIAL.as_bytes(), b"-"].concat();
+    let Ok(entries) = fs::read_dir(efface_data::files::parent_of(out)) else { return Vec::new() };
+    let is_ours = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let number = name.as_encoded_bytes().strip_prefix(prefix.as_slice());
+        number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && is_left_by_training(&entry.path())
+    };
+    let mut found: Vec<PathBuf> =
+        entries.flatten().filter(is_ours).map(|entry| out.with_file_name(entry.file_name())).collect();
+    found.sort();
+    found
 }
 
 /// Whether there is nothing in a folder but what a training puts there before its model has a name.

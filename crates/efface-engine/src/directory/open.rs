@@ -9,7 +9,7 @@ use efface_core::rounding::UpperBound;
 use efface_core::rows::{RowCount, RowStore, WeightSum};
 use efface_data::{PositionSet, StoredRows, StoredRowsError};
 
-use super::certify::signing::{self, Passphrase};
+use super::certify::signing::Passphrase;
 use super::certify::{publication, revocation};
 use super::database::{Database, Head, Intent};
 use super::files::{self, DATABASE, RELEASES, ROWS, STATES, check_is_model};
@@ -73,7 +73,7 @@ impl ModelDirectory {
         for folder in [STATES, RELEASES] {
             files::make_private_directory(&path.join(folder))?;
         }
-        signing::make_own_key_private(path)?;
+        files::close_to_others(path);
         let mut database = Database::open(path)?;
         let (settings, head, n_repairs) = (database.settings()?, database.head()?, database.repairs()?.len());
         let witness = open_witness(path, &mut database, &settings, &head, options)?;

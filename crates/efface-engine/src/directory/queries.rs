@@ -9,8 +9,8 @@ use efface_ledger::key::PublicKey;
 
 use super::certify::signing;
 use super::database::Database;
-use super::files::check_is_model;
-use super::{ModelDirectory, latest_certificate, recovery};
+use super::files::{self, check_is_model};
+use super::{ModelDirectory, latest_certificate, lock, recovery};
 use crate::error::{CertifyError, EngineError};
 use crate::history::Kept;
 use crate::life::{ChangeReport, LatestRelease, View};
@@ -97,6 +97,9 @@ impl Status {
         let n_unpurged = database.unpurged()?.len();
         let out_of_step = recovery::out_of_step(path, &database)?;
         let (repairs, damaged, witness) = (database.repairs()?, database.damaged()?, database.witness()?);
-        Ok(Self { n_unpurged, repairs, damaged, out_of_step, witness, ..status })
+        let left_behind = lock::abandoned(path);
+        let mut loose = files::open_to_others(path);
+        loose.extend(witness.clone().filter(|witness| files::is_open_to_others(witness)));
+        Ok(Self { n_unpurged, out_of_step, left_behind, damaged, repairs, loose, witness, ..status })
     }
 }

@@ -43,6 +43,7 @@ pub(crate) fn place(path: &Path, directory: &Path) -> Result<PathBuf, EngineErro
     if fs::canonicalize(directory).is_ok_and(|directory| place.starts_with(directory)) {
         return Err(OpenError::WitnessInside { path: path.into() }.into());
     }
+    files::check_is_unicode(&place, "witness")?;
     Ok(place)
 }
 
@@ -262,6 +263,7 @@ const MOST_FIRST_BYTES: u64 = 4096;
 /// Read from the end at first; most lines are shorter.
 const TAIL_BYTES: u64 = 4096;
 
+#[derive(Clone, Copy)]
 enum Line {
     First,
     Last,

@@ -20,6 +20,9 @@ pub enum CertifyError {
     /// A key is not the one that signs for this model.
     #[error("{} is key {found}, but this model is signed by key {expected}", path.display())]
     OtherKey { path: PathBuf, found: String, expected: String },
+    /// A key has another name than the one under which others know it.
+    #[error("{} is called `{found}`, but this model is signed by `{expected}`", path.display())]
+    KeyName { path: PathBuf, found: String, expected: String },
     /// A certificate could not be made, or would be refused by whoever checks it.
     #[error("no certificate can be issued: {reason}")]
     NotSigned { reason: String },
@@ -76,6 +79,7 @@ impl CertifyError {
             Self::Key { .. } => "key",
             Self::PublicKey { .. } => "public-key",
             Self::OtherKey { .. } => "other-key",
+            Self::KeyName { .. } => "key-name",
             Self::NotSigned { .. } => "not-signed",
             Self::Unnamed { .. } => "unnamed-removals",
             Self::NotCopied { .. } => "not-copied",

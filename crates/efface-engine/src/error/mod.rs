@@ -11,6 +11,7 @@ pub use change::ChangeError;
 pub use open::{Holder, OpenError};
 pub use storage::StorageError;
 
+use std::error::Error;
 use std::io;
 
 use efface_core::model::{PlanError, TrainError};
@@ -93,26 +94,25 @@ impl EngineError {
     pub fn damaged_row(&self) -> Option<usize> {
         match self {
             Self::Rows(error) => error.damaged_row(),
-            Self::Store(error) => error.0.downcast_ref::<StoredRowsError>()?.damaged_row(),
-            Self::Train(TrainError::Store(error)) => error.0.downcast_ref::<StoredRowsError>()?.damaged_row(),
+            Self::Store(error) | Self::Train(TrainError::Store(error)) => {
+                error.0.downcast_ref::<StoredRowsError>()?.damaged_row()
+            }
             _ => None,
         }
     }
 
-    /// Whether there is no room left for what was to be written.
+    /// Whether there was no room left for what was to be written, by whatever was to write it.
     pub fn is_disk_full(&self) -> bool {
-        let source = match self {
-            Self::Storage(StorageError::Io { source, .. }) => source,
-            Self::Storage(StorageError::Database { source, .. }) => {
-                return source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull);
-            }
-            Self::Rows(error) => match &**error {
-                StoredRowsError::File(SegmentError::Io { source, .. }) => source,
-                _ => return false,
-            },
-            _ => return false,
-        };
-        matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+        let mut causes = std::iter::successors(Some(self as &(dyn Error + 'static)), |error| (*error).source());
+        causes.any(|cause| {
+            let of_files = cause
+                .downcast_ref::<io::Error>()
+                .is_some_and(|error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded));
+            let database = cause.downcast_ref::<Box<rusqlite::Error>>().map(|error| &**error);
+            let database = database.or_else(|| cause.downcast_ref::<rusqlite::Error>());
+            let of_database = database.and_then(rusqlite::Error::sqlite_error_code);
+            of_files || of_database == Some(rusqlite::ErrorCode::DiskFull)
+        })
     }
 }
 
@@ -138,5 +138,33 @@ impl From<VaultError> for EngineError {
             VaultError::Elsewhere(error) => StoreError(error).into(),
             other => StoreError(Box::new(other)).into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_whatever_was_to_be_written() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let of_file = || EngineError::io("model")(full());
+        let rows = StoredRowsError::from(SegmentError::Io { file: "rows".into(), source: full() });
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
+        let database = rusqlite::Error::SqliteFailure(code, None);
+        let key = efface_ledger::key::KeyError::Io { path: "key".into(), source: full() };
+        let errors: [EngineError; 7] = [
+            of_file(),
+            rows.into(),
+            StorageError::Database { path: "efface.db".into(), source: Box::new(database) }.into(),
+            StorageError::WitnessBehind { path: "witness".into(), source: Box::new(of_file()) }.into(),
+            StorageError::PurgePending { source: Box::new(of_file()) }.into(),
+            ChangeError::NotSettled { source: Box::new(of_file()) }.into(),
+            CertifyError::Key { path: "key".into(), source: Box::new(key) }.into(),
+        ];
+        for error in errors {
+            assert!(error.is_disk_full(), "{error}");
+        }
+        assert!(!EngineError::io("model")(io::ErrorKind::PermissionDenied.into()).is_disk_full());
     }
 }

@@ -14,6 +14,9 @@ pub enum OpenError {
     /// The directory is not a model.
     #[error("{} {}", path.display(), if path.exists() { "is not a model directory: it has no efface.db" } else { "does not exist" })]
     NotAModel { path: PathBuf },
+    /// The directory was never finished.
+    #[error("{} does not exist; {} holds rows of a training that was killed", path.display(), left.display())]
+    Unfinished { path: PathBuf, left: PathBuf },
     /// A file of the directory is damaged or of another version.
     #[error("{}: {reason}", path.display())]
     BadState { path: PathBuf, reason: String },
@@ -32,6 +35,9 @@ pub enum OpenError {
     /// A witness lies where it would be restored together with the model.
     #[error("the witness {} lies inside the model directory: an old backup of both would go unnoticed", path.display())]
     WitnessInside { path: PathBuf },
+    /// The directory remembers a path as text, and this one is none.
+    #[error("the path of the {what} must be valid Unicode, got {}", path.display())]
+    NotUnicode { path: PathBuf, what: &'static str },
     /// A witness is that of another model.
     #[error("the witness {} belongs to another model", path.display())]
     ForeignWitness { path: PathBuf },
@@ -48,6 +54,8 @@ impl OpenError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotAModel { .. } => "not-a-model",
+            Self::Unfinished { .. } => "unfinished-training",
+            Self::NotUnicode { .. } => "not-unicode",
             Self::BadState { .. } | Self::DamagedState { .. } => "bad-state",
             Self::Locked { .. } => "locked",
             Self::NoWitness { .. } => "no-witness",

@@ -18,6 +18,7 @@ use crate::certify::{Draft, HeldBack};
 use crate::clock;
 use crate::error::EngineError;
 use crate::history::{Kept, ReleaseEntry};
+use crate::path_text;
 use crate::published::PublishedModel;
 use crate::settings::Settings;
 
@@ -65,8 +66,10 @@ pub struct ReleaseReport {
     /// Passes over the rows made to settle first.
     pub settle_passes: usize,
     /// The published model; empty where nothing is a file.
+    #[serde(serialize_with = "path_text::one")]
     pub model: PathBuf,
     /// Its certificate, likewise.
+    #[serde(serialize_with = "path_text::one")]
     pub certificate: PathBuf,
     /// Time of the certificate: putting it together, signing, its place in the log, and checking it as a stranger would.
     pub certificate_seconds: f64,

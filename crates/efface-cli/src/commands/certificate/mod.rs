@@ -4,7 +4,7 @@ mod chance;
 mod page;
 mod show;
 
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
 
 use anyhow::Context;
 use comfy_table::ContentArrangement;
@@ -28,6 +28,7 @@ fn request(args: &RequestCertificateArgs, output: &Output) -> anyhow::Result<Ans
     let mut model = open_to_sign(&args.model, output)?;
     let report = model.certify_request(&args.request, &args.out)?;
     model.close()?;
+    output.in_force();
     let state = match report.release {
         Some(release) => format!("covered by release {release}"),
         None => report.state.tag().into(),
@@ -49,11 +50,11 @@ fn request(args: &RequestCertificateArgs, output: &Output) -> anyhow::Result<Ans
 /// What a certificate says, for machines.
 #[derive(Serialize)]
 struct Shown<'a> {
-    certificate: &'a Path,
+    certificate: Cow<'a, str>,
     #[serde(flatten)]
     said: Said<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    html: Option<&'a PathBuf>,
+    html: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize)]
@@ -78,7 +79,11 @@ fn show(args: &ShowCertificateArgs, output: &Output) -> anyhow::Result<Answer> {
         Document::Request(predicate) => Said::Request(predicate),
         Document::Revocation(predicate) => Said::Revocation(predicate),
     };
-    let shown = Shown { certificate: path, said, html: args.html.as_ref() };
+    let shown = Shown {
+        certificate: path.to_string_lossy(),
+        said,
+        html: args.html.as_ref().map(|html| html.to_string_lossy()),
+    };
     let (sentence, lines) = show::lines(&document, &files);
     // For a terminal of a hundred columns.
     let mut table = plain_table();

@@ -3,5 +3,8 @@
 mod bad_parameters;
 mod bad_requests;
 mod bad_rows;
+mod bombs;
 mod budget;
 mod full_disk;
+mod interrupts;
+mod surroundings;

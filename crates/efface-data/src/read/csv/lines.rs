@@ -3,6 +3,9 @@
 //! The CSV parser's own count is one line behind in files with `\r\n`, and counts blank lines towards the row that
 //! follows them. Here each newline is noted as it passes, and counted once the parser says how far it has come. A parser
 //! that asks for more bytes has parsed those it was given, so no more newlines are held than one reading brings.
+//!
+//! The parser holds a record as a whole, however long it is: a quote that is never closed makes one of all that follows. So
+//! bytes are given out only up to a limit since the last record ended.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -14,11 +17,30 @@ pub(super) struct LineCounter<R> {
     /// Offsets of newlines not yet counted.
     pending: VecDeque<u64>,
     counted: u64,
+    /// Where the record begins that is being parsed, blank lines before it included, and its line.
+    record_start: u64,
+    record_line: u64,
 }
+
+/// A longer record is taken for a quote that is never closed. A million cells of doubles take half of it.
+pub(super) const MAX_RECORD_BYTES: u64 = 1 << 26;
 
 impl<R> LineCounter<R> {
     pub(super) fn new(inner: R) -> Self {
-        Self { inner, bytes_read: 0, pending: VecDeque::new(), counted: 0 }
+        Self { inner, bytes_read: 0, pending: VecDeque::new(), counted: 0, record_start: 0, record_line: 1 }
+    }
+
+    /// Notes that all records before `offset` have been parsed.
+    pub(super) fn record_ended(&mut self, offset: u64) {
+        self.record_start = offset;
+        // Of `\r\n` the second byte is still to come.
+        self.record_line = self.line_of(offset + 1);
+    }
+
+    /// The line of the record that is being parsed, if it is too long to go on.
+    pub(super) fn over_limit(&self) -> Option<u64> {
+        let n_bytes = self.bytes_read.saturating_sub(self.record_start);
+        (n_bytes > MAX_RECORD_BYTES).then_some(self.record_line)
     }
 
     /// The line, counted from 1, of the byte at `offset`. Offsets must not decrease from call to call.
@@ -33,6 +55,9 @@ impl<R> LineCounter<R> {
 
 impl<R: Read> Read for LineCounter<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.over_limit().is_some() {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
         // No record ends before the last byte that was given.
         self.line_of(self.bytes_read.saturating_sub(1));
         let n_bytes = self.inner.read(buffer)?;
@@ -46,6 +71,22 @@ impl<R: Read> Read for LineCounter<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_without_an_end_is_given_out_up_to_a_limit() {
+        let mut counter = LineCounter::new("ab\n".as_bytes().chain(io::repeat(b'x')));
+        let mut buffer = vec![0; 1 << 20];
+        counter.read_exact(&mut buffer[..3]).expect("readable");
+        counter.record_ended(3);
+        for _ in 0..=MAX_RECORD_BYTES >> 20 {
+            assert_eq!(counter.over_limit(), None);
+            counter.read_exact(&mut buffer).expect("readable");
+        }
+        assert_eq!(counter.over_limit(), Some(2));
+        assert!(counter.read(&mut buffer).is_err());
+        counter.record_ended(1 << 26);
+        assert!(counter.read(&mut buffer).is_ok());
+    }
 
     #[test]
     fn lines_are_counted_up_to_an_offset() {

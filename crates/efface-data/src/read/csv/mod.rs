@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 
-use self::lines::LineCounter;
+use self::lines::{LineCounter, MAX_RECORD_BYTES};
 use super::cells::CellReader;
 use super::input::{BUFFER_BYTES, Input, Meter};
 use super::{ReadProgress, TableReader, refuse_wide};
@@ -57,9 +57,11 @@ impl CsvReader {
         let meter = input.meter();
         let mut reader =
             ReaderBuilder::new().flexible(true).buffer_capacity(BUFFER_BYTES).from_reader(LineCounter::new(input));
-        let header = reader.byte_headers().map_err(|error| failed(path, error))?;
+        let header = reader.byte_headers().cloned();
+        let header = header.map_err(|error| too_long(path, &reader).unwrap_or_else(|| failed(path, error)))?;
         refuse_wide(path, header.len() as u64)?;
-        let header = header_names(header, path)?;
+        refuse_long_cells(&header, |column| place_of(path, 1, Some(format!("number {}", column + 1))))?;
+        let header = header_names(&header, path)?;
         if header.is_empty() {
             return Err(ReadError::Empty { file: path.into() });
         }
@@ -160,7 +162,10 @@ impl Records {
     /// The next record, which has as many cells as the header; `None` at the end of the file.
     fn next(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         let Self { path, header, reader, cells } = self;
-        if !reader.read_byte_record(cells).map_err(|error| failed(path, error))? {
+        let start = reader.position().byte();
+        reader.get_mut().record_ended(start);
+        let read = reader.read_byte_record(cells);
+        if !read.map_err(|error| too_long(path, reader).unwrap_or_else(|| failed(path, error)))? {
             return Ok(None);
         }
         // The byte before the end ends the record: `\n`, the `\r` of `\r\n`, or its last byte.
@@ -169,9 +174,10 @@ impl Records {
         let inside_quotes = cells.as_slice().split(|byte| *byte == b'\n').count() as u64 - 1;
         let line = last_line.saturating_sub(inside_quotes).max(1);
         if cells.len() != header.len() {
-            let place = Place { file: path.clone(), row: RowNumber::Line(line), column: None };
+            let place = place_of(path, line, None);
             return Err(ReadError::LineLength { place, found: cells.len(), expected: header.len() });
         }
+        refuse_long_cells(cells, |column| place_of(path, line, Some(header[column].clone())))?;
         Ok(Some(Record { path, header, cells, line }))
     }
 }
@@ -237,11 +243,38 @@ impl<'a> Record<'a> {
     }
 
     fn place(&self, column: usize) -> Place {
-        let column = Some(self.header[column].clone());
-        Place { file: self.path.into(), row: RowNumber::Line(self.line), column }
+        place_of(self.path, self.line, Some(self.header[column].clone()))
     }
+}
+
+fn place_of(path: &Path, line: u64, column: Option<String>) -> Place {
+    Place { file: path.into(), row: RowNumber::Line(line), column }
+}
+
+fn refuse_long_cells(cells: &ByteRecord, place: impl Fn(usize) -> Place) -> Result<(), ReadError> {
+    // Most records are shorter than one cell may be.
+    if cells.as_slice().len() <= MAX_CELL_BYTES {
+        return Ok(());
+    }
+    match cells.iter().enumerate().find(|(_, cell)| cell.len() > MAX_CELL_BYTES) {
+        None => Ok(()),
+        Some((column, cell)) => {
+            let reason = format!("a cell of {} bytes, at most {MAX_CELL_BYTES} can be read", cell.len());
+            Err(ReadError::BadLine { place: place(column), reason })
+        }
+    }
+}
+
+/// What is wrong with a record that was not read to its end because of its length.
+fn too_long(path: &Path, reader: &Reader<LineCounter<Input>>) -> Option<ReadError> {
+    let line = reader.get_ref().over_limit()?;
+    let reason = format!("the row is longer than {MAX_RECORD_BYTES} bytes; is a quote not closed?");
+    Some(ReadError::BadLine { place: place_of(path, line, None), reason })
 }
 
 fn parsed(cell: &[u8]) -> Option<f64> {
     std::str::from_utf8(cell).ok()?.parse().ok()
 }
+
+/// Labels, ids and texts for a schema are far shorter.
+const MAX_CELL_BYTES: usize = 1 << 20;

@@ -18,7 +18,7 @@ use crate::certify::issued;
 use crate::clock;
 use crate::directory::database::ledger::{StoredHashes, read_error};
 use crate::directory::database::{Head, Tables, ledger, put};
-use crate::directory::{DirectoryKeeper, ModelDirectory};
+use crate::directory::{DirectoryKeeper, ModelDirectory, files};
 use crate::error::{CertifyError, EngineError};
 use crate::life::Past;
 use crate::settings::fresh;
@@ -61,8 +61,10 @@ pub(in crate::directory) fn begin(
     Ok(())
 }
 
-fn absolute(key: &Path) -> Result<PathBuf, EngineError> {
-    std::fs::canonicalize(key).map_err(EngineError::io(key))
+pub(in crate::directory) fn absolute(key: &Path) -> Result<PathBuf, EngineError> {
+    let absolute = std::fs::canonicalize(key).map_err(EngineError::io(key))?;
+    files::check_is_unicode(&absolute, "key")?;
+    Ok(absolute)
 }
 
 /// Begins another log of a model that has had so many changes, because entries of the one before were lost: somebody may

@@ -15,6 +15,6 @@ pub use revocation::RevocationReport;
 use efface_ledger::merkle::Hash;
 use sha2::{Digest, Sha256};
 
-pub(super) fn sha256(bytes: &[u8]) -> Hash {
+pub(in crate::directory) fn sha256(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
 }

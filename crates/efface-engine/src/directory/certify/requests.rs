@@ -29,6 +29,7 @@ pub struct RequestReport {
     /// When, in UTC.
     pub time: String,
     /// The certificate.
+    #[serde(serialize_with = "crate::path_text::one")]
     pub certificate: std::path::PathBuf,
 }
 

@@ -45,6 +45,7 @@ pub struct RevocationReport {
     /// Releases that are withdrawn by now.
     pub revoked: Vec<usize>,
     /// The signed withdrawal.
+    #[serde(serialize_with = "crate::path_text::one")]
     pub revocation: PathBuf,
 }
 

@@ -1,7 +1,6 @@
 //! Who signs for a model: a key of its own, made with the directory, or one that the operator names.
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use efface_core::noise::NoiseSource;
@@ -103,22 +102,39 @@ pub(in crate::directory) fn read_private(path: &Path, passphrase: Option<&Passph
     }
 }
 
+/// Refuses a key under another name than the one by which others know it. The name is signed as well as the rest, and nothing in
+/// the file of a private key protects it. `own`: the name of a directory's own key; any other is known by its public half.
+pub(in crate::directory) fn check_name(path: &Path, key: &SigningKey, own: Option<String>) -> Result<(), EngineError> {
+    let public = public_key_path(path);
+    let beside = if public.exists() { Some(read_public(&public)?) } else { None };
+    let known = own.into_iter().chain(beside.as_ref().map(|beside| beside.name().to_owned()));
+    if let Some(expected) = known.into_iter().find(|name| name != key.name()) {
+        return Err(CertifyError::KeyName { path: path.into(), found: key.name().into(), expected }.into());
+    }
+    match beside {
+        Some(beside) if beside != key.public() => {
+            let (found, expected) = (beside.id(), key.public().id());
+            Err(CertifyError::OtherKey { path: public, found, expected }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a directory's own key is called.
+pub(in crate::directory) fn own_name(model: &str) -> String {
+    format!("efface/{model}")
+}
+
 pub(crate) fn make_own_key(directory: &Path, model: &str) -> Result<PublicKey, EngineError> {
     let path = directory.join(OWN_KEY);
     let failed = key_error(&path);
     let mut seed = Zeroizing::new([0; 32]);
     NoiseSource::from_system()?.fill(&mut *seed);
-    let key = SigningKey::generate(&format!("efface/{model}"), &seed).map_err(&failed)?;
+    let key = SigningKey::generate(&own_name(model), &seed).map_err(&failed)?;
     files::replace(&path, key.to_pem(None).map_err(failed)?.as_bytes())?;
     let public = key.public();
     files::replace(&public_key_path(&path), format!("{public}\n").as_bytes())?;
     Ok(public)
-}
-
-/// Takes the rights of others off a directory's own key, which a restored backup may have given them.
-pub(crate) fn make_own_key_private(directory: &Path) -> Result<(), EngineError> {
-    let path = directory.join(OWN_KEY);
-    files::if_there(fs::File::open(&path), &path)?.map_or(Ok(()), |file| files::make_private(&file, &path))
 }
 
 pub(in crate::directory) fn key_error(path: &Path) -> impl Fn(KeyError) -> EngineError + use<> {

@@ -4,18 +4,21 @@ mod adopt;
 mod import;
 mod row_sink;
 mod train;
+mod unfinished;
 
 pub(crate) use adopt::Adopted;
 pub use train::{TrainReport, TrainRequest};
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use efface_core::model::Phase;
 use efface_data::{ReadProgress, Remark, StoredRows};
 use efface_ledger::certificate::ReleasePolicy;
+use zeroize::Zeroizing;
 
+use self::unfinished::unfinished;
 use super::DirectoryKeeper;
 use super::certify::{log, signing};
 use super::database::{Chain, Database, Head, LedgerHead, put};
@@ -44,6 +47,8 @@ pub struct Place {
 /// How training goes on.
 #[derive(Clone, Debug)]
 pub enum TrainProgress {
+    /// What a training that was killed had left was removed.
+    Cleared(PathBuf),
     /// Something about the rows that deserves a second look.
     Remark(Remark),
     /// Rows are being read.
@@ -59,6 +64,8 @@ struct NewDirectory {
     lock: Option<WriterLock>,
     /// Held until the new model is in it: whatever an old one still tells it is read before or refused.
     witness: Option<(WriterLock, PathBuf)>,
+    /// What killed trainings had left, and is gone.
+    cleared: Vec<PathBuf>,
 }
 
 /// Rows on disk, in segments and index.
@@ -74,15 +81,19 @@ impl NewDirectory {
         }
         if let Some(key) = &place.key {
             signing::named_key(key, None)?;
+            log::absolute(key)?;
         }
         let witness = match place.witness.as_deref().map(|path| witness::place(path, &place.out)).transpose()? {
             None => None,
             Some(path) => Some((WriterLock::acquire_witness(&path, Duration::ZERO)?, path)),
         };
-        lock::remove_abandoned(&place.out);
+        let cleared = lock::remove_abandoned(&place.out);
         let aside = files::aside(&place.out);
+        let mut unfinished = unfinished();
         let lock = Some(WriterLock::acquire_new(&aside)?);
-        let this = Self { place, aside, lock, witness };
+        unfinished.push(aside.clone());
+        drop(unfinished);
+        let this = Self { place, aside, lock, witness, cleared };
         for folder in [RELEASES, STATES] {
             files::make_private_directory(&this.aside.join(folder))?;
         }
@@ -118,31 +129,65 @@ impl NewDirectory {
         }
         keeper.commit_head(of, |_, _| Ok(()))?;
         keeper.purge(&mut rows)?;
-        let told = match self.witness.take() {
-            None => None,
-            Some((lock, path)) => {
-                keeper.database.set_witness(&path)?;
-                keeper.database.truncate_log()?;
-                let suppressed = keeper.database.suppressed_after(0)?;
-                Some(Witness::create(&path, lock, of.settings, &keeper.head, &suppressed)?)
-            }
-        };
+        let witness = self.witness.take();
+        let mut suppressed = Vec::new();
+        if let Some((_, path)) = &witness {
+            keeper.database.set_witness(path)?;
+            keeper.database.truncate_log()?;
+            suppressed = keeper.database.suppressed_after(0)?;
+        }
+        let head = keeper.head.clone();
         // Nothing in it is open any more but the lock: as long as that is held, nobody takes it for abandoned.
         drop((keeper, rows));
+        let mut unfinished = unfinished();
         let out = &self.place.out;
-        fs::rename(&self.aside, out).map_err(EngineError::io(out))?;
+        let name = || fs::rename(&self.aside, out).map_err(EngineError::io(out));
+        // Nobody else can use the witness before the model that it knows is there.
+        let told = match witness {
+            None => name().map(|()| None),
+            Some((lock, path)) => {
+                let before = Before::of(&path)?;
+                let told = Witness::create(&path, lock, of.settings, &head, &suppressed);
+                let named = if told.is_ok() { name() } else { Ok(()) };
+                if told.is_err() || named.is_err() {
+                    before.put_back(&path);
+                }
+                named.and_then(|()| told.map(Some))
+            }
+        };
+        let told = told?;
+        unfinished.retain(|aside| *aside != self.aside);
+        drop(unfinished);
         files::sync_parent(out)?;
-        // Nobody else could use the witness before the model that it knows was there.
         drop(told);
         self.lock.take().ok_or(EngineError::Storage(StorageError::Damaged))
+    }
+}
+
+/// A witness as it was, which belongs to another model as long as the new one is not there.
+struct Before(Option<Zeroizing<Vec<u8>>>);
+
+impl Before {
+    fn of(witness: &Path) -> Result<Self, EngineError> {
+        Ok(Self(files::if_there(fs::read(witness), witness)?.map(Zeroizing::new)))
+    }
+
+    /// Best effort: the error that led here is the one to tell.
+    fn put_back(&self, witness: &Path) {
+        let _ = match &self.0 {
+            Some(bytes) => files::replace(witness, bytes),
+            None => fs::remove_file(witness).map_err(EngineError::io(witness)),
+        };
     }
 }
 
 impl Drop for NewDirectory {
     fn drop(&mut self) {
         if self.lock.is_some() {
+            let mut unfinished = unfinished();
             // Best effort: the directory is not a model yet.
             let _ = fs::remove_dir_all(&self.aside);
+            unfinished.retain(|aside| *aside != self.aside);
         }
     }
 }
@@ -150,7 +195,7 @@ impl Drop for NewDirectory {
 /// Rows of a new directory are read and written so many bytes at a time.
 const CHUNK_BYTES: usize = 8 << 20;
 
-/// So many rows of these many values at a time.
+/// So many rows of these many values at a time. Of the widest rows a few take more: each chunk names its columns anew.
 fn chunk_rows(dim: usize) -> usize {
-    (CHUNK_BYTES / (8 * dim.max(1))).clamp(256, 65_536)
+    (CHUNK_BYTES / (8 * dim.max(1))).clamp(16, 65_536)
 }

@@ -15,6 +15,7 @@ use crate::directory::ModelDirectory;
 use crate::error::{EngineError, OpenError};
 use crate::history::{History, Kept};
 use crate::life::{Past, check_is_bounded};
+use crate::path_text;
 use crate::settings::{RowNames, Settings};
 
 /// What to train, on what.
@@ -61,6 +62,7 @@ pub struct TrainReport {
     /// Whether the randomness behind the model was unpredictable.
     pub certified: bool,
     /// The model directory.
+    #[serde(serialize_with = "path_text::one")]
     pub model: PathBuf,
 }
 
@@ -75,7 +77,8 @@ impl ModelDirectory {
         let TrainRequest { rows: reader, columns, schema, transform, config, memory_bytes, place } = request;
         // Whatever is wrong with the parameters is said before the rows are read.
         config.check()?;
-        let new = NewDirectory::prepare(place)?;
+        let mut new = NewDirectory::prepare(place)?;
+        new.cleared.drain(..).for_each(|cleared| report(TrainProgress::Cleared(cleared)));
         let known = new.known()?;
         if known.is_some() && columns.id.is_none() {
             return Err(OpenError::WitnessWithoutIds.into());

@@ -100,7 +100,9 @@ impl Known {
         } else {
             self.found.push(OldPart::State);
         }
-        others.into_iter().for_each(|state| self.learn(&state));
+        for state in others {
+            self.learn(&state);
+        }
         self.removed.extend(removed_list::read(path)?);
         Ok(())
     }

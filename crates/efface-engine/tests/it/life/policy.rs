@@ -111,6 +111,21 @@ fn a_release_waits_for_its_time() {
     assert_eq!(released(&mut folder.open()), 2);
 }
 
+/// A clock that was years ahead when a release was made held back all others for as long.
+#[test]
+fn a_clock_that_was_ahead_holds_nothing_back() {
+    let (folder, mut model) = with_policy(None, Some(1000));
+    model.remove(&ids(&["row-0"]), None).expect("removable");
+    held_back(&mut model);
+    model.close().expect("writable");
+    folder.sql("UPDATE releases SET time = time + 1000000000");
+    let mut model = folder.open();
+    assert_eq!(released(&mut model), 2);
+    // And from then on time counts again.
+    model.remove(&ids(&["row-4"]), None).expect("removable");
+    assert!(held_back(&mut model).due.is_some());
+}
+
 #[test]
 fn with_both_the_first_that_is_reached_counts() {
     let (folder, mut model) = with_policy(Some(2), Some(1000));
