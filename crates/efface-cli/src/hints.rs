@@ -14,8 +14,13 @@ pub(crate) fn hint(error: &EngineError) -> Option<&'static str> {
     specific(error).or_else(|| error.is_disk_full().then_some("free some space; the model is as it was before"))
 }
 
+/// `verify` names all of them.
+const DAMAGED_ROWS: &str =
+    "`efface remove DIR --damaged` trains again without damaged rows; `efface correct` replaces one by its id";
+
 fn specific(error: &EngineError) -> Option<&'static str> {
     Some(match error {
+        error if error.damaged_row().is_some() => DAMAGED_ROWS,
         EngineError::Storage(error) => match error {
             StorageError::DamagedDatabase { .. } => {
                 "bring efface.db back from a backup; whoever was removed since is removed again when the model is next opened"
@@ -99,13 +104,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
             "nothing was changed now; `remove --skip-missing` leaves out those that are not there any more"
         }
         EngineError::Lookup(LookupError::Repeated { .. }) => "nothing was changed; name each of them once",
-        EngineError::Append(AppendError::AlreadyPresent { .. }) => {
-            "`efface correct` replaces rows; only models trained with --id take new ones (others number rows from 0)"
-        }
-        error if error.damaged_row().is_some() => {
-            "`efface verify DIR` names damaged rows; `efface correct` replaces them, and `efface remove DIR --damaged` trains \
-             again without them"
-        }
+        EngineError::Append(AppendError::AlreadyPresent { .. }) => "`efface correct` replaces rows",
         EngineError::Rows(error) if matches!(**error, StoredRowsError::File(SegmentError::Truncated { .. })) => {
             "they are cut short, or older than the database: bring back rows/ of the same time as efface.db"
         }
@@ -172,8 +171,10 @@ pub(crate) fn for_remark(remark: &Remark) -> &'static str {
 
 /// What a check takes that was not made.
 pub(crate) fn for_check(check: &Check) -> Option<&'static str> {
-    if check.outcome != CheckOutcome::NotChecked {
-        return None;
+    match check.outcome {
+        CheckOutcome::Failed if check.check == CheckName::Rows => return Some(DAMAGED_ROWS),
+        CheckOutcome::NotChecked => {}
+        _ => return None,
     }
     Some(match check.check {
         CheckName::Signature => "give --key PUB",

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &DemoArgs, output: &Output) -> anyhow::Result<Answer> {
             ("retraining from scratch takes", duration(seconds.retrain)),
             ("distance to the retrained model right after the removal", pair(&report.after_removal.distance)),
             ("distance to the retrained model after settling", pair(&settled.distance)),
-            ("promised for the model's life (ε, δ)", format!("({}, {:e})", model.epsilon, model.delta)),
+            ("promised for all releases together (ε, δ)", format!("({}, {:e})", model.epsilon, model.delta)),
             ("proved by this release: ε at that δ", bound(settled.epsilon.promised)),
             ("accuracy before the removal", percent(accuracy.before)),
             ("accuracy of the release", percent(accuracy.released)),

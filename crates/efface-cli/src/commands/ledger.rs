@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use efface_engine::{ModelDirectory, NEAR_THE_END, ReleasePolicy, Status};
+use efface_engine::{ModelDirectory, ReleasePolicy, Status, near_the_end};
 use efface_ledger::envelope::Envelope;
 use serde_json::json;
 
@@ -97,12 +97,13 @@ pub(crate) fn renew(args: &RenewArgs, output: &Output) -> anyhow::Result<Answer>
             ("releases left", report.releases_left.to_string()),
         ],
     )?;
+    output.say(&format!("next: efface release {}", quoted(&args.model.path)));
     Ok(Answer::Done)
 }
 
 /// A warning long before the last release.
-pub(super) fn near_the_end(left: Option<u64>, max_releases: u64, model: &Path) -> Option<String> {
-    let left = left.filter(|left| *left <= max_releases / NEAR_THE_END)?;
+pub(super) fn few_left(left: Option<u64>, max_releases: u64, model: &Path) -> Option<String> {
+    let left = left.filter(|left| *left <= near_the_end(max_releases))?;
     Some(format!(
         "{left} of {max_releases} releases left; next: efface renew {}, which adds a promise, or train a new model",
         quoted(model)

@@ -6,7 +6,7 @@ use efface_core::model::{Excess, Refusal, Refused};
 use efface_engine::ReleaseAnswer;
 use efface_ledger::certificate::tags::Exposure;
 
-use super::ledger::{in_words, near_the_end};
+use super::ledger::{few_left, in_words};
 use super::{noise, open_to_sign, over_budget};
 use crate::args::ReleaseArgs;
 use crate::output::{Answer, Output, bound, duration, number, parameter, promise};
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
             };
             let left = report.releases_left.map(|left| ("releases left", format!("{left} of {max_releases}")));
             let lines: Vec<(&str, String)> = [
-                ("promised for the model's life (ε, δ)", promise(report.epsilon, report.delta, report.noise_std)),
+                ("promised for all releases together (ε, δ)", promise(report.epsilon, report.delta, report.noise_std)),
                 ("proved so far: ε at that δ", bound(report.epsilon_spent)),
                 (
                     "distance to the retrained weights, verified",
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                 &format!("published release {} in {}", report.release, duration(report.seconds)),
                 &lines,
             )?;
-            if let Some(warning) = near_the_end(report.releases_left, max_releases, &args.model.directory.path) {
+            if let Some(warning) = few_left(report.releases_left, max_releases, &args.model.directory.path) {
                 output.warn(&warning);
             }
             if !report.certified {

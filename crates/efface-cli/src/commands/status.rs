@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use efface_core::model::{MechanismKind, Outcome};
 use efface_engine::{FittedBeside, Status};
 
-use super::ledger::{in_words, near_the_end};
+use super::ledger::{few_left, in_words};
 use super::{over_budget, repaired};
 use crate::args::StatusArgs;
 use crate::output::{
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         ("features", features(status.dim, status.intercept)),
         ("classes", if status.classes == 0 { "none (regression)".into() } else { status.class_names.join(", ") }),
         ("scale", status.scale.to_string()),
-        ("promise (ε, δ)", promise(status.epsilon, status.delta, status.noise_std)),
+        ("promise (ε, δ) for all releases", promise(status.epsilon, status.delta, status.noise_std)),
         ("noise", parameter(status.noise_std)),
         ("gradient left, at most", bound(status.gradient_residual.get())),
         ("distance to the retrained weights, at most", bound(status.distance_bound.get())),
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         output.warn(&format!("{} holds rows of a training that was killed; delete it", quoted(left)));
         return Ok(Answer::Negative);
     }
-    if let Some(warning) = near_the_end(status.releases_left, status.max_releases, &args.model) {
+    if let Some(warning) = few_left(status.releases_left, status.max_releases, &args.model) {
         output.warn(&warning);
     }
     if status.outcome == Outcome::RetrainRequired {

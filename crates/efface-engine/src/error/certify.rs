@@ -38,7 +38,7 @@ pub enum CertifyError {
     #[error("releases of this model carry no noise of their own, so any number of them can be made")]
     Endless,
     /// A further life is asked for too early.
-    #[error("{left} releases are left; the promise can be renewed when at most {limit} are")]
+    #[error("the promise can be renewed when {limit} or fewer releases are left, and {left} are")]
     NotNearTheEnd { left: u64, limit: u64 },
     /// A policy asks for nothing.
     #[error("a release policy must ask for at least 1 removal or at least 1 second")]

@@ -94,6 +94,7 @@ impl EngineError {
     pub fn damaged_row(&self) -> Option<usize> {
         match self {
             Self::Rows(error) => error.damaged_row(),
+            Self::Change(ChangeError::NotSettled { source }) => source.damaged_row(),
             Self::Store(error) | Self::Train(TrainError::Store(error)) => {
                 error.0.downcast_ref::<StoredRowsError>()?.damaged_row()
             }

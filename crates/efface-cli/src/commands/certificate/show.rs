@@ -77,11 +77,20 @@ fn claim(c: &ReleaseCertificate) -> Vec<Line> {
         }
     };
     vec![
-        ("  promised (ε, δ)", format!("{} for the model's life", pair(c.epsilon, c.delta))),
+        ("  promised (ε, δ)", format!("{} for all releases together{}", pair(c.epsilon, c.delta), renewed(c.lives))),
         ("  proved so far", format!("ε = {} at that δ", bound(c.epsilon_spent))),
         ("  spent (μ)", format!("{} of {}", bound(c.mu_total), number(c.mu_limit))),
         ("  best guess", guess),
     ]
+}
+
+/// Whether a promise was added to, for people.
+pub(super) fn renewed(lives: Option<u32>) -> String {
+    match lives {
+        None => String::new(),
+        Some(2) => ", renewed once: certificates from before that promised less".into(),
+        Some(lives) => format!(", renewed {} times: certificates from before that promised less", lives - 1),
+    }
 }
 
 /// What a private extractor adds to the promise.

@@ -8,7 +8,7 @@ mod requests;
 pub(crate) mod revocation;
 pub(crate) mod signing;
 
-pub use renewal::{NEAR_THE_END, RenewalReport};
+pub use renewal::{RenewalReport, near_the_end};
 pub use requests::RequestReport;
 pub use revocation::RevocationReport;
 

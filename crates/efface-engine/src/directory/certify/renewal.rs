@@ -13,8 +13,10 @@ use crate::history::Kept;
 use crate::life::Keeper;
 use crate::settings::Settings;
 
-/// A life is begun when at most one in so many releases is left: earlier, it would only weaken the promise.
-pub const NEAR_THE_END: u64 = 10;
+/// A further life is begun when so many releases are left, or fewer: earlier, it would only weaken the promise.
+pub fn near_the_end(max_releases: u64) -> u64 {
+    max_releases.div_ceil(10)
+}
 
 /// What a model promises in its further life.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -34,7 +36,7 @@ impl ModelDirectory {
     pub fn renew(&mut self) -> Result<RenewalReport, EngineError> {
         self.keeper.check_usable()?;
         let left = self.model.releases_left().ok_or(CertifyError::Endless)?;
-        let limit = self.settings.config.max_releases / NEAR_THE_END;
+        let limit = near_the_end(self.settings.config.max_releases);
         if left > limit {
             return Err(CertifyError::NotNearTheEnd { left, limit }.into());
         }

@@ -7,14 +7,14 @@ use efface_report::numbers::{bound, counted, promised, setting};
 use efface_report::{Part, Table, Text, capitalized, text};
 
 use super::super::super::ledger::in_words as policy;
-use super::super::show::{in_words, known_by};
+use super::super::show::{in_words, known_by, renewed};
 use super::{hash, shown};
 use crate::output::first_of;
 
 /// Every number that the claim is made of.
 pub(super) fn table(c: &ReleaseCertificate) -> Table {
     let mut rows = vec![
-        ("Promised for life", guarantee(c.epsilon, c.delta)),
+        ("Promised for all releases", format!("{}{}", guarantee(c.epsilon, c.delta), renewed(c.lives))),
         ("Proved so far", format!("ε = {} at that δ", bound(c.epsilon_spent))),
         ("μ: this, all, limit", [c.mu, c.mu_total, c.mu_limit].map(bound).join(" / ")),
         ("From retraining", format!("weights at most {} away; {}", bound(c.distance_bound), shown(known_by(c)))),

@@ -77,11 +77,11 @@ fn figures(c: &ReleaseCertificate, guess: &Guess) -> Option<Part> {
                 format!("≤\u{a0}{so_far}\u{a0}%"),
                 "is how often the best guess at whether the rows were ever there is right; a coin: 50\u{a0}%".into(),
             ),
-            (format!("≤\u{a0}{at_limit}\u{a0}%"), "is all that it can become over the model’s life".into()),
+            (format!("≤\u{a0}{at_limit}\u{a0}%"), "is all that it can become, unless the promise is renewed".into()),
             (
                 format!("ε\u{a0}≤\u{a0}{}", bound(c.epsilon_spent)),
                 format!(
-                    "is proved so far at δ\u{a0}=\u{a0}{}; promised for life: ε\u{a0}=\u{a0}{}",
+                    "is proved so far at δ\u{a0}=\u{a0}{}; promised for all releases: ε\u{a0}=\u{a0}{}",
                     setting(c.delta),
                     setting(c.epsilon)
                 )
