@@ -40,6 +40,6 @@ pub use schema::{
     ColumnKind, ColumnSchema, EntryOrigin, LeftOut, MAX_FEATURES, Missing, ProposedColumn, Scalar, Schema,
     SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange, propose,
 };
-pub use stored::{PositionSet, RowLayout, StoredRows};
+pub use stored::{Access, PositionSet, RowLayout, StoredRows};
 pub use table::{Columns, Labels, Origin, Place, RawLabels, Remark, RowNumber, Table, TableParts};
 pub use vault::{Vault, VaultError};

@@ -2,7 +2,7 @@
 
 use efface_core::rounding::UpperBound;
 use efface_core::rows::RowBlocks;
-use efface_data::{PositionSet, StoredRows};
+use efface_data::{Access, PositionSet, StoredRows};
 
 use crate::scratch;
 
@@ -21,9 +21,15 @@ fn pass_over_segment(bytes: &[u8]) {
     for (n_positions, memory_bytes) in [(0, 0), (1, 0), (5, 1 << 20), (60, 0), (600, 1 << 20)] {
         for gone in [vec![], vec![n_positions / 2]] {
             let gone: PositionSet = gone.into_iter().filter(|position| *position < n_positions).collect();
-            let Ok(rows) =
-                StoredRows::open(&folder, UpperBound::new(1.0), memory_bytes, n_positions, gone.clone(), None)
-            else {
+            let Ok(rows) = StoredRows::open(
+                Access::Read,
+                &folder,
+                UpperBound::new(1.0),
+                memory_bytes,
+                n_positions,
+                gone.clone(),
+                None,
+            ) else {
                 continue;
             };
             let present: Vec<usize> = (0..n_positions).filter(|position| !gone.contains(*position)).collect();

@@ -26,7 +26,8 @@ use self::block::Block;
 use self::cache::BlockCache;
 pub use self::layout::RowLayout;
 pub use self::positions::PositionSet;
-use self::segment::{Access, Segment};
+pub use self::segment::Access;
+use self::segment::Segment;
 use crate::error::{LookupError, SegmentError, StoredRowsError};
 use crate::files;
 use crate::rows::{Precision, debug_shape};
@@ -73,29 +74,6 @@ impl StoredRows {
     /// `weight_sum` is what the rows present weigh, from whoever keeps it. `None`: the weights are read and added up; rows
     /// that count once each need neither.
     pub fn open(
-        directory: &Path,
-        row_norm_bound: UpperBound,
-        memory_bytes: u64,
-        n_positions: usize,
-        gone: PositionSet,
-        weight_sum: Option<WeightSum>,
-    ) -> Result<Self, StoredRowsError> {
-        Self::open_for(Access::Change, directory, row_norm_bound, memory_bytes, n_positions, gone, weight_sum)
-    }
-
-    /// The same for files that are only to be read: whatever would change one is an error.
-    pub fn open_to_read(
-        directory: &Path,
-        row_norm_bound: UpperBound,
-        memory_bytes: u64,
-        n_positions: usize,
-        gone: PositionSet,
-        weight_sum: Option<WeightSum>,
-    ) -> Result<Self, StoredRowsError> {
-        Self::open_for(Access::Read, directory, row_norm_bound, memory_bytes, n_positions, gone, weight_sum)
-    }
-
-    fn open_for(
         access: Access,
         directory: &Path,
         row_norm_bound: UpperBound,

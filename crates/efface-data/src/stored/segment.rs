@@ -10,9 +10,10 @@ use super::layout::{HEADER_BYTES, RowLayout};
 use crate::error::{SegmentError, StoredRowsError};
 use crate::files::private_options;
 
-/// What segments are opened for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+/// What rows in segments are opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Rows come and go.
     Change,
     /// Whatever would change a file is an error.
     Read,

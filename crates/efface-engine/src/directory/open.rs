@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use efface_core::model::Model;
 use efface_core::removal::Change;
-use efface_core::rounding::UpperBound;
 use efface_core::rows::{RowCount, RowStore, WeightSum};
-use efface_data::{PositionSet, StoredRows, StoredRowsError};
+use efface_data::{Access, StoredRows};
 
 use super::certify::signing::Passphrase;
 use super::certify::{publication, revocation};
@@ -87,7 +86,7 @@ impl ModelDirectory {
         let open_rows = |current: Option<&Model>| {
             let weight_sum = current.map(|model| model.state().count.weight_sum);
             let intents = if current.is_some() { &intents[..] } else { &[] };
-            open_rows(path, &settings, &database, &head, options, intents, weight_sum, StoredRows::open)
+            open_rows(path, &settings, &database, &head, options, intents, weight_sum, Access::Change)
         };
         let mut rows = open_rows(current.as_ref())?;
         // Rows that were written and never committed go.
@@ -124,8 +123,7 @@ impl ModelDirectory {
         let mut known = Known::gather(path, &database, &head, None)?;
         let model = known.current_model(path, &database, &head, &settings)?.ok_or_else(|| known.out_of_step(path))?;
         let weight_sum = Some(model.state().count.weight_sum);
-        let open = StoredRows::open_to_read;
-        let rows = open_rows(path, &settings, &database, &head, options, &intents, weight_sum, open)?;
+        let rows = open_rows(path, &settings, &database, &head, options, &intents, weight_sum, Access::Read)?;
         let keeper = DirectoryKeeper::new(path.into(), database, head, None);
         let mut this = Self { settings, model, rows, keeper, repairs: Vec::new(), _lock: lock };
         this.replay(&intents)?;
@@ -200,7 +198,7 @@ fn open_rows(
     options: &OpenOptions,
     intents: &[Intent],
     weight_sum: Option<WeightSum>,
-    open: OpenRows,
+    access: Access,
 ) -> Result<StoredRows, EngineError> {
     let n_positions = head.n_positions;
     let mut gone = database.gone(n_positions)?;
@@ -211,7 +209,8 @@ fn open_rows(
         gone.extend(added.clone());
     }
     let memory = options.memory_bytes.unwrap_or_else(row_memory::default_bytes);
-    let rows = open(&path.join(ROWS), settings.transform.row_norm_bound(), memory, n_positions, gone, weight_sum)?;
+    let bound = settings.transform.row_norm_bound();
+    let rows = StoredRows::open(access, &path.join(ROWS), bound, memory, n_positions, gone, weight_sum)?;
     let (dim, precision) = (settings.transform.model_dim(settings.features.len()), settings.precision);
     let weighted = settings.max_row_weight.is_some();
     let layout = rows.layout();
@@ -222,9 +221,6 @@ fn open_rows(
     }
     Ok(rows)
 }
-
-type OpenRows =
-    fn(&Path, UpperBound, u64, usize, PositionSet, Option<WeightSum>) -> Result<StoredRows, StoredRowsError>;
 
 /// The witness that was named, or else the one that the model has; made where a new one is named.
 fn open_witness(

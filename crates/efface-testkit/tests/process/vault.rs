@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{RowShape, RowStore, StoreError};
 use efface_core::sums::{SumRequest, Sums};
-use efface_data::{EncodedRows, MemoryRows, StoredRows, Vault, VaultError};
+use efface_data::{Access, EncodedRows, MemoryRows, StoredRows, Vault, VaultError};
 
 /// Rows in segments, and the process that adds them up.
 pub(crate) struct ProcessVault {
@@ -106,7 +106,7 @@ pub(crate) fn serve(arguments: &[String]) -> Result<(), Box<dyn std::error::Erro
         let (positions, _) = positions.as_chunks::<8>();
         let positions: Vec<usize> = positions.iter().map(|bytes| u64::from_le_bytes(*bytes) as usize).collect();
         let gone = positions[1..].iter().copied().collect();
-        let rows = StoredRows::open(&folder, bound, 1 << 20, positions[0], gone, None)?;
+        let rows = StoredRows::open(Access::Read, &folder, bound, 1 << 20, positions[0], gone, None)?;
         send(&mut to, &SumRequest::answer(&request, &rows).map_err(|error| error.0)?)?;
     }
     Ok(())

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use efface_core::linalg::TrackedMatrix;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::RowStore;
-use efface_data::{Precision, RowLayout, StoredRows, StoredRowsError};
+use efface_data::{Access, Precision, RowLayout, StoredRows, StoredRowsError};
 use tempfile::TempDir;
 
 use crate::samples::{ALL, TRANSFORM, stored, without_folder};
@@ -38,7 +38,7 @@ fn bound() -> UpperBound {
 }
 
 fn open(path: &Path, n: usize, gone: &[usize]) -> Result<StoredRows, StoredRowsError> {
-    StoredRows::open(path, bound(), 0, n, gone.iter().copied().collect(), None)
+    StoredRows::open(Access::Change, path, bound(), 0, n, gone.iter().copied().collect(), None)
 }
 
 /// The positions whose rows have been removed.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use efface_core::rows::{RowStore, WeightSum};
-use efface_data::{MemoryRows, Precision, RowLayout, StoredRows};
+use efface_data::{Access, MemoryRows, Precision, RowLayout, StoredRows};
 use proptest::prelude::*;
 
 use crate::samples::{Row, TRANSFORM, contents, encoded, key, stored, weighted};
@@ -120,7 +120,8 @@ impl Pair<'_> {
         let weights = self.rows.iter().flatten().map(|row| WeightSum::of_row(row.3));
         let known = (self.next_id % 2 == 0).then(|| weights.sum());
         self.store =
-            StoredRows::open(self.folder, bound, self.memory_bytes, self.rows.len(), gone, known).expect("readable");
+            StoredRows::open(Access::Change, self.folder, bound, self.memory_bytes, self.rows.len(), gone, known)
+                .expect("readable");
     }
 
     fn gone(&self) -> Vec<usize> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use efface_core::rows::{RowStore, WeightSum};
-use efface_data::{MemoryRows, PositionSet, Precision, RowLayout, StoredRows};
+use efface_data::{Access, MemoryRows, PositionSet, Precision, RowLayout, StoredRows};
 use tempfile::TempDir;
 
 use super::{DIM, N, SMALL, bound, bytes, open, refusal, segment_path};
@@ -34,7 +34,8 @@ fn weights_are_read_back_and_added_up() {
     assert_eq!((batch.row_weight(0), batch.row_weight(1), batch.row_weight(3)), (Some(0.37), Some(4.0 * 0.37), None));
     // What whoever keeps the sum says is taken, so that opening needs no pass over the rows.
     let told =
-        StoredRows::open(&path, bound(), 0, N, PositionSet::default(), Some(WeightSum::of_rows(3))).expect("readable");
+        StoredRows::open(Access::Change, &path, bound(), 0, N, PositionSet::default(), Some(WeightSum::of_rows(3)))
+            .expect("readable");
     assert_eq!(told.weight_sum(), WeightSum::of_rows(3));
 }
 
