@@ -127,9 +127,22 @@ unsafe extern "C" fn read(
                 let page = slice::from_raw_parts(to.cast::<u8>(), PAGE_BYTES);
                 if is_whole(number, page) { code } else { ffi::SQLITE_IOERR_DATA }
             }
+            // SQLite takes what is missing for zeros. Only a file that is still empty has no page to read.
+            Some(_) if code == ffi::SQLITE_IOERR_SHORT_READ && !is_empty(file) => ffi::SQLITE_IOERR_DATA,
             _ => code,
         }
     }
+}
+
+/// Whether a file has no byte yet. One whose size is not known has.
+///
+/// # Safety
+/// As of [`system`].
+unsafe fn is_empty(file: *mut ffi::sqlite3_file) -> bool {
+    let mut size = 1;
+    // SAFETY: by the caller; the size is written to where it is asked for.
+    let code = unsafe { system(file).xFileSize.map_or(ffi::SQLITE_ERROR, |file_size| file_size(file, &raw mut size)) };
+    code == ffi::SQLITE_OK && size == 0
 }
 
 unsafe extern "C" fn write(

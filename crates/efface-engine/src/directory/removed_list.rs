@@ -9,8 +9,8 @@
 //! stands here was removed by a change that counts; what a checkpoint that was cut short appended did, too.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::{Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use efface_data::IdDigest;
@@ -46,13 +46,19 @@ pub(crate) fn write(directory: &Path, removed: &[IdDigest]) -> Result<(), Engine
     files::replace(&place(directory), &bytes)
 }
 
-/// How many are listed; none where there is no list.
-pub(crate) fn n_listed(directory: &Path) -> Result<usize, EngineError> {
-    let len = len(&place(directory))?.unwrap_or(0);
-    Ok((len.saturating_sub(HEADER_BYTES) / RECORD_BYTES) as usize)
+/// Whether more are listed than so many. What a crash left of an append that was not finished does not count.
+pub(crate) fn has_more_than(directory: &Path, n_known: usize) -> Result<bool, EngineError> {
+    let path = place(directory);
+    let Some(mut file) = files::if_there(File::open(&path), &path)? else { return Ok(false) };
+    let mut next = Vec::new();
+    file.seek(SeekFrom::Start(bytes_of(n_known)))
+        .and_then(|_| file.take(RECORD_BYTES).read_to_end(&mut next))
+        .map_err(EngineError::io(&path))?;
+    Ok(<&[u8; RECORD_BYTES as usize]>::try_from(&next[..]).is_ok_and(|next| digest_in(n_known, next).is_some()))
 }
 
-/// All that are listed. Half a record at the end is the trace of a crash and does not count.
+/// All that are listed. What a crash left of an append that was not finished does not count: records of which none is whole,
+/// and part of one.
 pub(crate) fn read(directory: &Path) -> Result<BTreeSet<IdDigest>, EngineError> {
     let path = place(directory);
     let Some(bytes) = files::if_there(fs::read(&path), &path)? else { return Ok(BTreeSet::new()) };
@@ -64,13 +70,17 @@ pub(crate) fn read(directory: &Path) -> Result<BTreeSet<IdDigest>, EngineError> 
         return Err(bad(format!("version {found} is unknown; this program reads version {VERSION}")));
     }
     let (records, _) = records.as_chunks::<{ RECORD_BYTES as usize }>();
-    let whole = records.iter().enumerate().map(|(number, bytes)| {
-        let digest = IdDigest(*bytes.first_chunk()?);
-        (record(number, digest) == *bytes).then_some(digest)
-    });
-    whole
-        .collect::<Option<_>>()
-        .ok_or_else(|| bad("the list of removed ids is damaged: a checksum does not match".into()))
+    let mut digests = records.iter().enumerate().map(|(number, bytes)| digest_in(number, bytes));
+    let listed = digests.by_ref().map_while(|digest| digest).collect();
+    if digests.any(|digest| digest.is_some()) {
+        return Err(bad("the list of removed ids is damaged: a checksum does not match".into()));
+    }
+    Ok(listed)
+}
+
+fn digest_in(number: usize, bytes: &[u8; RECORD_BYTES as usize]) -> Option<IdDigest> {
+    let digest = IdDigest(*bytes.first_chunk()?);
+    (record(number, digest) == *bytes).then_some(digest)
 }
 
 const MAGIC: &[u8; 8] = b"EFFREMVD";

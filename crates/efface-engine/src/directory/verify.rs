@@ -86,7 +86,10 @@ impl ModelDirectory {
     fn check_database(&self) -> Result<Check, EngineError> {
         let path = self.keeper.path.join(DATABASE);
         let damaged = efface_pages::damaged_pages(&path).map_err(EngineError::io(&path))?;
-        let named = damaged.first().map(|page| format!("page {page} of {DATABASE} is damaged"));
+        let named = match damaged.first() {
+            Some(page) => Some(format!("page {page} of {DATABASE} is damaged")),
+            None => self.keeper.database.inconsistency()?.map(|found| format!("{DATABASE}: {found}")),
+        };
         Ok(Check::of(CheckName::Database, named.map_or(Ok("every page is what was written".into()), Err)))
     }
 

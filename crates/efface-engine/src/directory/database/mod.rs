@@ -226,6 +226,12 @@ impl Database {
         })
     }
 
+    /// What does not fit together in the tables and their indexes, if anything.
+    pub(crate) fn inconsistency(&self) -> Result<Option<String>, EngineError> {
+        let found: Option<String> = self.first("PRAGMA integrity_check(1)", [])?;
+        Ok(found.filter(|found| found != "ok"))
+    }
+
     fn run(&self, statements: &str) -> Result<(), EngineError> {
         self.ask(|c| c.execute_batch(statements))
     }

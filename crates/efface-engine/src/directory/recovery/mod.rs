@@ -152,7 +152,7 @@ impl Known {
         let file = files::state_path(path, head.generation);
         let state = StateFile::read(&file)?.ok_or(StorageError::Damaged)?;
         // What is listed was in the database before.
-        if database.n_suppressed()? < removed_list::n_listed(path)? {
+        if removed_list::has_more_than(path, database.n_suppressed()?)? {
             self.found.push(OldPart::Removals);
             self.learn(&state);
             self.removed.extend(removed_list::read(path)?);

@@ -4,7 +4,7 @@ use std::fs;
 
 use efface_core::loss::Logistic;
 use efface_core::model::TrainingConfig;
-use efface_engine::{EngineError, ModelDirectory, OpenError, OpenOptions, RowSource, Selection, Status};
+use efface_engine::{EngineError, ModelDirectory, OpenError, OpenOptions, RowSource, Selection, Status, StorageError};
 use efface_ledger::verify::{CheckName, CheckOutcome, Verdict};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -316,4 +316,38 @@ fn verifying_changes_nothing_and_names_damaged_rows() {
 fn weights(path: &std::path::Path) -> Vec<f64> {
     let model = json(path);
     model["weights"].as_array().expect("a list").iter().map(|weight| weight.as_f64().expect("a number")).collect()
+}
+
+/// A cut within the last page of the database was read as zeros: a subject lost only some of its rows, under exit code 0.
+#[test]
+fn a_database_that_was_cut_within_a_page_is_refused() {
+    let folder = Folder::with_model();
+    let whole = folder.read("model/efface.db");
+    for missing in [1, 5, 1000, 2048, 4095, 4096] {
+        folder.write("model/efface.db", &whole[..whole.len() - missing]);
+        for selection in [subjects(&["person-4"]), ids(&["row-17"])] {
+            let removed = ModelDirectory::open(folder.model()).and_then(|mut model| model.remove(&selection, None));
+            let error = removed.expect_err("damaged");
+            assert!(matches!(error, EngineError::Storage(StorageError::DamagedDatabase { .. })), "{missing}: {error}");
+        }
+    }
+}
+
+/// Power failed within an append: the file had grown, and what was to stand there was not written.
+#[test]
+fn a_list_of_removed_ids_with_an_unwritten_end_is_put_right() {
+    let folder = Folder::with_model();
+    let mut model = folder.open();
+    model.remove(&ids(&["row-3"]), None).expect("removable");
+    model.close().expect("writable");
+    for unwritten in [1, 16, 20, 50] {
+        let whole = folder.read("model/state/removed");
+        folder.write("model/state/removed", [&whole[..], &vec![0; unwritten]].concat());
+        let row = format!("row-{}", 4 + unwritten);
+        let mut model = folder.open();
+        model.remove(&ids(&[&row]), None).expect("removable");
+        assert_eq!(model.verify(false).expect("readable").verdict, Verdict::Valid, "{unwritten}");
+        model.close().expect("writable");
+        assert!(folder.read("model/state/removed").starts_with(&whole));
+    }
 }
