@@ -1,5 +1,5 @@
 //! Trainings that somebody stops: on a signal what was written goes, and after a kill the next command says what is left.
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ impl Training {
     /// Has written rows to the disk when it is returned.
     fn begin(sandbox: &Sandbox, options: &[&str]) -> Self {
         sandbox.shell("rm -f pipe.csv && mkfifo pipe.csv").ends_with(0);
-        let process = Command::new(EFFACE)
+        let process = efface()
             .args(["train", "pipe.csv", "--out", "model"])
             .args(COLUMNS.split(' '))
             .args(options)
@@ -52,6 +52,14 @@ impl Training {
         self.process.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
         (status.code(), status.signal(), [stdout, stderr])
     }
+}
+
+/// The program with all signals as they are at first. Whoever runs the tests may ignore some, as `nohup` does, and the program
+/// would go on doing so.
+fn efface() -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal", EFFACE]);
+    command
 }
 
 fn send(signal: &str, process: &Child) {
@@ -140,7 +148,7 @@ fn a_signal_at_any_moment_leaves_a_model_or_nothing() {
     let (mut complete, mut nothing) = (0, 0);
     for step in 0..40 {
         sandbox.shell("rm -rf model witness witness.lock").ends_with(0);
-        let mut process = Command::new(EFFACE)
+        let mut process = efface()
             .args(train.split_whitespace())
             .current_dir(sandbox.path("."))
             .stderr(Stdio::null())
