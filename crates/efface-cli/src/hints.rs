@@ -47,6 +47,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
             OpenError::DamagedState { .. } => {
                 "bring it back from a backup, or delete it: the model is then trained again on its rows"
             }
+            OpenError::LostRemovals { .. } => "bring back state/ and efface.db of the same time, or the witness",
             _ => return None,
         },
         EngineError::Change(error) => match error {
@@ -106,7 +107,8 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         EngineError::Lookup(LookupError::Repeated { .. }) => "nothing was changed; name each of them once",
         EngineError::Append(AppendError::AlreadyPresent { .. }) => "`efface correct` replaces rows",
         EngineError::Rows(error) if matches!(**error, StoredRowsError::File(SegmentError::Truncated { .. })) => {
-            "they are cut short, or older than the database: bring back rows/ of the same time as efface.db"
+            "they are cut short, or older than the database: bring back rows/ of the same time as efface.db; where there is \
+             no such backup, `efface remove DIR --damaged` drops the missing rows"
         }
         _ => return None,
     })

@@ -7,17 +7,18 @@ use std::path::Path;
 use anyhow::Context;
 use efface_core::model::Outcome;
 use efface_data::RowId;
-use efface_engine::{ChangeError, ChangeReport, EngineError, Missing, RowSource, Selection, SettleReport};
+use efface_engine::{ChangeError, ChangeReport, EngineError, Missing, OpenOptions, RowSource, Selection, SettleReport};
 use serde::Serialize;
 
 use super::settle::settle_lines;
-use super::{open, over_budget};
+use super::{open, open_with, over_budget};
 use crate::args::{AddArgs, RemoveArgs, WhichArgs};
 use crate::output::{Answer, Output, bound, counted, duration, number, quoted, rung};
 
 pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answer> {
     let selection = selection(&args.which)?;
-    let mut model = open(&args.model, output)?;
+    let options = OpenOptions { salvage: args.which.damaged, ..args.model.store.options() };
+    let mut model = open_with(&args.model.path, &options, output)?;
     let request_id = args.request_id.as_deref();
     let mut report = if args.skip_missing {
         model.live(|life| life.remove(&selection, request_id, Missing::Skip))?

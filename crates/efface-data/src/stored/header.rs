@@ -31,6 +31,11 @@ impl Header {
         bytes
     }
 
+    /// Whether the bytes have the checksum that they were written with.
+    pub(super) fn is_whole(bytes: &[u8; FIELD_BYTES]) -> bool {
+        bytes[CHECKSUM_AT..] == crc32fast::hash(&bytes[..CHECKSUM_AT]).to_le_bytes()
+    }
+
     /// Magic, version and checksum are checked, in this order.
     pub(super) fn parse(bytes: &[u8; FIELD_BYTES], file: &Path) -> Result<Self, SegmentError> {
         let bad = |reason| SegmentError::BadHeader { file: file.into(), reason };
@@ -42,7 +47,7 @@ impl Header {
         if word(8) != VERSION {
             return Err(SegmentError::UnknownVersion { file: file.into(), found: word(8), known: VERSION });
         }
-        if word(CHECKSUM_AT) != crc32fast::hash(&bytes[..CHECKSUM_AT]) {
+        if !Self::is_whole(bytes) {
             return Err(bad("the checksum of its header does not match"));
         }
         let precision = match word(12) {
@@ -64,11 +69,13 @@ impl Header {
 
 const MAGIC: &[u8; 8] = b"EFFRSEG\0";
 const VERSION: u32 = 1;
-/// Bytes of the header that say something; zeros follow up to the first block.
+/// Bytes of the header that say something.
 pub(super) const FIELD_BYTES: usize = 64;
+/// Where they stand a second time, in another sector: one damaged bit must not lock a segment.
+pub(super) const COPY_AT: u64 = 2048;
 const WEIGHTED_AT: usize = 56;
 const CHECKSUM_AT: usize = FIELD_BYTES - 4;
-const _: () = assert!(FIELD_BYTES as u64 <= HEADER_BYTES);
+const _: () = assert!(COPY_AT + FIELD_BYTES as u64 <= HEADER_BYTES);
 
 #[cfg(test)]
 mod tests {

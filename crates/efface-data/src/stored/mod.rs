@@ -87,13 +87,15 @@ impl StoredRows {
         let layout = first.header.layout.check()?;
         let (mut first, mut segments) = (Some(first), Vec::new());
         for number in 0..layout.n_segments(n_positions) {
-            let segment = first.take().map_or_else(|| Segment::open(directory, number, access), Ok)?;
+            let mut segment = first.take().map_or_else(|| Segment::open(directory, number, access), Ok)?;
             if segment.header.layout != layout {
                 let (found, expected) = (segment.header.layout, layout);
                 return Err(StoredRowsError::OtherLayout { file: segment.path.clone(), found, expected });
             }
             let (found, expected) = (segment.len()?, layout.segment_bytes(number, n_positions));
-            if found < expected {
+            if found < expected && access == Access::Salvage {
+                segment.set_len(expected)?;
+            } else if found < expected {
                 let (file, expected) = (segment.path.clone(), expected.into());
                 return Err(SegmentError::Truncated { file, found, expected, n_records: n_positions }.into());
             }

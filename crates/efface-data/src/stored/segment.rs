@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::header::{FIELD_BYTES, Header};
+use super::header::{COPY_AT, FIELD_BYTES, Header};
 use super::layout::{HEADER_BYTES, RowLayout};
 use crate::error::{SegmentError, StoredRowsError};
 use crate::files::private_options;
@@ -15,6 +15,8 @@ use crate::files::private_options;
 pub enum Access {
     /// Rows come and go.
     Change,
+    /// The same, and a file that was cut short is filled up: the rows that stood there count as damaged.
+    Salvage,
     /// Whatever would change a file is an error.
     Read,
 }
@@ -50,7 +52,7 @@ impl Segment {
         expect_sequential(&file);
         let header = Header { layout, segment: number as u64, epoch: 0 };
         let mut segment = Self { file, path, header, is_changed: true, is_unsynced: AtomicBool::new(true) };
-        segment.write(0, &header.to_bytes())?;
+        segment.write_header(header)?;
         segment.set_len(HEADER_BYTES)?;
         Ok(segment)
     }
@@ -59,17 +61,17 @@ impl Segment {
     pub(super) fn open(directory: &Path, number: usize, access: Access) -> Result<Self, StoredRowsError> {
         let path = Self::path_in(directory, number);
         let failed = |source| SegmentError::Io { file: path.clone(), source };
-        let file = OpenOptions::new().read(true).write(access == Access::Change).open(&path).map_err(failed)?;
+        let file = OpenOptions::new().read(true).write(access != Access::Read).open(&path).map_err(failed)?;
         expect_sequential(&file);
-        let header = read_header(&file, &path, number)?;
-        Ok(Self { file, path, header, is_changed: false, is_unsynced: AtomicBool::new(false) })
+        let (header, is_whole) = read_header(&file, &path, number)?;
+        Ok(Self { file, path, header, is_changed: !is_whole, is_unsynced: AtomicBool::new(false) })
     }
 
     /// The epoch of a segment, which is only read.
     pub(super) fn epoch_in(directory: &Path, number: usize) -> Result<u64, StoredRowsError> {
         let path = Self::path_in(directory, number);
         let file = File::open(&path).map_err(|source| SegmentError::Io { file: path.clone(), source })?;
-        Ok(read_header(&file, &path, number)?.epoch)
+        Ok(read_header(&file, &path, number)?.0.epoch)
     }
 
     pub(super) fn len(&self) -> Result<u64, SegmentError> {
@@ -119,11 +121,15 @@ impl Segment {
         }
         self.sync()?;
         let header = Header { epoch, ..self.header };
-        self.write(0, &header.to_bytes())?;
+        self.write_header(header)?;
         self.sync()?;
         self.header = header;
         self.is_changed = false;
         Ok(())
+    }
+
+    fn write_header(&mut self, header: Header) -> Result<(), SegmentError> {
+        [0, COPY_AT].into_iter().try_for_each(|at| self.write(at, &header.to_bytes()))
     }
 
     pub(super) fn note_change(&mut self) {
@@ -146,19 +152,28 @@ fn expect_sequential(file: &File) {
     let _ = file;
 }
 
-fn read_header(file: &File, path: &Path, number: usize) -> Result<Header, StoredRowsError> {
-    let mut bytes = [0; FIELD_BYTES];
-    read_exact_at(file, &mut bytes, 0).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            SegmentError::BadHeader { file: path.into(), reason: "it ends within the header" }
-        }
-        _ => SegmentError::Io { file: path.into(), source: error },
-    })?;
-    let header = Header::parse(&bytes, path)?;
+/// The header, or its copy where it is damaged; and whether it is not. One that is whole and says what it should not is no
+/// damage.
+fn read_header(file: &File, path: &Path, number: usize) -> Result<(Header, bool), StoredRowsError> {
+    let read = |at| {
+        let mut bytes = [0; FIELD_BYTES];
+        read_exact_at(file, &mut bytes, at).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                SegmentError::BadHeader { file: path.into(), reason: "it ends within the header" }
+            }
+            _ => SegmentError::Io { file: path.into(), source: error },
+        })?;
+        Ok(bytes)
+    };
+    let bytes = read(0)?;
+    let is_whole = Header::is_whole(&bytes);
+    let found = Header::parse(&bytes, path);
+    let copy = if is_whole { None } else { read(COPY_AT).and_then(|bytes| Header::parse(&bytes, path)).ok() };
+    let header = copy.map_or(found, Ok)?;
     if header.segment != number as u64 {
         return Err(StoredRowsError::OtherSegment { file: path.into(), found: header.segment, expected: number });
     }
-    Ok(header)
+    Ok((header, is_whole))
 }
 
 #[cfg(unix)]

@@ -89,20 +89,21 @@ impl DirectoryKeeper {
         let mut head = self.head.clone();
         head.generation += 1;
         head.account = of.model.state().account;
-        let stamp = Stamp {
-            model: head.history.model.clone(),
-            generation: head.generation,
-            n_changes: head.history.n_changes,
-            chain: head.chain.clone(),
-        };
-        let (bytes, digest) = state_file::encode(&stamp, of.model);
-        head.state = digest;
         let removed = found.unwrap_or_default();
         match found {
             None => removed_list::append(&self.path, &self.database, head.n_listed)?,
             Some(_) => removed_list::write(&self.path, &[&self.database.suppressed_after(0)?, removed].concat())?,
         }
         head.n_listed = self.database.n_suppressed()? + removed.len();
+        let stamp = Stamp {
+            model: head.history.model.clone(),
+            generation: head.generation,
+            n_changes: head.history.n_changes,
+            chain: head.chain.clone(),
+            n_removed: head.n_listed,
+        };
+        let (bytes, digest) = state_file::encode(&stamp, of.model);
+        head.state = digest;
         let path = files::state_path(&self.path, head.generation);
         files::replace(&path, &bytes)?;
         let committed = self.database.commit(|tables| {

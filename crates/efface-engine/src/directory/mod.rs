@@ -82,8 +82,12 @@ impl ModelDirectory {
         Life { settings, model, keeper, rows }
     }
 
-    /// [`Life::remove`]; a row or subject that is not there is an error, and nothing is removed.
+    /// [`Life::remove`]; a row or subject that is not there is an error, and nothing is removed. With the damaged rows go
+    /// bytes that stand where removed rows were overwritten.
     pub fn remove(&mut self, selection: &Selection, request_id: Option<&str>) -> Result<ChangeReport, EngineError> {
+        if *selection == Selection::Damaged {
+            self.overwrite_again()?;
+        }
         self.live(|life| life.remove(selection, request_id, Missing::Refuse))
     }
 

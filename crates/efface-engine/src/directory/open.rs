@@ -34,6 +34,9 @@ pub struct OpenOptions {
     pub passphrase: Option<Passphrase>,
     /// How long to wait for another process that has the directory, or its witness, open.
     pub wait: Duration,
+    /// Rows that were cut off the end of a file count as damaged, and can be [dropped](crate::Selection::Damaged);
+    /// otherwise such a file is an error.
+    pub salvage: bool,
 }
 
 impl ModelDirectory {
@@ -86,7 +89,8 @@ impl ModelDirectory {
         let open_rows = |current: Option<&Model>| {
             let weight_sum = current.map(|model| model.state().count.weight_sum);
             let intents = if current.is_some() { &intents[..] } else { &[] };
-            open_rows(path, &settings, &database, &head, options, intents, weight_sum, Access::Change)
+            let access = if options.salvage { Access::Salvage } else { Access::Change };
+            open_rows(path, &settings, &database, &head, options, intents, weight_sum, access)
         };
         let mut rows = open_rows(current.as_ref())?;
         // Rows that were written and never committed go.
@@ -98,11 +102,14 @@ impl ModelDirectory {
         keeper.passphrase.clone_from(&options.passphrase);
         let (model, replayed) = match current {
             Some(model) => (model, &*intents),
-            None => (recovery::repair(&settings, &mut rows, &mut keeper, &known)?, &[][..]),
+            None => {
+                known.check_complete(path, &keeper.database)?;
+                (recovery::repair(&settings, &mut rows, &mut keeper, &known)?, &[][..])
+            }
         };
         let mut this = Self { settings, model, rows, keeper, repairs: Vec::new(), _lock: Some(lock) };
         this.replay(replayed)?;
-        this.overwrite_restored_segments()?;
+        this.overwrite_restored_segments(options.salvage)?;
         this.check_counts()?;
         this.keeper.catch_up_witness()?;
         this.sign_with(options.key.as_deref())?;

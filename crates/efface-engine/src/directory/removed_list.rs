@@ -88,7 +88,7 @@ const VERSION: u32 = 1;
 const HEADER_BYTES: u64 = 12;
 const RECORD_BYTES: u64 = IdDigest::BYTES as u64 + 4;
 
-fn place(directory: &Path) -> PathBuf {
+pub(crate) fn place(directory: &Path) -> PathBuf {
     directory.join(STATES).join(REMOVED)
 }
 

@@ -117,9 +117,7 @@ impl ModelDirectory {
         if let Some(position) = strangers.first() {
             return failed(format!("the row at position {position} is not the one that is looked up there"));
         }
-        let unpurged: BTreeSet<usize> = self.keeper.database.unpurged()?.into_iter().collect();
-        let gone = self.keeper.database.gone(self.keeper.head.n_positions)?;
-        let purged: Vec<usize> = gone.iter().filter(|position| !unpurged.contains(position)).collect();
+        let purged = self.overwritten()?;
         let n_written = self.rows.count_written(&purged)?;
         if n_written > 0 {
             return failed(format!("{n_written} of {} removed rows are not overwritten", purged.len()));

@@ -107,6 +107,12 @@ impl Witness {
         Self::open(path, lock)
     }
 
+    /// Nothing can be told any more.
+    #[cfg(test)]
+    pub(crate) fn close_to_writing(&mut self) {
+        self.file = File::open(&self.path).expect("there");
+    }
+
     /// Tells how a directory stands, and who was removed that it does not know yet.
     pub(crate) fn follow(&mut self, head: &Head, removed: &[IdDigest]) -> Result<(), EngineError> {
         // What was spent stays spent, whatever an old head says.

@@ -23,6 +23,9 @@ pub enum OpenError {
     /// The secret state itself is damaged or of another version. The rows are whole: it can be trained again from them.
     #[error("{}: {reason}", path.display())]
     DamagedState { path: PathBuf, reason: String },
+    /// Removals have happened of which no part of the directory knows whom they concerned.
+    #[error("{}: {reason}", path.display())]
+    LostRemovals { path: PathBuf, reason: String },
     /// Another process is changing the model.
     #[error("{} is being changed by {}", path.display(), process(holder.as_ref()))]
     Locked { path: PathBuf, holder: Option<Holder> },
@@ -57,6 +60,7 @@ impl OpenError {
             Self::Unfinished { .. } => "unfinished-training",
             Self::NotUnicode { .. } => "not-unicode",
             Self::BadState { .. } | Self::DamagedState { .. } => "bad-state",
+            Self::LostRemovals { .. } => "lost-removals",
             Self::Locked { .. } => "locked",
             Self::NoWitness { .. } => "no-witness",
             Self::WitnessLocked { .. } => "witness-locked",

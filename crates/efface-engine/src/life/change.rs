@@ -40,7 +40,9 @@ impl Life<'_> {
         {
             return past.repeated(request_id, &fingerprint);
         }
-        let (removed, n_missing) = self.select(selection, missing)?;
+        let (mut removed, n_missing) = self.select(selection, missing)?;
+        // The same rows asked for in another order are the same change.
+        removed.sort_unstable();
         if removed.is_empty() && n_missing == 0 {
             let is_damaged = *selection == Selection::Damaged;
             return Err(if is_damaged { ChangeError::NothingDamaged } else { ChangeError::NothingNamed }.into());

@@ -65,9 +65,6 @@ impl Life<'_> {
                 (absent, Missing::Refuse) => return Err(self.absent(kind, id, &absent)?),
             }
         }
-        if kind == IdKind::Subject {
-            positions.sort_unstable();
-        }
         Ok((positions, n_missing))
     }
 

@@ -133,11 +133,14 @@ fn foreign_newer_and_absurd_headers_are_refused_before_memory_is_taken() {
     change_header(&path, 0, 16, &[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
     let error = refusal(&folder, open(&path, N, &[]));
     assert!(error.starts_with("rows/000000.rows: truncated: "), "{error}");
-    // A damaged header without a new checksum.
+    // A damaged header without a new checksum is read from its copy, unless that is damaged too.
     let (folder, path, rows) = sample();
     drop(rows);
     let mut damaged = bytes(&path, 0);
     damaged[16] ^= 1;
+    std::fs::write(segment_path(&path, 0), &damaged).expect("writable");
+    assert_eq!(open(&path, N, &[]).expect("readable").layout().dim, 6);
+    damaged[2048 + 16] ^= 1;
     std::fs::write(segment_path(&path, 0), damaged).expect("writable");
     let text = "rows/000000.rows: not a file of rows: the checksum of its header does not match";
     assert_eq!(refusal(&folder, open(&path, N, &[])), text);

@@ -42,7 +42,8 @@ fn the_layout_is_the_one_in_the_design_page() {
     assert_eq!(bytes[24..56], numbers);
     assert_eq!(bytes[56..60], [0; 4]);
     assert_eq!(bytes[60..64], crc32(&bytes[..60]).to_le_bytes());
-    assert_eq!(bytes[64..4096], [0; 4032]);
+    assert_eq!((&bytes[64..2048], &bytes[2112..4096]), (&[0; 1984][..], &[0; 1984][..]));
+    assert_eq!(bytes[2048..2112], bytes[..64]);
     // Position 23 is row 2 of block 1 of segment 1.
     let block = &bytes[4096 + BLOCK..];
     let label = memory.label(23).expect("present").to_le_bytes();

@@ -33,7 +33,8 @@ impl DirectoryKeeper {
             None => self.signing_key()?,
         };
         let model = new.model.to_json().into_bytes();
-        let (aside, folder) = release_folders(&self.path, new.release.claim.release);
+        let release = new.release.claim.release;
+        let (aside, folder) = release_folders(&self.path, release);
         let mut entry = new.entry(&self.head.history);
         let ledger = &self.head.ledger;
         let decided = Decided { policy: ledger.policy, revoked: ledger.revoked.clone() };
@@ -51,14 +52,15 @@ impl DirectoryKeeper {
                 ledger::append(tables, &mut head.ledger, &certified.entry)
             })
         });
-        if let Err(error) = counted {
+        if self.head.account.n_releases < release {
             // Best effort: what is not counted must not be found.
             let _ = fs::remove_dir_all(&aside);
-            return Err(error);
+            return counted.map(|()| certified_in);
         }
         fs::rename(&aside, &folder).map_err(EngineError::io(&folder))?;
         files::sync_parent(&folder)?;
-        Ok(certified_in)
+        // It counts and is there, whether or not the witness could be told.
+        counted.map(|()| certified_in)
     }
 
     /// Where a release lies that was published, and its certificate: in the directory, or copies of them elsewhere.
@@ -151,4 +153,44 @@ pub(in crate::directory) fn finish(path: &Path, n_releases: usize) -> Result<(),
 pub(crate) fn release_folders(path: &Path, release: usize) -> (PathBuf, PathBuf) {
     let releases = path.join(RELEASES);
     (releases.join(format!("{release}.partial")), releases.join(release.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use efface_core::loss::Logistic;
+    use efface_core::model::TrainingConfig;
+    use efface_core::noise::NoiseSource;
+    use efface_data::{Columns, RowTransform, Scale, open_table};
+
+    use super::*;
+    use crate::{ModelDirectory, Place, TrainRequest};
+
+    /// The release was counted, and then deleted: it had spent its share, and nobody could look at it.
+    #[test]
+    fn a_release_that_counts_is_there_when_the_witness_cannot_be_told() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("rows.csv"), "x,y\n0.5,a\n-0.5,b\n0.25,a\n-0.125,b\n").expect("writable");
+        let columns = Columns { label: Some("y".into()), ..Columns::default() };
+        let request = TrainRequest {
+            rows: open_table(path("rows.csv"), &columns, None).expect("readable"),
+            columns,
+            schema: None,
+            transform: RowTransform { scale: Scale::None, intercept: false },
+            config: TrainingConfig::new(&Logistic, 1e-2, None),
+            memory_bytes: None,
+            place: Place { out: path("model"), witness: Some(path("witness")), ..Place::default() },
+        };
+        let mut noise = NoiseSource::from_system().expect("randomness");
+        ModelDirectory::train(request, &mut noise, &mut |_| {}).expect("trainable");
+        let mut model = ModelDirectory::open(path("model")).expect("a model");
+        model.keeper.witness.as_mut().expect("one").close_to_writing();
+        let error = model.release(&mut noise, None).expect_err("the witness was not told");
+        assert!(matches!(error, EngineError::Storage(StorageError::WitnessBehind { .. })), "{error}");
+        drop(model);
+        for file in [MODEL_FILE, CERTIFICATE_FILE] {
+            assert!(path("model").join(RELEASES).join("1").join(file).exists(), "{file}");
+        }
+        assert_eq!(ModelDirectory::open(path("model")).expect("a model").n_releases(), 1);
+    }
 }

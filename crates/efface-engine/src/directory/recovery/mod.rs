@@ -47,6 +47,8 @@ pub(super) struct Known {
     pub(super) found: Vec<OldPart>,
     n_changes: u64,
     removed: BTreeSet<IdDigest>,
+    /// So many ids and subjects had been removed by the latest state.
+    n_removed: usize,
     account: ReleaseAccount,
     /// Releases and withdrawals that the database does not list, and removals that those releases cover.
     releases: Vec<ReleaseEntry>,
@@ -66,7 +68,8 @@ impl Known {
     ) -> Result<Self, EngineError> {
         let (found, removed, account) = (Vec::new(), BTreeSet::new(), head.account);
         let (releases, unnamed, revoked) = (Vec::new(), Vec::new(), Vec::new());
-        let mut known = Self { found, n_changes: 0, removed, account, releases, unnamed, revoked, n_rows: None };
+        let (n_changes, n_removed, n_rows) = (0, 0, None);
+        let mut known = Self { found, n_changes, removed, n_removed, account, releases, unnamed, revoked, n_rows };
         known.ask_states(path, head)?;
         known.ask_releases(path)?;
         known.revoked = revocation::unlisted(path, known.account.n_releases, &head.ledger.revoked);
@@ -112,6 +115,7 @@ impl Known {
             self.n_changes = state.stamp.n_changes;
             self.n_rows = Some(state.n_rows());
         }
+        self.n_removed = self.n_removed.max(state.stamp.n_removed);
         self.account = self.account.most(state.account);
     }
 
@@ -166,12 +170,32 @@ impl Known {
         EngineError::Open(OpenError::BadState { path: path.into(), reason: in_words(&self.found) })
     }
 
+    /// Fails closed: a state knows how many were removed, and where no other part knows who, somebody would come back.
+    pub(super) fn check_complete(&self, path: &Path, database: &Database) -> Result<(), EngineError> {
+        let n_known = self.n_known(database)?;
+        if n_known >= self.n_removed {
+            return Ok(());
+        }
+        let reason = format!("{n_known} removed ids and people are known, and the state counts {}", self.n_removed);
+        Err(OpenError::LostRemovals { path: removed_list::place(path), reason }.into())
+    }
+
+    /// Ids and subjects that any part knows to have been removed.
+    fn n_known(&self, database: &Database) -> Result<usize, EngineError> {
+        let mut n_known = database.n_suppressed()?;
+        for digest in &self.removed {
+            n_known += usize::from(!database.is_suppressed(*digest)?);
+        }
+        Ok(n_known)
+    }
+
     /// Whether rows have been overwritten that database and state have as present: then both are older than the rows, and
-    /// those have been removed since. A state of another time knows by itself who was.
+    /// those have been removed since. A state of another time has a list of who was, unless that is old.
     pub(super) fn ask_rows(&mut self, database: &Database, rows: &StoredRows) -> Result<bool, EngineError> {
         let expected = database.epochs()?;
         let is_newer = rows.epochs().iter().zip(&expected).any(|(found, expected)| found > expected);
-        if self.n_rows.is_some() || !is_newer {
+        let is_listed = self.n_rows.is_some() && self.n_known(database)? >= self.n_removed;
+        if is_listed || !is_newer {
             return Ok(false);
         }
         let purged = rows.purged_records()?;

@@ -89,8 +89,9 @@ pub(in crate::directory) fn repair(
 }
 
 impl ModelDirectory {
-    /// Overwrites the rows that left once more in every segment that is older than the database says.
-    pub(in crate::directory) fn overwrite_restored_segments(&mut self) -> Result<(), EngineError> {
+    /// Overwrites the rows that left once more in every segment that is older than the database says. Rows that it does not
+    /// have are an error, unless they are to be `dropped`.
+    pub(in crate::directory) fn overwrite_restored_segments(&mut self, dropped: bool) -> Result<(), EngineError> {
         let expected = self.keeper.database.epochs()?;
         let found = self.rows.epochs();
         let differing: Vec<usize> = (0..found.len()).filter(|i| expected.get(*i) != Some(&found[*i])).collect();
@@ -98,11 +99,8 @@ impl ModelDirectory {
             return Ok(());
         }
         let restored = differing.iter().any(|i| expected.get(*i).is_some_and(|epoch| found[*i] < *epoch));
-        let unpurged: BTreeSet<usize> = self.keeper.database.unpurged()?.into_iter().collect();
-        let gone = self.keeper.database.gone(self.keeper.head.n_positions)?;
-        let is_purged = |position: &usize| !unpurged.contains(position);
-        let is_in_differing = |position: &usize| differing.contains(&self.rows.segment_of(*position));
-        let purged: Vec<usize> = gone.iter().filter(is_purged).filter(is_in_differing).collect();
+        let mut purged = self.overwritten()?;
+        purged.retain(|position| differing.contains(&self.rows.segment_of(*position)));
         if restored {
             // Told first: once the segments are stamped, nobody sees any more that they were old.
             let n_again = self.rows.count_written(&purged)?;
@@ -110,12 +108,28 @@ impl ModelDirectory {
             self.keeper.database.commit(|tables| put(tables, "repairs", &repairs))?;
         }
         self.rows.purge(&purged)?;
-        for segment in &differing {
+        for segment in differing.iter().filter(|_| !dropped) {
             self.rows.verify(*segment)?;
         }
         self.rows.restamp(&differing, self.keeper.head.generation)?;
         let epochs = self.rows.epochs();
         self.keeper.database.commit(|tables| index::stamped(tables, &epochs))
+    }
+
+    /// Overwrites the places of removed rows once more in which something stands again.
+    pub(in crate::directory) fn overwrite_again(&mut self) -> Result<(), EngineError> {
+        let overwritten = self.overwritten()?;
+        if self.rows.count_written(&overwritten)? > 0 {
+            self.rows.purge(&overwritten)?;
+        }
+        Ok(())
+    }
+
+    /// Positions of removed rows whose places are zeros, if nothing happened to them.
+    pub(in crate::directory) fn overwritten(&self) -> Result<Vec<usize>, EngineError> {
+        let unpurged: BTreeSet<usize> = self.keeper.database.unpurged()?.into_iter().collect();
+        let gone = self.keeper.database.gone(self.keeper.head.n_positions)?;
+        Ok(gone.iter().filter(|position| !unpurged.contains(position)).collect())
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) struct Stamp {
     pub(crate) generation: u64,
     pub(crate) n_changes: u64,
     pub(crate) chain: Chain,
+    /// Ids and subjects that were removed by then, all of them in `state/removed`.
+    pub(crate) n_removed: usize,
 }
 
 /// A state file that was read and checked, not yet fitted to a plan.

@@ -26,9 +26,10 @@ fn lent_rows_lead_to_the_bits_that_kept_ones_lead_to() {
             assert_eq!(weights(&held.model.model), weights(kept), "{}", sample.transform.scale);
         };
         assert_same(&held, &kept);
-        for gone in [vec![3], vec![255, 256, 699, 0]] {
+        for mut gone in [vec![3], vec![255, 256, 699, 0]] {
             let named = Selection::Ids(gone.iter().map(|row| RowId::numbered(*row)).collect());
             let report = held.remove(&named).expect("removable");
+            gone.sort_unstable();
             let batch = rows.batch(&gone).expect("present");
             rows.remove(&gone).expect("present");
             let expected = kept.change(&Change::remove(&batch), &rows).expect("readable");

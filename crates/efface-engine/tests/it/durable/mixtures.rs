@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use efface_engine::{CertifyError, EngineError, ReleaseAnswer, Status};
+use efface_engine::{CertifyError, EngineError, ModelDirectory, OpenError, ReleaseAnswer, Status};
 
 use crate::models::{Folder, copy, ids, published, randomness, squared, subjects, table};
 
@@ -70,7 +70,8 @@ fn whatever_is_old_is_told_and_nobody_comes_back() {
                     // Somebody else is not one of them.
                     model.remove(&ids(&["row-30"]), None).expect("present");
                     assert!(model.release(&mut randomness(), None).is_err(), "{context}");
-                    model.remove(&ids(&["row-17", "row-42"]), None).expect("back");
+                    // In another order than before.
+                    model.remove(&ids(&["row-42", "row-17"]), None).expect("back");
                     assert!(model.release(&mut randomness(), None).is_err(), "{context}");
                     model.remove(&subjects(&["person-13"]), None).expect("back");
                     published(model.release(&mut randomness(), None).expect("all are named"));
@@ -84,5 +85,33 @@ fn whatever_is_old_is_told_and_nobody_comes_back() {
                 assert!(!present.contains(&gone), "{context}: row {gone}");
             }
         }
+    }
+}
+
+/// The list of removed ids was restored with the database, and the state beside it was not: it counts removals that nobody
+/// could name. The people were back, and the next release said that nobody had left.
+#[test]
+fn removals_that_only_a_state_counts_are_not_forgotten() {
+    for (witness, old_rows) in [(None, false), (None, true), (Some("witness"), true)] {
+        let folder = with_old_and_new(witness);
+        let mut old = vec!["efface.db", "state/removed"];
+        old.extend(old_rows.then_some("rows"));
+        old.iter().for_each(|part| folder.restore("old", part));
+        let context = format!("{old:?} old, witness {witness:?}");
+        assert!(!Status::read(folder.model()).expect("readable").out_of_step.is_empty(), "{context}");
+        if old_rows && witness.is_none() {
+            let error = ModelDirectory::open(folder.model()).err().expect("nobody knows who left");
+            assert!(matches!(error, EngineError::Open(OpenError::LostRemovals { .. })), "{context}: {error}");
+            assert!(
+                error.to_string().ends_with("1 removed ids and people are known, and the state counts 8"),
+                "{error}"
+            );
+            // The list brings the model back.
+            folder.restore("new", "state/removed");
+        }
+        // The last row stays.
+        let mut expected: BTreeSet<usize> = (0..59).collect();
+        expected.retain(|row| ![1, 17, 42].contains(row) && !(52..56).contains(row));
+        assert_eq!(present(&folder), expected, "{context}");
     }
 }
