@@ -2,6 +2,7 @@
 
 use efface_core::loss;
 use efface_core::model::{BudgetRule, Mechanism, MechanismKind, TrainingConfig};
+use efface_core::ridge::Ridge;
 use efface_core::rows::MOST_ROW_WEIGHT;
 use efface_data::{Columns, RowTransform, Scale};
 use efface_engine::RowNames;
@@ -13,10 +14,10 @@ use crate::errors::bad_parameter;
 
 /// What to train and promise, and how rows are scaled.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Config {
     loss: String,
-    l2: f64,
+    #[serde(flatten)]
+    ridge: Ridge,
     mechanism: String,
     noise_std: Option<f64>,
     epsilon: f64,
@@ -59,7 +60,8 @@ impl Config {
             delta: self.delta,
             gradient_tolerance: self.tolerance,
             max_releases: self.max_releases,
-            ..TrainingConfig::new(loss, self.l2, None)
+            ridge: self.ridge,
+            ..TrainingConfig::new(loss, 1.0, None)
         })
     }
 }

@@ -27,7 +27,9 @@ fn advice(error: &EngineError) -> Option<&'static str> {
         EngineError::Plan(PlanError::Noise { .. }) => "noise_std sets it",
         EngineError::Plan(PlanError::Lattice { .. }) => "raise noise_std, epsilon or delta",
         EngineError::Plan(PlanError::Releases { .. }) => "max_releases sets it",
-        EngineError::Train(TrainError::OutOfReach { .. }) => "set noise_std or l2 to that, or lower max_releases",
+        EngineError::Train(TrainError::OutOfReach { .. }) => {
+            "set noise_std, or alpha (1/C) or l2, to that, or lower max_releases"
+        }
         EngineError::Train(TrainError::TooWide { .. }) => {
             "give noise_std, for example 0.001, and a scale that bounds the rows"
         }

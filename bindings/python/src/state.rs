@@ -106,7 +106,7 @@ impl State {
             "row_names": settings.row_names,
             "scale": transform.scale.to_string(),
             "intercept": transform.intercept,
-            "l2": config.l2_per_row,
+            (config.ridge.name()): config.ridge.strength(),
             "epsilon": config.epsilon,
             "delta": config.delta,
             "noise_std": view.noise_std(),

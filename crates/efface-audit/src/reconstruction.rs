@@ -23,7 +23,7 @@ mod tests;
 use efface_core::linalg::{Cholesky, TrackedMatrix};
 use efface_core::model::{Model, TrainingPlan};
 use efface_core::noise::NoiseSource;
-use efface_core::rows::{Point, RowBlocks, RowStore};
+use efface_core::rows::{Point, RowBlocks, RowStore, WeightSum};
 use efface_data::MemoryRows;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -252,7 +252,7 @@ impl Knowledge {
         for (weights, problem) in first.iter().zip(plan.problems()) {
             let sum = public.curvature(plan.loss(), &[Point { problem: &problem, weights }])?.swap_remove(0);
             let mut hessian = Symmetric::of(&sum.into(), n / public.len() as f64);
-            hessian.add_ridge(plan.config().l2_per_row * n);
+            hessian.add_ridge(plan.config().ridge.over(WeightSum::of_rows(target.rows.n_rows())));
             hessians.push(hessian);
         }
         let squares = hessians.par_iter().map(Symmetric::squared).collect();
@@ -275,7 +275,7 @@ impl Knowledge {
         after: &[Vec<f64>],
         k: usize,
     ) -> Vec<Vec<f64>> {
-        let ridge = plan.config().l2_per_row * k as f64;
+        let ridge = plan.config().ridge.of_rows(WeightSum::of_rows(k));
         let problems = self.hessians.iter().zip(weighed).zip(before.iter().zip(after));
         problems
             .map(|((hessian, weighed), (before, after))| {

@@ -152,7 +152,7 @@ fn for_plan(error: &PlanError) -> Option<&'static str> {
 
 fn for_training(error: &TrainError) -> Option<&'static str> {
     Some(match error {
-        TrainError::OutOfReach { .. } => "set --noise-std or --l2 to that, or lower --max-releases",
+        TrainError::OutOfReach { .. } => "set --noise-std, or --alpha or --l2, to that, or lower --max-releases",
         TrainError::UnboundedRows => "train with --scale unit, clip:R or within:R",
         TrainError::TooWide { .. } => {
             "add noise with --noise-std, for example 0.001, and bound the rows with --scale unit, clip:R or within:R"

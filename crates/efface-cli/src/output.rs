@@ -9,6 +9,7 @@ use anyhow::Context;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use efface_core::residual::Rung;
+use efface_core::ridge::Ridge;
 pub(crate) use efface_report::in_one_line;
 use efface_report::numbers::plain::promised;
 pub(crate) use efface_report::numbers::plain::{bound, duration, number, parameter};
@@ -160,6 +161,14 @@ pub(crate) fn rung(rung: Rung) -> &'static str {
 pub(crate) fn promise(epsilon: f64, delta: f64, noise_std: f64) -> String {
     let exact = if noise_std == 0.0 { ", bit for bit what training without the removed rows gives" } else { "" };
     format!("{}{exact}", pair(epsilon, delta))
+}
+
+/// The ridge under the names that people have for it.
+pub(crate) fn ridge(ridge: Ridge) -> String {
+    match ridge {
+        Ridge::PerRow(lambda) => format!("l2 {} per row", parameter(lambda)),
+        Ridge::Total(alpha) => format!("alpha {} in all (C = {})", parameter(alpha), parameter(1.0 / alpha)),
+    }
 }
 
 /// (ε, δ), never shown smaller than they are.

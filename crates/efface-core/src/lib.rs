@@ -18,6 +18,7 @@ pub mod objective;
 pub mod predict;
 pub mod removal;
 pub mod residual;
+pub mod ridge;
 pub mod rounding;
 pub mod rows;
 pub mod secret;

@@ -3,40 +3,30 @@
 use crate::linalg::kernel;
 use crate::loss::Loss;
 use crate::residual::measured;
-use crate::rounding::{LowerBound, UpperBound, norm, operations};
+use crate::ridge::Ridge;
+use crate::rounding::{UpperBound, norm, operations};
 use crate::rows::{Point, RowCount, RowStore, StoreError, WeightSum};
 use crate::secret::SecretVector;
 use crate::sums::GradientSum;
 
 /// ```text
-/// L_b(w; D) = Σ_i s_i ℓ(wᵀx_i, y_i) + (λ n / 2) ‖w‖² + bᵀw      n = Σ_i s_i
+/// L_b(w; D) = Σ_i s_i ℓ(wᵀx_i, y_i) + (ridge / 2) ‖w‖² + bᵀw      ridge = λ n, n = Σ_i s_i; or α
 /// ```
 ///
-/// Guo et al. 2020, Section 3 (Algorithm 1 prints λn‖w‖², twice what its analysis uses). s_i is what row i
-/// weighs, 1 unless told otherwise: a row of weight 2 is the same as two rows.
+/// Guo et al. 2020, Section 3 (Algorithm 1 prints λn‖w‖², twice what its analysis uses), or with a [total](Ridge::Total)
+/// ridge. s_i is what row i weighs, 1 unless told otherwise: a row of weight 2 is the same as two rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Objective<'a> {
     /// ℓ.
     pub loss: &'a dyn Loss,
-    /// λ.
-    pub l2_per_row: f64,
+    /// λ or α.
+    pub ridge: Ridge,
 }
 
 impl Objective<'_> {
-    /// λ·n, the ridge of the objective over rows of that weight (within two roundings).
-    pub(crate) fn ridge(&self, n: WeightSum) -> f64 {
-        self.l2_per_row * n.get()
-    }
-
-    /// λ·n rounded down: the objective is strongly convex with at least this modulus.
-    pub(crate) fn strong_convexity(&self, n: WeightSum) -> LowerBound {
-        LowerBound::new(self.l2_per_row).times(n.lower())
-    }
-
     /// Upper bound of ‖∇²L‖₂ anywhere, given ‖X‖₂².
     pub(crate) fn smoothness(&self, design_norm_squared: UpperBound, n: WeightSum) -> UpperBound {
-        let ridge = UpperBound::new(self.l2_per_row) * n.upper();
-        UpperBound::new(self.loss.curvature_bound()) * design_norm_squared + ridge
+        UpperBound::new(self.loss.curvature_bound()) * design_norm_squared + self.ridge.upper(n)
     }
 
     /// Value and gradient at several points, each with its perturbation, in one pass over the rows.
@@ -53,7 +43,7 @@ impl Objective<'_> {
     /// The sum over rows with the ridge and the perturbation.
     fn measurement(&self, sum: GradientSum, weights: &[f64], perturbation: Option<&[f64]>) -> Measurement {
         let (weights_norm, mut error) = (sum.weights_norm(), sum.error());
-        let ridge = self.ridge(sum.count.weight_sum);
+        let ridge = self.ridge.over(sum.count.weight_sum);
         let mut value = sum.value + 0.5 * ridge * kernel::dot(weights, weights);
         let mut gradient = sum.gradient;
         let mut size = norm(&gradient) + UpperBound::new(ridge) * weights_norm;

@@ -93,7 +93,7 @@ pub(crate) fn read(
         for group in touched.chunks_mut(fold::matrices_at_once(rows.dim())) {
             let points: Vec<Point<'_>> = group.iter().map(|(fit, ..)| fit.point().0).collect();
             for ((fit, _, change), sum) in group.iter_mut().zip(rows.curvature(objective.loss, &points)?) {
-                let ridge = objective.ridge(change.count_after(fit.count).weight_sum);
+                let ridge = objective.ridge.over(change.count_after(fit.count).weight_sum);
                 let formed = Dense::new(fit.weights.clone(), sum.into(), ridge);
                 change.fresh = formed.map_or(FreshHessian::Failed, |dense| FreshHessian::Formed(Box::new(dense)));
             }
@@ -197,7 +197,7 @@ fn step_fit<'a>(fit: &'a mut Fit, change: FitChange, context: &StepContext<'_>) 
     if !curvature.is_known() {
         return Stepped::Stayed;
     }
-    let ridge = context.objective.ridge(fit.count.weight_sum);
+    let ridge = context.objective.ridge.over(fit.count.weight_sum);
     let weights_norm = norm(&fit.weights);
     let anchor_distance = curvature.distance_from(&fit.weights);
     let right_hand_side: SecretVector = fit.gradient.iter().map(|g| -g).collect();
@@ -215,7 +215,7 @@ fn step_fit<'a>(fit: &'a mut Fit, change: FitChange, context: &StepContext<'_>) 
             let size = RemovalSize {
                 changed: shift.changed,
                 remaining: fit.count.weight_sum,
-                l2_per_row: context.objective.l2_per_row,
+                ridge: context.objective.ridge,
                 gradient_norm_bound: UpperBound::new(slope_bound) * context.change.row_norm,
                 weights_norm,
                 solver: solver_before + leftover + shift.error,
@@ -272,7 +272,7 @@ impl FitChange {
             shift.error += sum.error();
             shift.n_changed += sum.count.n_rows;
             shift.changed += sum.count.weight_sum;
-            let ridge = objective.ridge(sum.count.weight_sum);
+            let ridge = objective.ridge.of_rows(sum.count.weight_sum);
             size += norm(&sum.gradient) + UpperBound::new(ridge) * sum.weights_norm();
             kernel::axpy(-sign.factor(), &sum.gradient, &mut shift.delta);
             kernel::axpy(-sign.factor() * ridge, &fit.weights, &mut shift.delta);
@@ -284,7 +284,8 @@ impl FitChange {
 
 /// Δ and what comes with it.
 struct Shift {
-    /// Δ = (m − p) λ w + Σ_removed s ∇ℓ − Σ_added s ∇ℓ, m and p being what leaves and what arrives weigh.
+    /// Δ = (m − p) λ w + Σ_removed s ∇ℓ − Σ_added s ∇ℓ, m and p being what leaves and what arrives weigh; without the first
+    /// part under a total ridge.
     delta: SecretVector,
     /// Distance of `delta` from the exact one.
     error: UpperBound,

@@ -84,7 +84,7 @@ impl Draft<'_> {
             since_previous: self.since_previous,
             mechanism: config.mechanism.kind().tag().into(),
             loss: plan.loss().tag().into(),
-            l2: config.l2_per_row,
+            ridge: config.ridge,
             scale: settings.transform.scale.to_string(),
             intercept: settings.transform.intercept,
             row_norm_bound: state.row_norm.is_finite().then(|| state.row_norm.get()),

@@ -9,7 +9,8 @@ use efface_core::model::{Model, PlanError, TrainingConfig, TrainingPlan};
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::predict;
 use efface_core::removal::Change;
-use efface_core::rows::RowStore;
+use efface_core::ridge::Ridge;
+use efface_core::rows::{RowStore, WeightSum};
 use efface_core::tagged;
 use efface_data::{FeatureOrder, LabelCodec, MemoryRows, RowTransform, Table};
 use serde::Serialize;
@@ -35,8 +36,9 @@ pub struct PlanReport {
     pub n_rows: usize,
     /// Features.
     pub dim: usize,
-    /// λ.
-    pub l2: f64,
+    /// λ (`l2`) or α (`alpha`).
+    #[serde(flatten)]
+    pub ridge: Ridge,
     /// ε.
     pub epsilon: f64,
     /// δ.
@@ -220,7 +222,7 @@ fn report(
         basis,
         n_rows,
         dim,
-        l2: config.l2_per_row,
+        ridge: config.ridge,
         epsilon: config.epsilon,
         delta,
         mu_limit,
@@ -247,7 +249,7 @@ fn guaranteed(plan: &TrainingPlan, n_rows: usize, limit: f64) -> u64 {
 /// v = 2C/(λ(n−k)),   ‖w − w₀‖ ≤ j v before step j,   γ R³ n Σ_{j<k} (j v + v/2) v = γ R³ n v² k²/2
 /// ```
 ///
-/// with ‖w‖ ≤ C/λ, divided by λ(n−k), and √K problems together.
+/// with ‖w‖ ≤ C/λ, divided by λ(n−k), and √K problems together. Under a total ridge v = C/α.
 fn worst_distance(plan: &TrainingPlan, n_rows: usize, removals: u64) -> f64 {
     let config = plan.config();
     let gamma = config.loss.curvature_lipschitz();
@@ -257,8 +259,11 @@ fn worst_distance(plan: &TrainingPlan, n_rows: usize, removals: u64) -> f64 {
     // Rows of norm 1 and an intercept's constant.
     let row_norm = 2f64.sqrt();
     let (n, k) = (n_rows as f64, removals as f64);
-    let strong = config.l2_per_row * (n - k).max(1.0);
-    let step = 2.0 * config.loss.slope_bound().unwrap_or(f64::INFINITY) * row_norm / strong;
+    let remaining = WeightSum::of_rows(n_rows.saturating_sub(removals as usize).max(1));
+    let strong = config.ridge.over(remaining);
+    // The rows' share of a ridge per row is at most as large as their gradients.
+    let terms = if let Ridge::PerRow(_) = config.ridge { 2.0 } else { 1.0 };
+    let step = terms * config.loss.slope_bound().unwrap_or(f64::INFINITY) * row_norm / strong;
     let residual = gamma * row_norm.powi(3) * n * step * step * k * k / 2.0;
     residual / strong * (plan.problems().len() as f64).sqrt()
 }
@@ -274,10 +279,11 @@ fn worst_distance(plan: &TrainingPlan, n_rows: usize, removals: u64) -> f64 {
 fn expected_distances(plan: &TrainingPlan, n_rows: usize, dim: usize) -> Vec<f64> {
     let config = plan.config();
     let (n, d) = (n_rows as f64, dim as f64);
-    let step = 0.5 / (n * (0.125 / d + config.l2_per_row));
+    let ridge = config.ridge.over(WeightSum::of_rows(n_rows));
+    let step = 0.5 / (n * 0.125 / d + ridge);
     let spread = (n / d).sqrt();
     let gamma = config.loss.curvature_lipschitz();
-    let unit = gamma * (spread + 1.0) * spread * step * step / (config.l2_per_row * n);
+    let unit = gamma * (spread + 1.0) * spread * step * step / ridge;
     let mut total = 0.0;
     (0..n_rows.saturating_sub(1).min(MOST_REMOVALS))
         .map(|k| {

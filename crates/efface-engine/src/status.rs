@@ -6,6 +6,7 @@ use efface_core::accounting::Extractor;
 use efface_core::model::{MechanismKind, Outcome};
 use efface_core::noise::NoiseLaw;
 use efface_core::residual::Rung;
+use efface_core::ridge::Ridge;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_data::Scale;
 use efface_ledger::certificate::{FittedBeside, ReleasePolicy};
@@ -21,8 +22,9 @@ pub struct Status {
     pub mechanism: MechanismKind,
     /// Tag of the loss.
     pub loss: String,
-    /// λ.
-    pub l2: f64,
+    /// λ (`l2`) or α (`alpha`).
+    #[serde(flatten)]
+    pub ridge: Ridge,
     /// Law of the noise.
     pub law: NoiseLaw,
     /// Scale of the noise.
@@ -174,7 +176,7 @@ impl Status {
         Self {
             mechanism: settings.config.mechanism.kind(),
             loss: plan.loss().tag().into(),
-            l2: settings.config.l2_per_row,
+            ridge: settings.config.ridge,
             law: settings.config.law,
             noise_std: plan.noise_std(),
             epsilon: guarantee.epsilon,

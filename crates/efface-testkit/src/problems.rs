@@ -42,7 +42,7 @@ pub fn random_problem(seed: u64, loss: ReferenceLoss, n_rows: usize, dim: usize,
         limit_norm(row);
     }
     let targets = draw_targets(&mut rng, loss, &rows);
-    Reference { loss, rows, targets, l2_per_row, row_weights: Vec::new(), perturbation: Vec::new() }
+    Reference { loss, rows, targets, l2_per_row, total_ridge: 0.0, row_weights: Vec::new(), perturbation: Vec::new() }
 }
 
 fn draw_rows(rng: &mut ChaCha12Rng, n_rows: usize, dim: usize, shape: Shape) -> Vec<Vec<f64>> {

@@ -82,7 +82,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
                 X = _input.features(self, X)
             rows, labels = _input.training_rows(trial, X, y, numeric=self._numeric_labels)
             encoded, classes = trial._encode_first(labels, None, None)
-            config = trial._config(rows.data, float(rows.n_rows))
+            config = trial._config(rows.data)
             report: Report = json.loads(_efface.plan(config, rows=rows.data, labels=encoded, classes=classes))
             return report
         if self.__sklearn_is_fitted__():
@@ -90,7 +90,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             n_rows = self.status_.get("n_rows") if n_rows is None else n_rows
         if n_rows is None or n_features is None:
             raise ValueError(f"plan needs X and y, or n_rows and n_features, got {n_rows=} and {n_features=}")
-        config = trial._config(None, float(n_rows))
+        config = trial._config(None)
         dim = int(n_features) + bool(self.fit_intercept)
         report = json.loads(_efface.plan(config, n_rows=int(n_rows), dim=dim))
         return report
@@ -141,7 +141,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         rows, labels = _input.training_rows(self, named.X, y, numeric=self._numeric_labels)
         weights = _input.sample_weights(sample_weight, rows, _parameters.max_sample_weight(self))
         encoded, names = self._encode_first(labels, classes, weights)
-        config = self._config(rows.data, float(rows.n_rows if weights is None else weights.sum()))
+        config = self._config(rows.data)
         self._named_columns = dict(named.columns)
         self.__dict__.pop("_made_up_names", None)
         seed = self._seed(config)
@@ -183,17 +183,17 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             n_threads=_parameters.n_threads(self.n_jobs),
         )
 
-    def _config(self, rows: Any, weight_sum: float) -> str:
+    def _config(self, rows: Any) -> str:
         """The engine's configuration for these rows (None: rows yet to come)."""
-        l2, scale = _parameters.l2_per_row(self, weight_sum), _parameters.declared_scale(self)
-        config = _parameters.config(self, loss=self._loss, l2=l2, scale=scale)
+        scale = _parameters.declared_scale(self)
+        config = _parameters.config(self, loss=self._loss, scale=scale)
         if scale == "raw" and _efface.draws_noise(config):
             if rows is None:
                 raise PlanError(
                     'with noise, scale="raw" takes its bound from the rows: give X and y, or a scale such as "within:8"'
                 )
             scale = _parameters.raw_scale(_efface.longest_row(rows))
-            config = _parameters.config(self, loss=self._loss, l2=l2, scale=scale)
+            config = _parameters.config(self, loss=self._loss, scale=scale)
         return config
 
     def _seed(self, config: str) -> int | None:

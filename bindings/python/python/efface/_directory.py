@@ -92,9 +92,16 @@ def open(
     return estimator
 
 
+def _ridge(description: dict[str, Any]) -> dict[str, float]:
+    """The strength of the regularisation under the name that the estimator has for it."""
+    if "l2" in description:
+        return {"l2": description["l2"]}
+    return {"C": 1.0 / description["alpha"]} if description["loss"] == "logistic" else {"alpha": description["alpha"]}
+
+
 def _estimator(description: dict[str, Any], **parameters: Any) -> Estimator:
     parameters.update(
-        l2=description["l2"],
+        **_ridge(description),
         fit_intercept=description["intercept"],
         scale=description["scale"],
         epsilon=description["epsilon"],

@@ -24,8 +24,8 @@ class RemovableLogisticRegression(RemovableClassifier):
     l2 : float, optional
         Strength of the regularisation per row. Default: 0.001, unless ``C`` is given.
     C : float, optional
-        The same as scikit-learn writes it: ``l2 = 1 / (C · Σ sᵢ)``, with the rows of ``fit``. Later changes of the rows
-        keep ``l2``.
+        The regularisation as scikit-learn has it: ``‖w‖² / (2 C)`` in the place of ``(l2 · Σ sᵢ / 2) ‖w‖²``. It does not
+        change when rows leave.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     scale : str, default="unit"

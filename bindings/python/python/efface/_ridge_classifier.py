@@ -18,8 +18,8 @@ class RemovableRidgeClassifier(RemovableClassifier):
     l2 : float, optional
         Strength of the regularisation per row. Default: 0.001, unless ``alpha`` or ``C`` is given.
     alpha : float, optional
-        The same as scikit-learn's ``Ridge`` writes it: ``l2 = alpha / Σ sᵢ``, with the rows of ``fit``. Later changes
-        of the rows keep ``l2``.
+        The regularisation as scikit-learn's ``Ridge`` has it: ``(alpha / 2) ‖w‖²`` in the place of
+        ``(l2 · Σ sᵢ / 2) ‖w‖²``. It does not change when rows leave.
     C : float, optional
         The inverse: ``alpha = 1 / C``.
     fit_intercept : bool, default=True

@@ -21,12 +21,14 @@ pub(super) fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
                 ),
                 Refusal::OutOfReach => (
                     "OutOfReachError",
-                    "the weights cannot be brought as near to the exact ones as a release claims (raise noise_std or l2)",
+                    "the weights cannot be brought as near to the exact ones as a release claims (raise noise_std, alpha or l2, or lower C)",
                 ),
                 Refusal::OneClass => {
                     ("LastRowError", "a classifier needs rows of two classes, and those of one are left")
                 }
-                Refusal::Singular => ("SingularError", "the sums of the rows cannot be solved; raise l2"),
+                Refusal::Singular => {
+                    ("SingularError", "the sums of the rows cannot be solved; raise alpha or l2, or lower C")
+                }
                 Refusal::ExtractorExhausted => (
                     "BudgetExhaustedError",
                     "more rows have left than the private feature extractor promises anything to (delta)",

@@ -49,7 +49,7 @@ pub(crate) fn retrain_with_wrong_ridge(case: &Case<'_>) -> Result<Vec<Model>, Au
 fn wrong_plan(case: &Case<'_>) -> Result<TrainingPlan, AuditError> {
     let config = case.trained.plan().config().clone();
     let noise_std = Some(case.trained.plan().noise_std());
-    Ok(TrainingPlan::new(TrainingConfig { l2_per_row: 1.25 * config.l2_per_row, noise_std, ..config })?)
+    Ok(TrainingPlan::new(TrainingConfig { ridge: config.ridge.times(1.25), noise_std, ..config })?)
 }
 
 /// Where there is no noise, leaves one sum off by a part in 2⁴⁰ after a removal: the last bits of some weights.

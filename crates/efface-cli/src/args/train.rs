@@ -8,6 +8,7 @@ use efface_core::loss::Loss;
 use efface_core::model::{BudgetRule, Mechanism, MechanismKind, TrainingConfig};
 use efface_core::noise::NoiseLaw;
 use efface_core::residual::{Constants, Rung};
+use efface_core::ridge::Ridge;
 use efface_data::{Columns, RowTransform, Scale};
 
 use super::choices::{losses, one_of};
@@ -135,9 +136,8 @@ pub(crate) struct PromiseArgs {
     /// Loss.
     #[arg(long, value_parser = losses(), default_value = "logistic")]
     pub(crate) loss: &'static dyn Loss,
-    /// λ: the objective adds λ·n/2·‖w‖².
-    #[arg(long, value_name = "LAMBDA", default_value_t = 1e-3, allow_hyphen_values = true)]
-    pub(crate) l2: f64,
+    #[command(flatten)]
+    pub(crate) ridge: RidgeArgs,
     /// ε of the promise.
     #[arg(long, value_name = "E", default_value_t = 1.0, allow_hyphen_values = true)]
     pub(crate) epsilon: f64,
@@ -163,9 +163,43 @@ impl PromiseArgs {
             noise_std: self.noise_std,
             max_releases: self.max_releases,
             law: self.law,
-            ..TrainingConfig::new(self.loss, self.l2, None)
+            ridge: self.ridge.ridge(),
+            ..TrainingConfig::new(self.loss, DEFAULT_L2, None)
         }
     }
+}
+
+/// One number under the three names that people have for it.
+#[derive(Args)]
+#[group(multiple = false)]
+pub(crate) struct RidgeArgs {
+    /// Ridge as scikit-learn's classifiers have it: the objective adds ‖w‖²/(2C).
+    #[arg(long = "C", value_name = "C", allow_hyphen_values = true, value_parser = positive)]
+    pub(crate) inverse: Option<f64>,
+    /// The same as scikit-learn's `Ridge` has it: the objective adds α/2·‖w‖², so α = 1/C.
+    #[arg(long, value_name = "ALPHA", allow_hyphen_values = true)]
+    pub(crate) alpha: Option<f64>,
+    /// Ridge per row, as the paper has it: the objective adds λ·n/2·‖w‖² [default: 0.001].
+    #[arg(long, value_name = "LAMBDA", allow_hyphen_values = true)]
+    pub(crate) l2: Option<f64>,
+}
+
+impl RidgeArgs {
+    fn ridge(&self) -> Ridge {
+        match (self.inverse, self.alpha) {
+            (Some(inverse), _) => Ridge::Total(1.0 / inverse),
+            (_, Some(alpha)) => Ridge::Total(alpha),
+            _ => Ridge::PerRow(self.l2.unwrap_or(DEFAULT_L2)),
+        }
+    }
+}
+
+const DEFAULT_L2: f64 = 1e-3;
+
+fn positive(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|error| format!("{error}"))?;
+    let is_usable = value > 0.0 && value.is_finite() && (1.0 / value).is_finite();
+    is_usable.then_some(value).ok_or_else(|| format!("C must be positive and finite, got `{value}`"))
 }
 
 impl TrainArgs {

@@ -5,7 +5,7 @@ use efface_engine::{Basis, PlanReport, plan_from_rows, plan_from_sizes};
 
 use super::{labelled, schema_and_columns};
 use crate::args::{ChosenColumns, PlanArgs};
-use crate::output::{Answer, Output, counted, number, parameter, plain_table};
+use crate::output::{Answer, Output, counted, number, parameter, plain_table, ridge};
 
 pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
     let config = args.promise.config();
@@ -22,10 +22,10 @@ pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
     };
     let held_out = if report.basis == Basis::Rows { " (a fifth of the sample is held out)" } else { "" };
     let sentence = format!(
-        "{} rows{held_out}, {} features, λ = {}, (ε, δ) = ({}, {})",
+        "{} rows{held_out}, {} features, {}, (ε, δ) = ({}, {})",
         report.n_rows,
         report.dim,
-        parameter(report.l2),
+        ridge(report.ridge),
         parameter(report.epsilon),
         parameter(report.delta),
     );

@@ -82,19 +82,19 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                 Refusal::RetrainRequired => &over_budget(&args.model.directory.path),
                 Refusal::OutOfReach => {
                     "the weights cannot be brought as near to the exact ones as a release claims: train again with a larger \
-                     --noise-std or --l2"
+                     --noise-std, --alpha or --l2"
                 }
                 Refusal::OneClass => {
                     "only rows of one class are left, and a classifier needs two: revoke the releases that still know the \
                      removed rows, and delete the model or train a new one"
                 }
-                Refusal::Singular => "the sums of the rows cannot be solved: train again with a larger --l2",
+                Refusal::Singular => "the sums of the rows cannot be solved: train again with a larger --alpha or --l2",
                 Refusal::ExtractorExhausted => {
                     "more rows have left than the private feature extractor can promise anything to: train a new extractor \
                      on the remaining rows, or use a public one"
                 }
                 Refusal::OffLattice => {
-                    "a weight is too large beside the noise: train again with a larger --l2, or a larger --noise-std"
+                    "a weight is too large beside the noise: train again with a larger --alpha, --l2 or --noise-std"
                 }
                 Refusal::BudgetExhausted => {
                     "all releases that the promise was shared among have been made: `efface renew DIR` adds a promise, so that \

@@ -9,14 +9,14 @@ use super::ledger::{few_left, in_words};
 use super::{over_budget, repaired};
 use crate::args::StatusArgs;
 use crate::output::{
-    Answer, Output, bound, counted, features, first_of, number, parameter, promise, quoted, rung, shortened,
+    Answer, Output, bound, counted, features, first_of, number, parameter, promise, quoted, ridge, rung, shortened,
 };
 
 pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> {
     let status = Status::read(&args.model)?;
     let mut lines = vec![
         ("loss", status.loss.clone()),
-        ("l2", parameter(status.l2)),
+        ("ridge", ridge(status.ridge)),
         ("rows", format!("{} ({} removed so far)", status.n_rows, status.n_removed)),
         ("features", features(status.dim, status.intercept)),
         ("classes", if status.classes == 0 { "none (regression)".into() } else { status.class_names.join(", ") }),

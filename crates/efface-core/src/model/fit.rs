@@ -37,7 +37,7 @@ impl Fit {
 
     /// Upper bound of `‖w − w*(D)‖`, by strong convexity: the residual over λn.
     pub fn distance_bound(&self, objective: &Objective<'_>) -> UpperBound {
-        self.residual().over(objective.strong_convexity(self.count.weight_sum))
+        self.residual().over(objective.ridge.lower(self.count.weight_sum))
     }
 
     /// Takes over what was measured at the current weights.

@@ -82,7 +82,7 @@ impl BlockSteps {
         let taking_part = rows.filter_map(|(place, (row, part))| Some((place, row, part?)));
         for ((place, (row, margin), part), step) in taking_part.zip(self.steps.chunks_exact_mut(dim)) {
             let slope = part.weight * objective.loss.slope(*margin, part.target);
-            let ridge = objective.ridge(WeightSum::of_row(part.weight));
+            let ridge = objective.ridge.of_rows(WeightSum::of_row(part.weight));
             for ((step, weight), x) in step.iter_mut().zip(&*fit.weights).zip(row) {
                 *step = slope * x.wide() + ridge * weight;
             }

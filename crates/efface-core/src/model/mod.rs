@@ -155,7 +155,7 @@ impl Model {
 
     /// λ·n.
     fn exact_ridge(&self) -> f64 {
-        self.plan.objective().ridge(self.state.count.weight_sum)
+        self.plan.config().ridge.over(self.state.count.weight_sum)
     }
 
     /// One fit per problem, made from the sums where removal is exact: for estimates, not for claims.

@@ -9,6 +9,7 @@ use crate::noise::normal::RoundedNormal;
 use crate::noise::{NoiseArithmetic, NoiseLaw};
 use crate::objective::Objective;
 use crate::residual::{Constants, CurvatureChange, Rung};
+use crate::ridge::Ridge;
 use crate::rounding::{LowerBound, UpperBound};
 use crate::rows::{NegativeSampling, Problem};
 use crate::tagged;
@@ -19,8 +20,9 @@ pub struct TrainingConfig {
     /// ℓ.
     #[serde(with = "loss_tag")]
     pub loss: &'static dyn Loss,
-    /// λ: the objective adds λ·n/2·‖w‖².
-    pub l2_per_row: f64,
+    /// λ or α: what the objective adds.
+    #[serde(flatten)]
+    pub ridge: Ridge,
     /// Number of classes; `None` for regression, which only a loss of numbers can do.
     pub n_classes: Option<u32>,
     /// Classes whose last row has left, in that order: there is no problem for them any more.
@@ -105,11 +107,11 @@ impl Mechanism {
 }
 
 impl TrainingConfig {
-    /// The defaults for a loss and a number of classes: mechanism `release` at ε = 1, δ = 1e-4.
+    /// The defaults for a loss, a ridge per row and a number of classes: mechanism `release` at ε = 1, δ = 1e-4.
     pub fn new(loss: &'static dyn Loss, l2_per_row: f64, n_classes: Option<u32>) -> Self {
         Self {
             loss,
-            l2_per_row,
+            ridge: Ridge::PerRow(l2_per_row),
             n_classes,
             absent_classes: Vec::new(),
             mechanism: Mechanism::Release,
@@ -181,7 +183,7 @@ impl TrainingPlan {
 
     /// Checks every value but the classes, on which nothing else depends.
     fn for_any_classes(config: TrainingConfig) -> Result<Self, PlanError> {
-        positive("l2", config.l2_per_row)?;
+        positive(config.ridge.name(), config.ridge.strength())?;
         positive("epsilon", config.epsilon)?;
         if config.law == NoiseLaw::Gaussian && !(config.delta > 0.0 && config.delta < 1.0) {
             return Err(PlanError::Delta { value: config.delta });
@@ -362,7 +364,7 @@ impl TrainingPlan {
     }
 
     pub(crate) fn objective(&self) -> Objective<'static> {
-        Objective { loss: self.config.loss, l2_per_row: self.config.l2_per_row }
+        Objective { loss: self.config.loss, ridge: self.config.ridge }
     }
 
     pub(crate) fn curvature_change(&self, row_norm: UpperBound) -> CurvatureChange {

@@ -127,7 +127,7 @@ impl Model {
     /// be made, where the one exceeds the other. Settling does not help against it.
     pub(super) fn unreachable(&self) -> Option<(UpperBound, LowerBound)> {
         let objective = self.plan.objective();
-        let rounding = |fit: &Fit| fit.gradient_error.over(objective.strong_convexity(fit.count.weight_sum));
+        let rounding = |fit: &Fit| fit.gradient_error.over(objective.ridge.lower(fit.count.weight_sum));
         // √(Σ r_k²) ≤ √K · max r_k, which does not overflow.
         let largest = self.state.fits.iter().map(rounding).fold(UpperBound::ZERO, UpperBound::max);
         let distance = UpperBound::count(self.state.fits.len()).sqrt() * largest;
@@ -148,7 +148,7 @@ impl Model {
     fn release_tolerance(&self) -> f64 {
         // A residual of λn times the distance proves the distance; an eighth of it leaves room for rounding.
         let n_least = self.state.fits.iter().map(|fit| fit.count.weight_sum).min().unwrap_or_default();
-        let strong_convexity = self.plan.objective().strong_convexity(n_least).get();
+        let strong_convexity = self.plan.config().ridge.lower(n_least).get();
         let allowed = 0.125 * self.plan.verified_limit().get() * strong_convexity;
         self.plan.config().gradient_tolerance.min(allowed).max(f64::MIN_POSITIVE)
     }
@@ -178,7 +178,7 @@ impl Model {
     fn release_exact(&mut self) -> ReleaseOutcome {
         let weights = self.weights();
         if weights.is_empty() {
-            return ReleaseOutcome::Singular { l2_per_row: self.plan.config().l2_per_row };
+            return ReleaseOutcome::Singular { ridge: self.plan.config().ridge };
         }
         self.state.account = self.account_with(UpperBound::ZERO);
         let (nothing, limit) = (UpperBound::ZERO, LowerBound::new(0.0));
@@ -293,7 +293,7 @@ impl Model {
         };
         self.state.account = account;
         // √(Σ_k (λ n_k r_k)²) ≤ λ · n · r: how many rows of each class there are is nobody's business.
-        let residual = r * UpperBound::new(self.plan.config().l2_per_row) * self.state.count.weight_sum.upper();
+        let residual = r * self.plan.config().ridge.upper(self.state.count.weight_sum);
         ReleaseOutcome::Published(self.published(weights, (r, residual), (mu, mu_total, mu_limit)))
     }
 
@@ -328,7 +328,7 @@ impl Model {
         let scale = LowerBound::new(self.plan.noise_std());
         let mu = residual.over(scale);
         let n_least = self.state.fits.iter().map(|fit| fit.count.weight_sum).min().unwrap_or_default();
-        let r = residual.over(self.plan.objective().strong_convexity(n_least));
+        let r = residual.over(self.plan.config().ridge.lower(n_least));
         let weights = self.state.fits.iter().map(|fit| fit.weights.to_vec()).collect();
         self.state.account.n_releases += 1;
         ReleaseOutcome::Published(self.published(weights, (r, residual), (mu, mu, mu_limit)))

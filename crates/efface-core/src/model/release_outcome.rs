@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Release;
+use crate::ridge::Ridge;
 use crate::rounding::{LowerBound, UpperBound};
 use crate::tagged;
 
@@ -30,8 +31,8 @@ pub enum ReleaseOutcome {
     OneClass,
     /// Exact sums: the matrix is not positive definite in floating point.
     Singular {
-        /// λ.
-        l2_per_row: f64,
+        /// λ or α.
+        ridge: Ridge,
     },
     /// A weight is too large for the lattice that the noise lives on, or there is no such lattice.
     OffLattice {

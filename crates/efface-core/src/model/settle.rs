@@ -46,7 +46,7 @@ impl Model {
             least += lower.times(lower).get();
             let residual = computed + measurement.error;
             residuals += residual.squared();
-            distances += residual.over(objective.strong_convexity(measurement.count.weight_sum)).squared();
+            distances += residual.over(objective.ridge.lower(measurement.count.weight_sum)).squared();
         }
         let claim =
             Claim { gradient_residual: residuals.sqrt(), distance_bound: distances.sqrt(), rung: Rung::Measured };

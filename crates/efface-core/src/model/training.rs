@@ -5,6 +5,7 @@ use crate::exact::ExactSums;
 use crate::linalg::{TrackedMatrix, largest_eigenvalue};
 use crate::noise::NoiseSource;
 use crate::residual::Rung;
+use crate::ridge::Ridge;
 use crate::rounding::{LowerBound, UpperBound};
 use crate::rows::{Problem, RowCount, RowStore, StoreError, WeightSum};
 use crate::secret::SecretVector;
@@ -34,7 +35,7 @@ pub enum TrainError {
     #[error(
         "weights can be shown to be within {distance:.1e} of the exact ones, and a release claims {limit:.1e}: \
          nothing could ever be released without {} or fewer releases",
-        settings_that_work(*noise_std, *l2_per_row)
+        settings_that_work(*noise_std, *ridge)
     )]
     OutOfReach {
         /// Their distance, at most.
@@ -43,8 +44,8 @@ pub enum TrainError {
         limit: f64,
         /// s that would do.
         noise_std: f64,
-        /// λ that would do.
-        l2_per_row: f64,
+        /// λ or α that would do.
+        ridge: Ridge,
     },
     /// What is claimed rests on a bound of the rows' lengths, unless removal is exact.
     #[error(
@@ -63,32 +64,35 @@ pub enum TrainError {
         limit: usize,
     },
     /// The Hessian is not positive definite in floating point.
-    #[error("the Hessian could not be factorized: l2 `{l2_per_row}` is too small for these rows; raise it")]
+    #[error("the Hessian could not be factorized: {} `{}` is too small for these rows; raise it", ridge.name(), ridge.strength())]
     Singular {
-        /// λ.
-        l2_per_row: f64,
+        /// λ or α.
+        ridge: Ridge,
     },
 }
 
 const MOST_USEFUL_NOISE: f64 = 1e6;
 const MOST_USEFUL_L2: f64 = 1.0;
 
-fn settings_that_work(noise_std: f64, l2_per_row: f64) -> String {
+fn settings_that_work(noise_std: f64, ridge: Ridge) -> String {
+    let stronger = format!("an {} of at least {:.1e}", ridge.name(), ridge.strength());
+    let most_useful = if let Ridge::PerRow(_) = ridge { MOST_USEFUL_L2 } else { f64::INFINITY };
     // Beyond these, neither leaves a model of any use.
-    match (noise_std <= MOST_USEFUL_NOISE, l2_per_row <= MOST_USEFUL_L2) {
-        (false, _) => format!("an l2 of at least {l2_per_row:.1e}"),
+    match (noise_std <= MOST_USEFUL_NOISE, ridge.strength() <= most_useful) {
+        (false, _) => stronger,
         (true, false) => format!("noise of at least {noise_std:.1e}"),
-        (true, true) => format!("noise of at least {noise_std:.1e}, an l2 of at least {l2_per_row:.1e}"),
+        (true, true) => format!("noise of at least {noise_std:.1e}, {stronger}"),
     }
 }
 
 impl TrainError {
     /// The settings that would work, to one digit more than is needed.
     fn out_of_reach(plan: &TrainingPlan, distance: UpperBound, limit: LowerBound) -> Self {
-        let (distance, limit, l2_per_row) = (distance.get(), limit.get(), plan.config().l2_per_row);
+        let (distance, limit) = (distance.get(), limit.get());
         // A tenth more than is needed, and a tenth for the digits that are not shown.
         let factor = 1.2 * distance / limit;
-        Self::OutOfReach { distance, limit, noise_std: factor * plan.noise_std(), l2_per_row: factor * l2_per_row }
+        let (noise_std, ridge) = (factor * plan.noise_std(), plan.config().ridge.times(factor));
+        Self::OutOfReach { distance, limit, noise_std, ridge }
     }
 }
 
@@ -106,7 +110,7 @@ impl TrainingPlan {
     ) -> Result<Trained, TrainError> {
         let trained = self.train_again(rows, noise, report)?;
         if trained.model.weights().is_empty() {
-            return Err(TrainError::Singular { l2_per_row: self.config().l2_per_row });
+            return Err(TrainError::Singular { ridge: self.config().ridge });
         }
         match trained.model.unreachable() {
             None => Ok(trained),
@@ -155,7 +159,7 @@ impl TrainingPlan {
         let effort = train::run(&route, &mut fits, rows, report).map_err(|error| match error {
             CourseError::Store(error) => TrainError::Store(error),
             CourseError::NoRows => TrainError::NoRows,
-            CourseError::Singular => TrainError::Singular { l2_per_row: self.config().l2_per_row },
+            CourseError::Singular => TrainError::Singular { ridge: self.config().ridge },
         })?;
         // The Gram matrix takes one, too.
         let iterations = effort.passes + usize::from(gram.is_some());

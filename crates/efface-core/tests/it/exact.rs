@@ -158,6 +158,7 @@ fn weights_are_the_minimiser() {
         let reference = Reference {
             loss: ReferenceLoss::Squared,
             l2_per_row: 1e-3,
+            total_ridge: 0.0,
             rows: table.rows.clone(),
             targets: table.labels.clone(),
             row_weights: model_weights(&table),

@@ -5,6 +5,7 @@ use efface_core::loss::{Logistic, Squared};
 use efface_core::model::{BudgetRule, Mechanism, PlanError, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseLaw;
 use efface_core::residual::Rung;
+use efface_core::ridge::Ridge;
 
 fn logistic() -> TrainingConfig {
     TrainingConfig::new(&Logistic, 0.01, Some(2))
@@ -18,7 +19,8 @@ fn refusal(config: TrainingConfig) -> String {
 fn numbers_that_must_be_positive_are_named_with_their_value() {
     for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let configs = [
-            ("l2", TrainingConfig { l2_per_row: value, ..logistic() }),
+            ("l2", TrainingConfig { ridge: Ridge::PerRow(value), ..logistic() }),
+            ("alpha", TrainingConfig { ridge: Ridge::Total(value), ..logistic() }),
             ("epsilon", TrainingConfig { epsilon: value, ..logistic() }),
             ("tolerance", TrainingConfig { gradient_tolerance: value, ..logistic() }),
         ];

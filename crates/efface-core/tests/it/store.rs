@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use efface_core::ridge::Ridge;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{Features, RowBlock, RowBlocks, RowShape, StoreError, WeightSum, round_row_weight};
 use efface_testkit::dense::norm;
@@ -150,7 +151,11 @@ impl TestStore {
     }
 
     /// The independent view of the rows present: class `positive` against the others, or the labels themselves.
-    pub(crate) fn reference(&self, loss: ReferenceLoss, l2_per_row: f64, positive: Option<u32>) -> Reference {
+    pub(crate) fn reference(&self, loss: ReferenceLoss, ridge: Ridge, positive: Option<u32>) -> Reference {
+        let (l2_per_row, total_ridge) = match ridge {
+            Ridge::PerRow(lambda) => (lambda, 0.0),
+            Ridge::Total(alpha) => (0.0, alpha),
+        };
         let target = |label: f64| match positive {
             None => label,
             Some(class) if label == f64::from(class) => 1.0,
@@ -161,6 +166,7 @@ impl TestStore {
             rows: self.rows_present(),
             targets: self.present().into_iter().map(|index| target(self.labels[index])).collect(),
             l2_per_row,
+            total_ridge,
             perturbation: Vec::new(),
             row_weights: self.present().into_iter().map(|index| self.row_weights[index]).collect(),
         }

@@ -6,6 +6,7 @@ use efface_core::model::{
 };
 use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
+use efface_core::ridge::Ridge;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{RowStore, TargetRule, WeightSum};
 use efface_testkit::dense::{design_norm, norm};
@@ -71,7 +72,10 @@ impl Draw {
         };
         let n_classes = loss.is_classification().then_some(self.n_classes);
         let noise_std = (self.loss == ReferenceLoss::Squared).then_some(1e-3);
-        TrainingConfig { noise_std, ..TrainingConfig::new(loss, self.l2_per_row(), n_classes) }
+        let config = TrainingConfig { noise_std, ..TrainingConfig::new(loss, self.l2_per_row(), n_classes) };
+        // Every third world has a ridge that does not grow with its rows.
+        let ridge = if self.seed % 3 == 1 { Ridge::Total(10.0 * self.l2_per_row()) } else { config.ridge };
+        TrainingConfig { ridge, ..config }
     }
 
     /// λ, from 1e-4 to 1.
@@ -203,7 +207,7 @@ impl World {
             |place: &usize| fit.problem.target(self.store.label(*place), self.store.selector(*place)).is_some();
         let places: Vec<usize> = self.store.present().into_iter().filter(takes_part).collect();
         let rows = self.store.batch(&places);
-        let mut reference = rows.reference(self.draw.loss, self.model.plan().config().l2_per_row, positive);
+        let mut reference = rows.reference(self.draw.loss, self.model.plan().config().ridge, positive);
         reference.perturbation = fit.perturbation.as_deref().map_or(Vec::new(), <[f64]>::to_vec);
         reference
     }
@@ -232,7 +236,7 @@ impl World {
         let mut square = DoubleDouble::ZERO;
         let objective = efface_core::objective::Objective {
             loss: self.model.plan().loss(),
-            l2_per_row: self.model.plan().config().l2_per_row,
+            ridge: self.model.plan().config().ridge,
         };
         for fit in &self.model.state().fits {
             let distance = distance(&self.truth(fit), &fit.weights);

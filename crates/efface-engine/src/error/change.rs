@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use efface_core::ridge::Ridge;
+
 use super::EngineError;
 
 /// A change of the rows, or of the weights, is refused. Nothing has been changed, unless it says so.
@@ -68,10 +70,10 @@ pub enum ChangeError {
     Tolerance { value: f64 },
     /// Numbers are so extreme that nothing can be claimed of the model.
     #[error(
-        "no finite bound can be given: the labels or the noise (standard deviation `{noise_std}`) are too large, or l2 \
-         `{l2_per_row}` is too small"
+        "no finite bound can be given: the labels or the noise (standard deviation `{noise_std}`) are too large, or {} \
+         `{}` is too small", ridge.name(), ridge.strength()
     )]
-    Unbounded { l2_per_row: f64, noise_std: f64 },
+    Unbounded { ridge: Ridge, noise_std: f64 },
     /// A removal counts, but what it left behind could not be polished away.
     #[error("the rows are removed, but settling failed: {source}")]
     NotSettled { source: Box<EngineError> },

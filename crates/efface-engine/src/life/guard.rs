@@ -42,7 +42,7 @@ pub(crate) fn check_is_bounded(model: &Model) -> Result<(), EngineError> {
         return Ok(());
     }
     let plan = model.plan();
-    Err(ChangeError::Unbounded { l2_per_row: plan.config().l2_per_row, noise_std: plan.noise_std() }.into())
+    Err(ChangeError::Unbounded { ridge: plan.config().ridge, noise_std: plan.noise_std() }.into())
 }
 
 pub(crate) fn count_classes(labels: &[f64], n_classes: usize) -> Vec<usize> {

@@ -42,7 +42,8 @@ impl MemoryModel {
         let header = Zeroizing::new(serde_json::to_vec(&header).expect("plain structures with string keys"));
         let history = &self.keeper.past.history;
         let (generation, chain) = (0, Chain::start(&history.model));
-        let stamp = Stamp { model: history.model.clone(), generation, n_changes: history.n_changes, chain, n_removed: 0 };
+        let stamp =
+            Stamp { model: history.model.clone(), generation, n_changes: history.n_changes, chain, n_removed: 0 };
         let (state, _) = state_file::encode(&stamp, &self.model);
         let rows = rows.to_bytes()?;
         let (ids, subjects) = self.keeper.index.digests_by_position();

@@ -1,6 +1,7 @@
 //! The certificate of a release: enough for a stranger to recompute the claim, and what it does not cover.
 
 use efface_core::accounting::{Extractor, Guarantee};
+use efface_core::ridge::Ridge;
 use serde::{Deserialize, Serialize};
 
 use super::Predicate;
@@ -26,8 +27,9 @@ pub struct ReleaseClaims<D = Decided, R = CoveredRequest> {
     pub mechanism: String,
     /// Tag of the loss.
     pub loss: String,
-    /// λ.
-    pub l2: f64,
+    /// λ (`l2`) or α (`alpha`).
+    #[serde(flatten)]
+    pub ridge: Ridge,
     /// How rows are scaled.
     pub scale: String,
     /// Whether a constant was appended to every row.
@@ -35,7 +37,7 @@ pub struct ReleaseClaims<D = Decided, R = CoveredRequest> {
     /// R: bound on the norm of every row; none where rows are of any length, and nothing rests on a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_norm_bound: Option<f64>,
-    /// Number of rows: `distance_bound` is a residual over λ times it. How many there are of a class is not told.
+    /// Number of rows: `distance_bound` is a residual over λ times it, or over α. How many there are of a class is not told.
     pub n_rows: usize,
     /// What the rows weigh, where they do not count once each: `distance_bound` is then a residual over λ times that.
     /// Rounded down, which makes the distance of a residual larger.

@@ -4,6 +4,7 @@ use efface_core::accounting::{Extractor, Guarantee, gaussian};
 use efface_core::loss::{Loss, Squared};
 use efface_core::noise::{NoiseArithmetic, NoiseLaw};
 use efface_core::residual::Rung;
+use efface_core::ridge::Ridge;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_core::rows::MOST_ROW_WEIGHT;
 
@@ -34,7 +35,7 @@ type Computation<D, R> = fn(&ReleaseClaims<D, R>) -> Result<String, String>;
 fn numbers<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
     let extractor = c.extractor.unwrap_or(Extractor::per_row(0.0, 0.0));
     let named = [
-        ("l2", c.l2),
+        (c.ridge.name(), c.ridge.strength()),
         ("row_norm_bound", c.row_norm_bound.unwrap_or(0.0)),
         ("weight_sum", c.weight_sum.unwrap_or(0.0)),
         ("gradient_residual", c.gradient_residual),
@@ -58,8 +59,9 @@ fn numbers<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
     {
         return Err(format!("{name} must be a finite number of at least 0, got `{value}`"));
     }
-    if let Some((name, value)) =
-        [("l2", Some(c.l2)), ("row_norm_bound", c.row_norm_bound)].into_iter().find(|(_, value)| *value == Some(0.0))
+    if let Some((name, value)) = [(c.ridge.name(), Some(c.ridge.strength())), ("row_norm_bound", c.row_norm_bound)]
+        .into_iter()
+        .find(|(_, value)| *value == Some(0.0))
     {
         return Err(format!("{name} must be above 0, got `{}`", value.unwrap_or(0.0)));
     }
@@ -86,10 +88,14 @@ fn numbers<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
     Ok("every number is finite, and the sizes fit each other".into())
 }
 
-/// Residual and distance say the same: `r = ‖∇L‖/(λ n)`, n: what the rows weigh, or their number. Where a problem keeps only
-/// some of the negatives its n is smaller, and the distance larger.
+/// Residual and distance say the same: `r = ‖∇L‖/(λ n)`, n: what the rows weigh, or their number; `‖∇L‖/α` under a total
+/// ridge. Where a problem keeps only some of the negatives its n is smaller, and the distance larger.
 fn residual<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
-    let distance = c.gradient_residual / (c.l2 * c.weight_sum.unwrap_or(c.n_rows as f64));
+    let (ridge, in_words) = match c.ridge {
+        Ridge::PerRow(lambda) => (lambda * c.weight_sum.unwrap_or(c.n_rows as f64), "λ·n"),
+        Ridge::Total(alpha) => (alpha, "alpha"),
+    };
+    let distance = c.gradient_residual / ridge;
     // Under mechanism `release` the residual is what the claimed distance allows; under `objective` it is the other way round.
     let fits = c.distance_bound >= distance * (1.0 - AGREEMENT)
         && (c.distance_bound <= distance * (1.0 + AGREEMENT) || c.negatives.is_some());
@@ -97,7 +103,7 @@ fn residual<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
         return Ok(format!("a residual of {:e} is a distance of at most {:e}", c.gradient_residual, c.distance_bound));
     }
     Err(format!(
-        "a residual of {:e} over λ·n is a distance of {distance:e}, claimed is {:e}",
+        "a residual of {:e} over {in_words} is a distance of {distance:e}, claimed is {:e}",
         c.gradient_residual, c.distance_bound
     ))
 }

@@ -110,7 +110,7 @@ fn on_data_set(set: &DataSet, setting: &Setting<'_>) -> Result<DataSetResults> {
         dim: set.dim(),
         n_problems: life.model.state().fits.len(),
         negatives: config.negatives,
-        l2_per_row: config.l2_per_row,
+        l2_per_row: config.ridge.strength(),
         epsilon: config.epsilon,
         delta: config.delta,
         noise_std: plan.noise_std(),

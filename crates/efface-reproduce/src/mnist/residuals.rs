@@ -2,6 +2,7 @@
 
 use efface_core::loss::Logistic;
 use efface_core::residual::{Constants, CurvatureChange, RemovalSize, worst_case};
+use efface_core::ridge::Ridge;
 use efface_core::rounding::{UpperBound, norm};
 use efface_core::rows::{RowStore, WeightSum};
 use serde::{Deserialize, Serialize};
@@ -86,7 +87,7 @@ fn printed_worst_case(weights_norm: UpperBound, n_changed: usize, n_remaining: u
     let size = RemovalSize {
         changed: WeightSum::of_rows(n_changed),
         remaining: WeightSum::of_rows(n_remaining),
-        l2_per_row: STRENGTH.l2_per_row,
+        ridge: Ridge::PerRow(STRENGTH.l2_per_row),
         gradient_norm_bound: one,
         weights_norm,
         solver: UpperBound::ZERO,

@@ -107,7 +107,7 @@ pub(super) fn run(
     Ok(LargeRun {
         n_rows,
         dim,
-        l2_per_row: plan.config().l2_per_row,
+        l2_per_row: plan.config().ridge.strength(),
         n_removed: removal_seconds.len(),
         rows_bytes,
         draw_seconds,

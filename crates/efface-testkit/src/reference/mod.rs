@@ -27,6 +27,8 @@ pub struct Reference {
     pub row_weights: Vec<f64>,
     /// λ; the objective adds (λ n / 2) ‖w‖² with n = Σ s_i over the rows now present.
     pub l2_per_row: f64,
+    /// α: a ridge that does not grow with the rows.
+    pub total_ridge: f64,
     /// b; empty stands for zero.
     pub perturbation: Vec<f64>,
 }
@@ -164,13 +166,13 @@ impl Reference {
         })
     }
 
-    /// λ n.
+    /// λ n + α.
     fn ridge(&self) -> DoubleDouble {
-        if self.row_weights.is_empty() {
-            return DoubleDouble::from_product(self.l2_per_row, self.n_rows() as f64);
-        }
-        let n: DoubleDouble = self.row_weights.iter().map(|s| DoubleDouble::from(*s)).sum();
-        n * self.l2_per_row
+        let n = match &self.row_weights[..] {
+            [] => DoubleDouble::from(self.n_rows() as f64),
+            weights => weights.iter().map(|s| DoubleDouble::from(*s)).sum(),
+        };
+        n * self.l2_per_row + self.total_ridge
     }
 
     /// Row, target and weight of each.

@@ -10,6 +10,7 @@ fn small_problem(loss: ReferenceLoss) -> Reference {
         rows: vec![vec![0.6, -0.3], vec![-0.2, 0.9], vec![0.5, 0.5], vec![-0.7, 0.1]],
         targets: vec![1.0, -1.0, -1.0, 1.0],
         l2_per_row: 0.05,
+        total_ridge: 0.0,
         row_weights: Vec::new(),
         perturbation: vec![0.3, -0.2],
     }
@@ -62,6 +63,7 @@ fn one_row_has_a_known_minimizer() {
         rows: vec![vec![0.6, 0.8]],
         targets: vec![1.0],
         l2_per_row: 0.5,
+        total_ridge: 0.0,
         row_weights: Vec::new(),
         perturbation: Vec::new(),
     };
@@ -77,6 +79,7 @@ fn one_row_has_a_known_minimizer() {
         rows: vec![vec![1.0]],
         targets: vec![1.0],
         l2_per_row: 0.25 / weight,
+        total_ridge: 0.0,
         row_weights: Vec::new(),
         perturbation: Vec::new(),
     };
@@ -116,6 +119,7 @@ fn gradient_keeps_its_digits_at_extreme_margins() {
         rows: vec![vec![1.0]; targets.len()],
         targets,
         l2_per_row: 0.0,
+        total_ridge: 0.0,
         row_weights: Vec::new(),
         perturbation: Vec::new(),
     };

@@ -248,6 +248,7 @@ fn training_and_removal_agree_with_the_reference() {
             rows: data.rows.iter().map(|&x| vec![x]).collect(),
             targets: data.targets.clone(),
             l2_per_row: data.l2_per_row,
+            total_ridge: 0.0,
             row_weights: Vec::new(),
             perturbation: vec![b],
         };

@@ -17,12 +17,12 @@ from efface._exceptions import PlanError
 DEFAULT_L2 = 1e-3
 
 
-def config(estimator: Any, *, loss: str, l2: float, scale: str) -> str:
+def config(estimator: Any, *, loss: str, scale: str) -> str:
     """The configuration of a training, as JSON."""
     return json.dumps(
         {
             "loss": loss,
-            "l2": l2,
+            **_ridge(estimator),
             "mechanism": str(estimator.mechanism),
             "noise_std": None if estimator.noise_std is None else _real(estimator.noise_std, "noise_std"),
             "epsilon": _real(estimator.epsilon, "epsilon"),
@@ -37,22 +37,16 @@ def config(estimator: Any, *, loss: str, l2: float, scale: str) -> str:
     )
 
 
-def l2_per_row(estimator: Any, weight_sum: float) -> float:
-    """The strength λ of L(w) = Σ sᵢ ℓᵢ(w) + (λ Σ sᵢ / 2)‖w‖², whichever name it was given under."""
+def _ridge(estimator: Any) -> dict[str, float]:
+    """The λ of (λ Σ sᵢ / 2)‖w‖², or the α of (α / 2)‖w‖², whichever name it was given under."""
     given = {name: getattr(estimator, name, None) for name in ("l2", "C", "alpha")}
     named = {name: _positive(value, name) for name, value in given.items() if value is not None}
     if len(named) > 1:
         listed = " and ".join(f"{name}={value:g}" for name, value in named.items())
         raise PlanError(f"l2, C and alpha are names of one thing: at most one may be given, got {listed}")
-    l2 = named.get("l2", DEFAULT_L2)
     if "C" in named:
-        l2 = 1.0 / named["C"] / weight_sum
-    elif "alpha" in named:
-        l2 = named["alpha"] / weight_sum
-    if not 0.0 < l2 < math.inf:
-        typed = "".join(f" from {name}={value:g}" for name, value in named.items() if name != "l2")
-        raise PlanError(f"l2 must be positive and finite, got `{l2:g}`{typed}")
-    return l2
+        return {"alpha": 1.0 / named["C"]}
+    return named or {"l2": DEFAULT_L2}
 
 
 def declared_scale(estimator: Any) -> str:

@@ -9,6 +9,7 @@
 //! written out again. Nothing is taken from the core but which rows count, and with which target.
 
 use efface_core::model::{Model, ReleaseClaim, TrainingPlan};
+use efface_core::ridge::Ridge;
 use efface_core::rows::{Problem, RowBlock, RowBlocks, StoreError};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
@@ -66,12 +67,14 @@ const ROUNDING: f64 = 32.0 * f64::EPSILON;
 impl Measured {
     fn of(plan: &TrainingPlan, model: &Model, rows: &dyn RowBlocks) -> Result<Self, AuditError> {
         let slope = slope_of(plan.loss().tag())?;
-        let l2 = plan.config().l2_per_row;
         let (mut distance, mut slack, mut gradient, mut terms) = (0.0, 0.0, 0.0, 0.0);
         for (problem, weights) in plan.problems().iter().zip(&model.weights()) {
             let sums = sum_rows(slope, problem, weights, rows)?;
             let n = sums.n.value();
-            let ridge = l2 * n;
+            let ridge = match plan.config().ridge {
+                Ridge::PerRow(lambda) => lambda * n,
+                Ridge::Total(alpha) => alpha,
+            };
             let own = |(i, sum): (usize, &Compensated)| sum.plus(ridge * weights[i]).value().powi(2);
             let squares: f64 = sums.gradient.iter().enumerate().map(own).sum();
             let size = sums.size + ridge * length(weights);

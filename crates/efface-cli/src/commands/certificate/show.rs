@@ -10,7 +10,7 @@ use efface_ledger::verify::Document;
 
 use super::super::ledger::in_words as policy;
 use super::chance::{Chances, Guess};
-use crate::output::{bound, counted, first_of, number, pair, parameter, promise, rung};
+use crate::output::{bound, counted, first_of, number, pair, parameter, promise, ridge, rung};
 
 type Line = (&'static str, String);
 
@@ -47,7 +47,7 @@ fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
     lines.extend([
         ("  distance", format!("to the retrained weights: at most {}, {}", bound(c.distance_bound), known_by(c))),
         ("  noise", format!("{} {}, {}", c.law, parameter(c.noise_std), c.arithmetic.noise)),
-        ("  mechanism", format!("{}, {} loss, l2 {}, scale {}", c.mechanism, c.loss, parameter(c.l2), c.scale)),
+        ("  mechanism", format!("{}, {} loss, {}, scale {}", c.mechanism, c.loss, ridge(c.ridge), c.scale)),
     ]);
     lines.extend(list("  limits of the proof", &c.limits));
     lines.push(("what it does not cover", String::new()));

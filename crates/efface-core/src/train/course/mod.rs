@@ -109,7 +109,7 @@ fn majorize(courses: &mut [Course<'_>]) -> Result<(), CourseError> {
         let (Means::Majorizer { gram }, Some((_, at))) = (course.route.means, &course.at) else { continue };
         // c·K + ridge·I and K + (ridge/c)·I have the same direction; the factor c is put back when solving.
         let divisor = course.route.objective.loss.curvature_bound();
-        let ridge = course.route.objective.ridge(at.count.weight_sum);
+        let ridge = course.route.objective.ridge.over(at.count.weight_sum);
         let known = made.iter().find(|(of, _)| *of == ridge).map(|(_, factor)| Arc::clone(factor));
         let factor = match known {
             Some(factor) => factor,

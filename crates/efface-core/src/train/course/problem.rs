@@ -89,7 +89,7 @@ impl<'a> Course<'a> {
         let preconditioner = match (route.means, &fit.curvature) {
             // Rows may have left since the factor at hand was made.
             (Means::Nearby, Some(curvature)) => {
-                let factor = curvature.factor_for(route.objective.ridge(fit.count.weight_sum));
+                let factor = curvature.factor_for(route.objective.ridge.over(fit.count.weight_sum));
                 Some(Preconditioner { factor, divisor: 1.0 })
             }
             _ => None,
@@ -223,7 +223,7 @@ impl<'a> Course<'a> {
     /// Goes on with the Hessian where the course stands.
     pub(super) fn take_hessian(&mut self, hessian: TrackedMatrix) -> Result<(), CourseError> {
         let Some((weights, at)) = &self.at else { return Ok(()) };
-        let ridge = self.route.objective.ridge(at.count.weight_sum);
+        let ridge = self.route.objective.ridge.over(at.count.weight_sum);
         self.hessians += 1;
         let Some(curvature) = Dense::new(weights.clone(), hessian, ridge) else {
             // In settling the Hessian at hand still holds.

@@ -87,10 +87,10 @@ impl Line {
 
     /// ‖ŵ − w*‖ over all problems, w* trained from scratch in double-double.
     fn true_distance(&self) -> f64 {
-        let l2_per_row = self.model.plan().config().l2_per_row;
+        let ridge = self.model.plan().config().ridge;
         let square = |class: usize, weights: &[f64]| {
             let positive = if self.n_classes == 2 { 1 } else { class as u32 };
-            let truth = self.store.reference(ReferenceLoss::Logistic, l2_per_row, Some(positive));
+            let truth = self.store.reference(ReferenceLoss::Logistic, ridge, Some(positive));
             let distance = distance(&truth, weights);
             distance * distance
         };

@@ -7,6 +7,7 @@ use efface_core::residual::{
     Constants, CurvatureChange, RemovalSize, Rung, StepNorms, data_dependent, measured, per_row, stale, step_norm,
     worst_case,
 };
+use efface_core::ridge::Ridge;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{Point, Problem, RowCount, WeightSum};
 use efface_core::sums::{StepPowers, SumDepth};
@@ -31,7 +32,7 @@ fn rungs_are_their_formulas_rounded_up() {
     let removal = RemovalSize {
         changed: WeightSum::of_rows(m),
         remaining: WeightSum::of_rows(37),
-        l2_per_row: lambda,
+        ridge: Ridge::PerRow(lambda),
         gradient_norm_bound: UpperBound::new(c),
         weights_norm: UpperBound::new(w),
         solver: UpperBound::new(solver),
@@ -80,7 +81,7 @@ fn worst_case_is_the_printed_one_at_its_assumptions() {
     let removal = RemovalSize {
         changed: WeightSum::of_rows(m),
         remaining: WeightSum::of_rows(n_remaining),
-        l2_per_row: lambda,
+        ridge: Ridge::PerRow(lambda),
         gradient_norm_bound: UpperBound::new(1.0),
         weights_norm: UpperBound::new(1.0 / lambda),
         solver: UpperBound::ZERO,

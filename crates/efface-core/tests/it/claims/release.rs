@@ -9,6 +9,7 @@ use efface_core::model::{
 use efface_core::noise::{NoiseLaw, NoiseSource};
 use efface_core::removal::Change;
 use efface_core::residual::Rung;
+use efface_core::ridge::Ridge;
 use efface_core::rows::RowStore;
 use efface_testkit::{DoubleDouble, ReferenceLoss, Shape};
 
@@ -20,7 +21,7 @@ fn releases_are_accounted_by_the_squares_of_their_distances() {
     for law in [NoiseLaw::Gaussian, NoiseLaw::Gamma] {
         let scale = 0.5;
         let mut world = small_world(1, ReferenceLoss::Logistic, |config| {
-            (config.law, config.noise_std, config.l2_per_row) = (law, Some(scale), 0.1);
+            (config.law, config.noise_std, config.ridge) = (law, Some(scale), Ridge::PerRow(0.1));
         });
         let (mut squares, mut sum) = (DoubleDouble::ZERO, DoubleDouble::ZERO);
         for release in 1..=6 {
@@ -98,11 +99,12 @@ fn training_refuses_what_could_never_be_released_and_says_what_would_work() {
     for (l2_per_row, noise_std) in [(1e-2, 1e-12), (1e-12, 1e-3), (1e-10, 1e-6)] {
         let train = |l2_per_row: f64, noise_std: f64| {
             let draw = Draw::plain(8, ReferenceLoss::Logistic, 60, 4, Shape::Isotropic);
-            let config = TrainingConfig { l2_per_row, noise_std: Some(noise_std), ..draw.config() };
+            let config =
+                TrainingConfig { ridge: Ridge::PerRow(l2_per_row), noise_std: Some(noise_std), ..draw.config() };
             let world = World::train(draw, |_| {});
             TrainingPlan::new(config).expect("valid").train(&world.store, &mut fixed_noise(), &mut |_| {})
         };
-        let Err(TrainError::OutOfReach { distance, limit, noise_std: enough, l2_per_row: larger }) =
+        let Err(TrainError::OutOfReach { distance, limit, noise_std: enough, ridge: Ridge::PerRow(larger) }) =
             train(l2_per_row, noise_std)
         else {
             panic!("trained with l2 {l2_per_row:e} and noise {noise_std:e}");
@@ -295,7 +297,7 @@ fn longer_rows_than_declared_do_not_break_the_claim() {
     assert!(arriving.row_norm_bound().get() > short.row_norm_bound().get());
     if model.change(&Change::add(&arriving), &rows).is_ok() {
         let fit = &model.state().fits[0];
-        let truth = rows.reference(ReferenceLoss::Logistic, 1e-3, Some(1));
+        let truth = rows.reference(ReferenceLoss::Logistic, Ridge::PerRow(1e-3), Some(1));
         let (exact, claimed) = (truth.gradient_norm(&fit.weights), model.claim().gradient_residual.get());
         assert!(exact <= claimed, "the gradient is {exact:e}, claimed {claimed:e}");
     }

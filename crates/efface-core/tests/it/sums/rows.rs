@@ -6,6 +6,7 @@ use efface_core::loss::{Logistic, Loss, Squared};
 use efface_core::model::{Fit, Model, TrainError, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::predict::margins;
+use efface_core::ridge::Ridge;
 use efface_core::rows::{NegativeSampling, Point, Problem, RowCount, RowStore};
 use efface_testkit::dense::{dot, norm};
 use efface_testkit::{DoubleDouble, Reference, ReferenceLoss, Shape, random_problem};
@@ -196,7 +197,8 @@ fn sampled_negatives_are_the_ones_that_are_summed() {
         let point = Point { problem: &problem, weights: &weights };
         let sum = store.gradients(&Logistic, &[point]).expect("readable").swap_remove(0);
         assert_eq!(sum.count.n_rows, chosen.len());
-        let exact = store.batch(&chosen).reference(ReferenceLoss::Logistic, 0.0, Some(1)).gradient(&weights);
+        let exact =
+            store.batch(&chosen).reference(ReferenceLoss::Logistic, Ridge::PerRow(0.0), Some(1)).gradient(&weights);
         assert!(sum.gradient.iter().zip(&exact).all(|(a, b)| (*b - *a).abs().to_f64() < 1e-12));
         // The choice moves with the row into a batch of its own.
         let batch = store.batch(&store.present()[100..140]);
@@ -227,7 +229,7 @@ fn rounding_ratio(store: &TestStore, loss: &'static dyn Loss, l2_per_row: f64, w
     let (reference, positive) =
         if loss.is_classification() { (ReferenceLoss::Logistic, Some(1)) } else { (ReferenceLoss::Squared, None) };
     let fit = measured_at(store, loss, l2_per_row, weights);
-    let exact = store.reference(reference, l2_per_row, positive).gradient(weights);
+    let exact = store.reference(reference, Ridge::PerRow(l2_per_row), positive).gradient(weights);
     let (error, bound) = (unknown_part(&fit, &exact).to_f64(), fit.gradient_error.get());
     assert!(error <= bound, "the gradient is off by {error:e}, bound {bound:e}");
     bound / error
@@ -312,7 +314,7 @@ fn rounding_of_cancelling_margins_is_bounded() {
 #[test]
 fn the_reference_sees_the_rows_that_the_store_sums() {
     let store = store_of(19, 50, 4, LAYOUTS[1], Precision::Single);
-    let reference: Reference = store.reference(ReferenceLoss::Logistic, 0.5, Some(1));
+    let reference: Reference = store.reference(ReferenceLoss::Logistic, Ridge::PerRow(0.5), Some(1));
     assert_eq!(reference.n_rows(), store.n_rows());
     assert_eq!(reference.rows[0], store.row(store.present()[0]));
 }

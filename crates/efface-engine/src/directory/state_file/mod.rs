@@ -10,6 +10,7 @@ use efface_core::exact::{ColumnRanges, ExactSums};
 use efface_core::linalg::TrackedMatrix;
 use efface_core::model::{Fit, Model, ModelState, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::residual::Rung;
+use efface_core::ridge::Ridge;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{Problem, RowCount, WeightSum};
 use serde::{Deserialize, Serialize};
@@ -180,15 +181,15 @@ impl ModelHeader {
     fn restore(self, path: &Path, settings: &Settings, numbers: &[u8]) -> Result<Model, EngineError> {
         let absent_classes = self.absent_classes.clone();
         let plan = TrainingPlan::new(TrainingConfig { absent_classes, ..settings.config.clone() })?;
-        let state = self.state(settings.config.l2_per_row, &mut Numbers(numbers));
+        let state = self.state(settings.config.ridge, &mut Numbers(numbers));
         let model = state.and_then(|state| Model::from_state(plan, state));
         model.ok_or_else(|| SEAL.damaged(path, "its parts do not fit each other"))
     }
 
-    fn state(self, l2_per_row: f64, numbers: &mut Numbers<'_>) -> Option<ModelState> {
+    fn state(self, ridge: Ridge, numbers: &mut Numbers<'_>) -> Option<ModelState> {
         let dim = self.dim;
         let sums = self.sums.map_or(Some(None), |sums| sums.restore(dim, numbers).map(Some))?;
-        let fits = self.fits.into_iter().map(|fit| fit.restore(dim, l2_per_row, numbers)).collect::<Option<_>>()?;
+        let fits = self.fits.into_iter().map(|fit| fit.restore(dim, ridge, numbers)).collect::<Option<_>>()?;
         let gram = self.gram.map_or(Some(None), |bounds| numbers.take_matrix(dim, bounds).map(Some))?;
         let state = ModelState {
             count: Units::count(self.weight_sum, self.n_rows),
@@ -230,7 +231,7 @@ impl FitHeader {
         }
     }
 
-    fn restore(self, dim: usize, l2_per_row: f64, numbers: &mut Numbers<'_>) -> Option<Fit> {
+    fn restore(self, dim: usize, ridge: Ridge, numbers: &mut Numbers<'_>) -> Option<Fit> {
         let count = Units::count(self.weight_sum, self.n_rows);
         let weights = numbers.take(dim)?.into();
         let gradient = numbers.take(dim)?.into();
@@ -240,7 +241,7 @@ impl FitHeader {
             Some(bounds) => {
                 let anchor = numbers.take(dim)?;
                 let hessian = numbers.take_matrix(dim, bounds)?;
-                Some(Dense::new(anchor.into(), hessian, l2_per_row * count.weight_sum.get())?)
+                Some(Dense::new(anchor.into(), hessian, ridge.over(count.weight_sum))?)
             }
         };
         Some(Fit {

@@ -182,7 +182,7 @@ fn a_certificate_with_a_wrong_number_is_not_issued_in_memory_either() {
     held.release();
     let issued = held.certificate();
     // What would be stated is not what the claim was made with.
-    held.model.settings.config.l2_per_row *= 2.0;
+    held.model.settings.config.ridge = held.model.settings.config.ridge.times(2.0);
     let error = held.live(|life| life.release(&mut randomness())).expect_err("wrong");
     assert!(matches!(error, EngineError::Certify(CertifyError::NotSigned { .. })), "{error}");
     assert!(error.to_string().starts_with("no certificate can be issued: residual: "), "{error}");

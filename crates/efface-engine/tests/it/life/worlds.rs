@@ -9,6 +9,7 @@ use std::fmt::Write;
 use efface_core::loss::{Logistic, Loss, Squared};
 use efface_core::model::{BudgetRule, Mechanism, Refusal, Refused, TrainError, TrainingConfig};
 use efface_core::noise::NoiseLaw;
+use efface_core::ridge::Ridge;
 use efface_data::{RowId, RowTransform, Scale};
 use efface_engine::{EngineError, ModelDirectory, ReleaseAnswer, RowSource, Selection};
 use rand::seq::IndexedRandom;
@@ -42,7 +43,7 @@ impl Setting {
         let mut config = TrainingConfig::new(loss, 10f64.powf(dice.random_range(-9.0..1.0)), None);
         let n_classes = if loss.is_classification() { *[2, 2, 3, 4].choose(&mut dice).expect("some") } else { 0 };
         if is_exact {
-            config.l2_per_row = 10f64.powf(dice.random_range(-6.0..1.0));
+            config.ridge = Ridge::PerRow(10f64.powf(dice.random_range(-6.0..1.0)));
         } else {
             config.noise_std = Some(10f64.powf(dice.random_range(-5.0..0.0)));
             config.epsilon = 10f64.powf(dice.random_range(-2.0..1.0));

@@ -1,6 +1,7 @@
 //! Sound release certificates of every kind, their numbers made the way that the engine makes them.
 
 use efface_core::accounting::{Extractor, Guarantee, gaussian};
+use efface_core::ridge::Ridge;
 use efface_core::rounding::{LowerBound, UpperBound};
 
 use super::example::{issued, named_request, nameless_request};
@@ -140,7 +141,7 @@ impl Basis {
             },
             mechanism: if objective { "objective" } else { "release" }.into(),
             loss: if kind == Kind::Exact { "squared" } else { "logistic" }.into(),
-            l2,
+            ridge: Ridge::PerRow(l2),
             scale: "clip:2.5".into(),
             intercept: true,
             row_norm_bound: Some(1.0),

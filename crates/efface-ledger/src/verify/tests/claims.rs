@@ -1,6 +1,7 @@
 //! What a release certificate claims: each claim that is too good fails its own check, and no other.
 
 use efface_core::accounting::Extractor;
+use efface_core::ridge::Ridge;
 
 use super::basis::{Basis, Kind};
 use super::example::{check, fails, only_failure, release, release_from, release_of};
@@ -67,7 +68,7 @@ fn a_claim_of_another_law_that_is_too_good_fails_too() {
 fn epsilon_0_follows_from_equal_bits_only() {
     let away = |distance: f64| {
         move |c: &mut ReleaseCertificate| {
-            (c.distance_bound, c.gradient_residual) = (distance, distance * c.l2 * c.n_rows as f64);
+            (c.distance_bound, c.gradient_residual) = (distance, distance * c.ridge.strength() * c.n_rows as f64);
         }
     };
     for distance in [1e6, 16.0, 1e-15, f64::MIN_POSITIVE] {
@@ -166,7 +167,7 @@ fn an_extractor_is_counted_for_every_row_that_left() {
 fn numbers_that_are_none_are_refused_before_anything_is_computed() {
     refused(|c| c.mu = -1.0, "numbers", "mu must be a finite number of at least 0, got `-1`");
     refused(|c| c.curve[0].delta = -1.0, "numbers", "curve.delta must be");
-    refused(|c| c.l2 = 0.0, "numbers", "l2 must be above 0, got `0`");
+    refused(|c| c.ridge = Ridge::PerRow(0.0), "numbers", "l2 must be above 0, got `0`");
     refused(|c| c.row_norm_bound = Some(0.0), "numbers", "row_norm_bound must be above 0, got `0`");
     refused(|c| c.row_norm_bound = None, "numbers", "rests on a bound on the rows, and there is none");
     refused(|c| c.n_rows = 0, "numbers", "1 problems of 4 weights, and 0 rows");
@@ -365,7 +366,7 @@ fn a_budget_that_is_all_spent_is_within_its_limit() {
             let basis = c.mu_limit * factor;
             (c.mu, c.mu_total) = (basis, basis);
             c.gradient_residual = basis * c.noise_std * (1.0 - 1e-15);
-            c.distance_bound = c.gradient_residual / (c.l2 * c.n_rows as f64);
+            c.distance_bound = c.gradient_residual / (c.ridge.strength() * c.n_rows as f64);
             c.epsilon_spent = c.promise.epsilon;
             c.curve.truncate(0);
         }))

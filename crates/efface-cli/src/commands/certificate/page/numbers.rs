@@ -2,6 +2,7 @@
 
 use efface_core::model::MechanismKind;
 use efface_core::noise::{NoiseArithmetic, NoiseLaw};
+use efface_core::ridge::Ridge;
 use efface_ledger::certificate::ReleaseCertificate;
 use efface_report::numbers::{bound, counted, promised, setting};
 use efface_report::{Part, Table, Text, capitalized, text};
@@ -79,7 +80,9 @@ fn mechanism(c: &ReleaseCertificate) -> String {
         _ => shown(&c.mechanism),
     };
     let budget = c.budget.as_ref().map_or_else(String::new, |budget| format!(", {} budget", shown(budget)));
-    format!("{noise}; {} loss, λ\u{a0}=\u{a0}{}, {} constants{budget}", shown(&c.loss), setting(c.l2), shown(&c.gamma))
+    let symbol = if let Ridge::PerRow(_) = c.ridge { "λ" } else { "α" };
+    let ridge = format!("{symbol}\u{a0}=\u{a0}{}", setting(c.ridge.strength()));
+    format!("{noise}; {} loss, {ridge}, {} constants{budget}", shown(&c.loss), shown(&c.gamma))
 }
 
 fn rows_and_weights(c: &ReleaseCertificate) -> String {
