@@ -147,6 +147,7 @@ fn draw(rng: &mut ChaCha12Rng, n_rows: usize) -> anyhow::Result<MemoryRows> {
         ids: None,
         subjects: None,
         origin,
+        texts: None,
     })?;
     let codec = LabelCodec::Classes(vec!["0".into(), "1".into()]);
     let transform = RowTransform { scale: Scale::None, intercept: false };

@@ -105,6 +105,7 @@ fn table(py: Python<'_>, rows: &Bound<'_, PyAny>, labels: &Bound<'_, PyAny>) -> 
         ids: None,
         subjects: None,
         origin,
+        texts: None,
     };
     Ok(Table::new(parts).map_err(EngineError::from))
 }

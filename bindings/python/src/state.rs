@@ -164,6 +164,7 @@ impl Given {
             ids: self.ids.clone(),
             subjects: self.subjects.clone(),
             origin,
+            texts: None,
         })
     }
 }

@@ -12,6 +12,7 @@
 //! norms within the bound and known labels, [`StoredRows`] have records whose checksums match. Stores know rows by their
 //! positions; which id is where is for their owner to know.
 
+pub mod derived;
 #[expect(missing_docs, reason = "the fields of an error are named after what they hold")]
 mod error;
 pub mod files;
@@ -33,7 +34,7 @@ pub use error::{
 pub use id::{IdDigest, IdKey, IdKind, RowId};
 pub use labels::{ClassCollector, LabelCodec, MAX_CLASSES};
 pub use lent::{Interrupted, LentRows, LentTable, LentVault, RowSpec, RowsError, RowsToLend, longest_row, scores};
-pub use read::{ReadProgress, TableReader, carries_labels, is_array, open_table, read_table};
+pub use read::{ReadProgress, TableReader, carries_labels, is_array, open_rows, open_table, read_table};
 pub use rows::{EncodedRows, FeatureOrder, FeatureValues, MemoryRows, Precision, encode_table};
 pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
 pub use schema::{

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use efface_core::rows::RowStore;
 
+use crate::derived::{Preparation, Texts};
 use crate::error::{AppendError, LookupError, StoredRowsError};
 use crate::lent::RowsError;
 use crate::rows::EncodedRows;
@@ -44,6 +45,27 @@ pub trait Vault {
     /// each class.
     fn recount(&mut self, _n_classes: usize) -> Result<Vec<usize>, VaultError> {
         Err(VaultError::Elsewhere("the rows of this vault cannot be counted anew".into()))
+    }
+
+    /// The same as they are kept: raw, where constants are derived from them.
+    fn kept_batch(&self, positions: &[usize]) -> Result<MemoryRows, VaultError> {
+        self.batch(positions)
+    }
+
+    /// Rows as [`arrive`](Self::arrive) takes them, as sums take them.
+    fn prepare(&self, rows: MemoryRows) -> MemoryRows {
+        rows
+    }
+
+    /// How raw rows become rows of the model; `None`: they are kept as sums take them.
+    fn preparation(&self) -> Option<&Preparation> {
+        None
+    }
+
+    /// Encodes rows by the constants that follow from those present, from now on. Whether that changes anything: then the
+    /// weights are those of other rows.
+    fn derive(&mut self) -> Result<bool, VaultError> {
+        Ok(false)
     }
 
     /// Adds rows with one selector each and returns their positions. They are where they will stay, as durable as they
@@ -129,6 +151,18 @@ impl Vault for StoredRows {
         Ok(Self::recount(self, n_classes)?)
     }
 
+    fn prepare(&self, rows: MemoryRows) -> MemoryRows {
+        Self::prepare(self, rows)
+    }
+
+    fn preparation(&self) -> Option<&Preparation> {
+        Self::preparation(self)
+    }
+
+    fn derive(&mut self) -> Result<bool, VaultError> {
+        Ok(Self::derive(self)?)
+    }
+
     fn arrive(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, VaultError> {
         let positions = self.append(rows, selectors)?;
         self.sync()?;
@@ -141,8 +175,9 @@ impl Vault for StoredRows {
 
     fn undo(&mut self, left: &[usize], arrived: Range<usize>) -> Result<(), VaultError> {
         self.truncate(arrived.start)?;
+        // Texts that were known are known until the change is committed.
         for position in left {
-            self.admit(*position..position + 1)?;
+            self.admit(*position..position + 1, &Texts::new())?;
         }
         Ok(())
     }

@@ -62,7 +62,7 @@ pub(crate) struct Draft<'a> {
 impl Draft<'_> {
     /// What the certificate says; `decided` is what its keeper decided.
     pub(crate) fn claims<D, R: From<CoveredRequest>>(self, history: &History, decided: D) -> ReleaseClaims<D, R> {
-        let (claim, Kept { settings, model }) = (self.claim, self.of);
+        let (claim, Kept { settings, model, .. }) = (self.claim, self.of);
         let weighted = settings.max_row_weight.is_some();
         let (plan, state, config) = (model.plan(), model.state(), &settings.config);
         let (objective, n_problems) = (plan.is_objective(), plan.problems().len());

@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use efface_data::derived::Texts;
+
 use crate::directory::database::Database;
 use crate::directory::state_file::{StateFile, encode};
 use crate::directory::witness::{Memory, removed_in};
@@ -15,9 +17,9 @@ use crate::settings::Settings;
 pub fn state_file(bytes: &[u8], settings: &Settings) -> Result<Vec<u8>, EngineError> {
     let path = Path::new("state");
     let file = StateFile::decode(path, bytes)?;
-    let stamp = file.stamp.clone();
+    let (stamp, preparation) = (file.stamp.clone(), file.preparation(settings, Texts::new()));
     let model = file.model(path, settings)?;
-    Ok(encode(&stamp, &model).0.to_vec())
+    Ok(encode(&stamp, &model, preparation.as_ref()).0.to_vec())
 }
 
 /// Reads a witness: its model, the number of changes, and that of ids and subjects removed. `None`: there is no file.

@@ -1,6 +1,7 @@
 //! What is remembered of a model: where its history stands, under what its rows are found, and what was released.
 
 use efface_core::model::Model;
+use efface_data::derived::Preparation;
 use efface_data::{IdDigest, IdKey, IdKind, RowId};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,8 @@ use crate::settings::Settings;
 pub(crate) struct Kept<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) model: &'a Model,
+    /// How raw rows became those that the model was trained on.
+    pub(crate) preparation: Option<&'a Preparation>,
 }
 
 /// Where the history of a model stands. Changes with every commit.

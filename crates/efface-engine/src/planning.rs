@@ -12,7 +12,8 @@ use efface_core::removal::Change;
 use efface_core::ridge::Ridge;
 use efface_core::rows::{RowStore, WeightSum};
 use efface_core::tagged;
-use efface_data::{FeatureOrder, LabelCodec, MemoryRows, RowTransform, Table};
+use efface_data::derived::Preparation;
+use efface_data::{FeatureOrder, LabelCodec, MemoryRows, RowTransform, Scale, Table};
 use serde::Serialize;
 
 use crate::error::EngineError;
@@ -130,7 +131,11 @@ pub fn plan_from_rows(
     let n_classes = is_classification.then_some(codec.classes().len() as u32);
     let config = &TrainingConfig { n_classes, ..config.clone() };
     let plan = TrainingPlan::new(config.clone())?;
-    let all = MemoryRows::of_table(table, transform, Some(&codec), FeatureOrder::AsRead)?;
+    let derived = (transform.scale == Scale::Auto).then(|| table.derived_counts(codec.classes().is_empty()));
+    let mut all = MemoryRows::of_table(table, &transform.kept(), Some(&codec), FeatureOrder::AsRead)?;
+    if let Some(counts) = derived {
+        all = all.encoded(Preparation::new(counts, transform.intercept).encoder());
+    }
     let dim = all.dim();
     let (held_out, kept): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|i| is_held_out(*i));
     let (mut rows, test) = (all.batch(&kept)?, all.batch(if held_out.is_empty() { &kept } else { &held_out })?);

@@ -7,6 +7,7 @@ use efface_core::loss::{self, Logistic, Loss};
 use efface_core::model::{Release, TrainingPlan};
 use efface_core::predict;
 use efface_core::rows::RowStore;
+use efface_data::derived::{Constants, Encoder, INTERCEPT};
 use efface_data::{
     Columns, FeatureOrder, LabelCodec, MemoryRows, RowId, RowTransform, Scale, Schema, Table, read_table,
 };
@@ -35,10 +36,22 @@ pub struct PublishedModel {
     pub schema: Option<Schema>,
     /// How a row is scaled before it is multiplied.
     pub scale: Scale,
+    /// The columns that the features are made of, and how, where that follows from the rows (`scale` is `auto`).
+    #[serde(flatten)]
+    pub derived: Option<DerivedFeatures>,
     /// Whether the model has an intercept (otherwise it is 0).
     pub has_intercept: bool,
     intercept: PerProblem<f64>,
     weights: PerProblem<Vec<f64>>,
+}
+
+/// What becomes of raw columns under derived constants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DerivedFeatures {
+    /// Names of the columns that are read.
+    pub columns: Vec<String>,
+    /// What each of them becomes; and the target, of which a score is `(y − location) / scale`.
+    pub constants: Constants,
 }
 
 /// One value, or one per class.
@@ -77,11 +90,13 @@ pub struct Evaluation {
 const FORMAT: &str = "efface-model-1";
 
 impl PublishedModel {
-    pub(crate) fn new(settings: &Settings, plan: &TrainingPlan, release: &Release) -> Self {
+    pub(crate) fn new(settings: &Settings, plan: &TrainingPlan, release: &Release, encoder: Option<&Encoder>) -> Self {
         let has_intercept = settings.transform.intercept;
-        let n_features = settings.features.len();
+        let features = encoder.map_or_else(|| settings.features.clone(), |e| e.feature_names(&settings.features));
+        let constant = if encoder.is_some() { INTERCEPT } else { 1.0 };
+        let n_features = features.len();
         let split = |weights: &Vec<f64>| {
-            let intercept = if has_intercept { weights[n_features] } else { 0.0 };
+            let intercept = if has_intercept { constant * weights[n_features] } else { 0.0 };
             (intercept, weights[..n_features].to_vec())
         };
         let (mut intercept, mut weights): (Vec<f64>, Vec<Vec<f64>>) = release.weights.iter().map(split).unzip();
@@ -92,7 +107,11 @@ impl PublishedModel {
             certified: release.claim.certified,
             loss: settings.config.loss.tag().into(),
             classes: settings.class_names(plan),
-            features: settings.features.clone(),
+            features,
+            derived: encoder.map(|encoder| DerivedFeatures {
+                columns: settings.features.clone(),
+                constants: encoder.constants().clone(),
+            }),
             schema: settings.schema.clone(),
             scale: settings.transform.scale,
             has_intercept,
@@ -128,7 +147,8 @@ impl PublishedModel {
 
     /// Which columns of a table the model reads.
     pub fn columns(&self, label: Option<String>, id: Option<String>) -> Columns {
-        Columns { features: Some(self.features.clone()), label, id, ..Columns::default() }
+        let features = self.derived.as_ref().map_or(&self.features, |derived| &derived.columns);
+        Columns { features: Some(features.clone()), label, id, ..Columns::default() }
     }
 
     /// Reads the rows of a file as the model takes them: its features by name, or through its schema.
@@ -174,8 +194,15 @@ impl PublishedModel {
             0 => !loss.is_classification(),
             n => n >= 2 && distinct.len() == n,
         };
-        let features_fit = self.schema.as_ref().is_none_or(|schema| schema.feature_names() == self.features);
-        let dim = self.transform().model_dim(self.features.len());
+        let columns = self.derived.as_ref().map_or(&self.features, |derived| &derived.columns);
+        let features_fit = self.schema.as_ref().is_none_or(|schema| schema.feature_names() == *columns)
+            && match self.encoder() {
+                None => self.scale != Scale::Auto,
+                Some(encoder) => {
+                    encoder.n_columns() == columns.len() && encoder.feature_names(columns) == self.features
+                }
+            };
+        let dim = self.features.len() + usize::from(self.has_intercept);
         classes_fit
             && features_fit
             && problems.len() == expected
@@ -185,9 +212,28 @@ impl PublishedModel {
     }
 
     fn scores(&self, table: Table) -> Result<(Vec<Vec<f64>>, usize), EngineError> {
-        let order = FeatureOrder::Named(&self.features);
-        let rows = MemoryRows::of_table(table, &self.transform().for_prediction(), None, order)?;
-        Ok((predict::margins(&rows, &self.problems())?, rows.n_rows()))
+        let columns = self.derived.as_ref().map_or(&self.features, |derived| &derived.columns);
+        let order = FeatureOrder::Named(columns);
+        let rows = MemoryRows::of_table(table, &self.transform().for_prediction().kept(), None, order)?;
+        let Some(encoder) = self.encoder() else {
+            return Ok((predict::margins(&rows, &self.problems())?, rows.n_rows()));
+        };
+        let rows = rows.encoded(&encoder);
+        let mut problems = self.problems();
+        if self.has_intercept {
+            problems.iter_mut().filter_map(|weights| weights.last_mut()).for_each(|weight| *weight /= INTERCEPT);
+        }
+        let mut scores = predict::margins(&rows, &problems)?;
+        if let Some(target) = encoder.constants().target.filter(|_| self.classes.is_empty()) {
+            scores.iter_mut().flatten().for_each(|score| *score = target.location + target.scale * *score);
+        }
+        Ok((scores, rows.n_rows()))
+    }
+
+    /// What encodes raw rows as this model takes them.
+    pub fn encoder(&self) -> Option<Encoder> {
+        let constants = self.derived.as_ref()?.constants.clone();
+        Some(Encoder::new(constants, self.has_intercept))
     }
 
     fn prediction(&self, id: RowId, row: usize, scores: &[Vec<f64>]) -> Prediction {

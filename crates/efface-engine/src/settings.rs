@@ -2,7 +2,8 @@
 
 use efface_core::model::{Model, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, IdKey, LabelCodec, Precision, RowSpec, RowTransform, Schema};
+use efface_data::derived::{Counts, Preparation, Texts};
+use efface_data::{Columns, IdKey, LabelCodec, Precision, RowSpec, RowTransform, Scale, Schema};
 use efface_ledger::certificate::FittedBeside;
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +106,17 @@ impl Settings {
             Some(limit) if value <= limit => Ok(()),
             Some(limit) => Err(ChangeError::RowWeight { value, limit }.into()),
         }
+    }
+
+    /// How raw rows are prepared as long as none is counted; `None`: rows are kept as sums take them.
+    pub(crate) fn no_rows_prepared(&self, texts: Texts) -> Option<Preparation> {
+        if self.transform.scale != Scale::Auto {
+            return None;
+        }
+        let all = || vec![true; self.features.len()];
+        let derived = self.schema.as_ref().map_or_else(all, Schema::derived);
+        let counts = Counts::new(&derived, self.codec.classes().is_empty()).with_texts(texts);
+        Some(Preparation::new(counts, self.transform.intercept))
     }
 
     /// Columns whose schema entries were proposed from the rows and are not marked public: outside the guarantee.

@@ -168,7 +168,7 @@ impl Status {
     }
 
     pub(crate) fn of(of: Kept<'_>, history: &History) -> Self {
-        let Kept { settings, model } = of;
+        let Kept { settings, model, .. } = of;
         let (plan, state, claim) = (model.plan(), model.state(), model.claim());
         let guarantee = model.claimed_guarantee();
         let budget = model.removal_budget();

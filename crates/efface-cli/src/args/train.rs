@@ -18,8 +18,9 @@ use super::{SeedArgs, StoreArgs};
 #[derive(Args)]
 #[command(after_help = "Examples:
   efface train people.csv --label churned --id customer --out churn.efface
-  efface train people.csv --schema schema.toml --label churned --scale clip:4 --intercept --out churn.efface
-  efface train x.npy --label y.npy --scale clip:10 --l2 1e-4 --out model.efface
+  efface train people.csv --label churned --id customer --C 10 --out churn.efface
+  efface train people.csv --schema schema.toml --label churned --scale clip:4 --intercept --l2 1e-5 --out churn.efface
+  efface train x.npy --label y.npy --scale unit --l2 1e-3 --out model.efface
   efface train rows.parquet --label y --id id --memory 512MB --witness /elsewhere/churn.witness --out churn.efface
   efface train people.csv --label churned --id customer --key operator.key --min-removals 10 --release-every 30d --out churn.efface
   efface train people.csv --label churned --id customer --mechanism objective --noise-std 10 --gamma paper --budget paper --out paper.efface")]
@@ -116,18 +117,25 @@ impl RoleArgs {
 
 #[derive(Args)]
 pub(crate) struct RowArgs {
-    /// Append a constant 1 to every row.
-    #[arg(long)]
+    /// Fit an intercept [default: with --scale auto].
+    #[arg(long, overrides_with = "no_intercept")]
     pub(crate) intercept: bool,
-    /// unit: every row to norm 1; clip:R: divide by R, shorten longer rows; within:R: as they are, norms at most R; none: within:1;
-    /// raw: as they are, of any length (squared loss without noise).
-    #[arg(long, default_value_t = Scale::Unit, value_name = "unit|clip:R|within:R|none|raw")]
+    /// Fit none.
+    #[arg(long)]
+    pub(crate) no_intercept: bool,
+    /// auto: columns are centred and scaled, texts become categories, all of it as if removed rows had never been there; unit: every
+    /// row to norm 1; clip:R: divide by R, shorten longer rows; within:R: as they are, norms at most R; none: within:1; raw: as they
+    /// are, of any length (squared loss without noise).
+    #[arg(long, default_value_t = Scale::Auto, value_name = "auto|unit|clip:R|within:R|none|raw")]
     pub(crate) scale: Scale,
 }
 
 impl RowArgs {
     pub(crate) fn transform(&self) -> RowTransform {
-        RowTransform { scale: self.scale, intercept: self.intercept }
+        RowTransform {
+            scale: self.scale,
+            intercept: !self.no_intercept && (self.intercept || self.scale == Scale::Auto),
+        }
     }
 }
 
@@ -164,7 +172,7 @@ impl PromiseArgs {
             max_releases: self.max_releases,
             law: self.law,
             ridge: self.ridge.ridge(),
-            ..TrainingConfig::new(self.loss, DEFAULT_L2, None)
+            ..TrainingConfig::new(self.loss, 1.0, None)
         }
     }
 }
@@ -173,28 +181,27 @@ impl PromiseArgs {
 #[derive(Args)]
 #[group(multiple = false)]
 pub(crate) struct RidgeArgs {
-    /// Ridge as scikit-learn's classifiers have it: the objective adds ‖w‖²/(2C).
+    /// Ridge as scikit-learn's classifiers have it: the objective adds ‖w‖²/(2C) [default: 1].
     #[arg(long = "C", value_name = "C", allow_hyphen_values = true, value_parser = positive)]
     pub(crate) inverse: Option<f64>,
     /// The same as scikit-learn's `Ridge` has it: the objective adds α/2·‖w‖², so α = 1/C.
     #[arg(long, value_name = "ALPHA", allow_hyphen_values = true)]
     pub(crate) alpha: Option<f64>,
-    /// Ridge per row, as the paper has it: the objective adds λ·n/2·‖w‖² [default: 0.001].
+    /// Ridge per row, as the paper has it: the objective adds λ·n/2·‖w‖².
     #[arg(long, value_name = "LAMBDA", allow_hyphen_values = true)]
     pub(crate) l2: Option<f64>,
 }
 
 impl RidgeArgs {
     fn ridge(&self) -> Ridge {
-        match (self.inverse, self.alpha) {
-            (Some(inverse), _) => Ridge::Total(1.0 / inverse),
-            (_, Some(alpha)) => Ridge::Total(alpha),
-            _ => Ridge::PerRow(self.l2.unwrap_or(DEFAULT_L2)),
+        match (self.inverse, self.alpha, self.l2) {
+            (Some(inverse), ..) => Ridge::Total(1.0 / inverse),
+            (_, Some(alpha), _) => Ridge::Total(alpha),
+            (.., Some(lambda)) => Ridge::PerRow(lambda),
+            (None, None, None) => Ridge::Total(1.0),
         }
     }
 }
-
-const DEFAULT_L2: f64 = 1e-3;
 
 fn positive(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|error| format!("{error}"))?;

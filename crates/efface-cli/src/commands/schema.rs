@@ -96,6 +96,7 @@ fn becomes(column: &ColumnSchema) -> String {
         ColumnKind::Boolean { true_values, false_values } => {
             format!("{} to 1, {} to -1", true_values.join(", "), false_values.join(", "))
         }
+        ColumnKind::Derived => "derived from the rows present".into(),
         ColumnKind::Vector { dim, range } => {
             format!("{dim} numbers, each {} … {} to [-1, 1]", parameter(range.low()), parameter(range.high()))
         }

@@ -1,7 +1,7 @@
 //! `efface train`
 
 use anyhow::Context;
-use efface_data::{Schema, open_table};
+use efface_data::{Schema, open_rows};
 use efface_engine::{EngineError, ModelDirectory, Place, TrainProgress, TrainRequest};
 
 use super::{check_label_is_named, noise, schema_and_columns};
@@ -15,16 +15,17 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     let config = args.config();
     let (schema, columns) = schema_and_columns(args.schema.as_deref(), args.roles.columns(args.chosen))?;
     check_label_is_named(&args.data, &columns)?;
-    let rows = open_table(&args.data, &columns, schema.as_ref()).map_err(EngineError::from)?;
+    let transform = args.rows.transform();
+    let (rows, schema) = open_rows(&args.data, &columns, schema, transform.scale).map_err(EngineError::from)?;
     let not_public = schema.as_ref().map(Schema::not_public).unwrap_or_default();
-    let intercept = args.rows.intercept;
+    let intercept = transform.intercept;
     let mut noise = noise(&args.seed, output)?;
     let taken_over = args.store.witness.clone().filter(|witness| witness.exists());
     let request = TrainRequest {
         rows,
         columns,
         schema,
-        transform: args.rows.transform(),
+        transform,
         config,
         memory_bytes: args.store.memory,
         place: Place {

@@ -16,6 +16,7 @@ use super::checks::{check_labels, check_weights};
 use super::error::RowsError;
 use super::table::{LentRows, LentTable, RowSpec, RowsToLend};
 use super::vault::LentVault;
+use crate::derived::Preparation;
 use crate::rows::{Annotations, FeatureValues, Precision};
 
 impl LentVault<'_> {
@@ -35,14 +36,20 @@ impl LentVault<'_> {
 
 impl LentTable {
     /// A table of rows of this shape from its bytes, and the rows that are to be lent from now on.
-    pub fn from_bytes(bytes: &[u8], shape: RowSpec, precision: Precision) -> Result<(Self, FeatureValues), RowsError> {
+    pub fn from_bytes(
+        bytes: &[u8],
+        shape: RowSpec,
+        precision: Precision,
+        preparation: Option<Preparation>,
+    ) -> Result<(Self, FeatureValues), RowsError> {
         refuse_big_endian()?;
         let [lent, own, labels, selectors, present, weights] = split(bytes)?;
         let (lent, own) = (values(lent, precision)?, values(own, precision)?);
         let (labels, selectors, weights) = (numbers(labels)?, numbers::<u64>(selectors)?, numbers(weights)?);
         let (n_lent, n_positions) = (lent.len() / shape.n_features.max(1), labels.len());
-        let fits = n_lent.checked_add(own.len() / shape.dim()) == Some(n_positions)
-            && own.len().is_multiple_of(shape.dim())
+        let dim = shape.kept_dim();
+        let fits = n_lent.checked_add(own.len() / dim) == Some(n_positions)
+            && own.len().is_multiple_of(dim)
             && selectors.len() == n_positions
             && present.len() == n_positions
             && (weights.is_empty() || weights.len() == n_positions);
@@ -63,6 +70,7 @@ impl LentTable {
         (table.own, table.noted) = (own, Annotations::new(labels, selectors, row_weights));
         let gone: Vec<usize> = (0..n_positions).filter(|position| present[*position] == 0).collect();
         table.noted.set_present(&gone, false);
+        table.prepare(preparation);
         Ok((table, lent))
     }
 }

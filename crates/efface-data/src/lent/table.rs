@@ -6,13 +6,15 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
+use efface_core::rounding::UpperBound;
 use efface_core::rows::{Features, RowCount};
 use zeroize::Zeroize;
 
 use super::checks::{check_labels, check_rows, check_weights};
 use super::error::RowsError;
+use crate::derived::{Counts, Preparation, Texts};
 use crate::rows::{Annotations, EncodedRows, FeatureValues, Precision, each};
-use crate::scale::{RowDivisor, RowTransform};
+use crate::scale::{RowDivisor, RowTransform, Scale};
 
 /// The rows that a model was trained on, lent for one call, and a flag that stops the call when it is set.
 #[derive(Clone, Copy)]
@@ -51,9 +53,9 @@ pub struct RowSpec {
 }
 
 impl RowSpec {
-    /// Values per row of the model.
-    pub fn dim(&self) -> usize {
-        self.transform.model_dim(self.n_features)
+    /// Values per row as it is kept.
+    pub(super) fn kept_dim(&self) -> usize {
+        self.transform.kept().model_dim(self.n_features)
     }
 }
 
@@ -61,9 +63,12 @@ impl RowSpec {
 pub struct LentTable {
     pub(super) spec: RowSpec,
     pub(super) n_lent: usize,
-    /// Rows that arrived later, scaled, with the intercept's constant.
+    /// Rows that arrived later: scaled, with the intercept's constant; raw where constants are derived.
     pub(super) own: FeatureValues,
     pub(super) noted: Annotations,
+    /// How raw rows become rows of the model, where constants are derived; and the targets of a regression then.
+    pub(super) preparation: Option<Preparation>,
+    pub(super) targets: Vec<f64>,
     /// What each lent row is divided by. Empty where none is divided: a row of few features is not much larger than its
     /// divisor.
     divisors: Vec<RowDivisor>,
@@ -84,7 +89,15 @@ impl LentTable {
         }
         let own = FeatureValues::zeros(Precision::of(features), 0);
         let noted = Annotations::new(labels.to_vec(), selectors, row_weights);
-        Ok(Self { spec, n_lent, own, noted, divisors, checksums })
+        let preparation = (spec.transform.scale == Scale::Auto).then(|| {
+            let mut counts = Counts::new(&vec![true; spec.n_features], spec.n_classes == 0);
+            counts.add(features, labels, &Texts::new());
+            Preparation::new(counts, spec.transform.intercept)
+        });
+        let targets = Vec::new();
+        let mut table = Self { spec, n_lent, own, noted, preparation, targets, divisors, checksums };
+        table.encode_targets();
+        Ok(table)
     }
 
     /// Number of positions, those of removed rows included.
@@ -109,7 +122,26 @@ impl LentTable {
 
     /// Values per row of the model.
     pub fn dim(&self) -> usize {
-        self.spec.dim()
+        self.preparation.as_ref().map_or(self.spec.kept_dim(), |preparation| preparation.encoder().dim())
+    }
+
+    /// No row of the model has a larger norm.
+    pub(super) fn row_norm_bound(&self) -> UpperBound {
+        let preparation = self.preparation.as_ref();
+        preparation.map_or_else(|| self.spec.transform.row_norm_bound(), |p| p.encoder().row_norm_bound())
+    }
+
+    /// Prepares rows in this way from now on.
+    pub(super) fn prepare(&mut self, preparation: Option<Preparation>) {
+        self.preparation = preparation;
+        self.encode_targets();
+    }
+
+    pub(super) fn encode_targets(&mut self) {
+        self.targets.zeroize();
+        if let Some(preparation) = self.preparation.as_ref().filter(|_| self.spec.n_classes == 0) {
+            self.targets.extend(self.noted.labels.iter().map(|label| preparation.encoder().encode_target(*label)));
+        }
     }
 
     pub(super) fn divisor(&self, position: usize) -> RowDivisor {
@@ -119,13 +151,19 @@ impl LentTable {
     /// Whether the rows of a block can be handed out as they were lent.
     pub(super) fn is_as_lent(&self, rows: Range<usize>) -> bool {
         !self.spec.transform.intercept
+            && self.preparation.is_none()
             && rows.end <= self.n_lent
             && rows.into_iter().all(|row| self.noted.present[row] && self.divisor(row).is_one())
     }
 
     pub(super) fn append(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Range<usize> {
         self.own.extend_from(&rows.features, 0..rows.features.len());
-        self.noted.append(&rows.labels, selectors, rows.row_weights())
+        if let Some(preparation) = &mut self.preparation {
+            preparation.counts_mut().add(rows.features.slice(0..rows.features.len()), &rows.labels, &rows.texts);
+        }
+        let arrived = self.noted.append(&rows.labels, selectors, rows.row_weights());
+        self.encode_targets();
+        arrived
     }
 
     /// Takes back rows that were appended last.
@@ -134,15 +172,20 @@ impl LentTable {
         let present: Vec<usize> = leaving.iter().copied().filter(|position| self.is_present(*position)).collect();
         self.noted.set_present(&present, false);
         self.purge(&leaving);
-        self.own.resize((len - self.n_lent) * self.dim());
+        self.own.resize((len - self.n_lent) * self.spec.kept_dim());
         self.noted.truncate(len);
+        self.encode_targets();
     }
 
     /// Overwrites what is known of rows that left.
     pub(super) fn purge(&mut self, positions: &[usize]) {
-        let dim = self.dim();
+        let dim = self.spec.kept_dim();
+        if let Some(preparation) = &mut self.preparation {
+            preparation.counts_mut().tidy();
+        }
         for &position in positions {
             self.noted.forget(position);
+            self.targets.get_mut(position).iter_mut().for_each(|target| target.zeroize());
             if let Some(place) = position.checked_sub(self.n_lent) {
                 self.own.zeroize_range(place * dim..(place + 1) * dim);
             } else {
@@ -156,6 +199,7 @@ impl LentTable {
 impl Drop for LentTable {
     fn drop(&mut self) {
         self.own.zeroize();
+        self.targets.zeroize();
         self.divisors.zeroize();
         self.checksums.zeroize();
     }
@@ -170,7 +214,6 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::scale::Scale;
 
     #[test]
     fn divisors_are_kept_only_where_rows_are_divided() {

@@ -9,6 +9,7 @@ use super::checks::checksum;
 use super::error::RowsError;
 use super::table::{LentRows, LentTable, len_of};
 use super::view::RowsView;
+use crate::derived::{Counts, Preparation, Texts};
 use crate::rows::{EncodedRows, MemoryRows, Precision, each};
 use crate::vault::{Vault, VaultError};
 
@@ -37,6 +38,22 @@ impl<'a> LentVault<'a> {
     pub(super) fn check_unchanged(&self) -> Result<(), RowsError> {
         let rows = (0..self.table.n_lent).into_par_iter().with_min_len(64);
         rows.map(|row| self.check_row(row)).find_first(Result::is_err).unwrap_or(Ok(()))
+    }
+
+    /// Counts rows that are present in, or out, where constants are derived.
+    fn count(
+        &mut self,
+        positions: &[usize],
+        count: impl FnOnce(&mut Counts, Features<'_>, &[f64]),
+    ) -> Result<(), VaultError> {
+        if self.table.preparation.is_none() || positions.is_empty() {
+            return Ok(());
+        }
+        let rows = self.kept_batch(positions)?;
+        if let Some(preparation) = &mut self.table.preparation {
+            count(preparation.counts_mut(), rows.features.slice(0..rows.features.len()), &rows.noted.labels);
+        }
+        Ok(())
     }
 
     fn check_row(&self, row: usize) -> Result<(), RowsError> {
@@ -76,20 +93,52 @@ impl Vault for LentVault<'_> {
         Ok(batch)
     }
 
+    fn kept_batch(&self, positions: &[usize]) -> Result<MemoryRows, VaultError> {
+        if self.table.preparation.is_none() {
+            return self.batch(positions);
+        }
+        self.table.noted.check_present(positions)?;
+        positions.iter().try_for_each(|row| self.check_row(*row))?;
+        Ok(self.view().kept_batch(positions))
+    }
+
+    fn prepare(&self, rows: MemoryRows) -> MemoryRows {
+        match &self.table.preparation {
+            None => rows,
+            Some(preparation) => rows.encoded(preparation.encoder()),
+        }
+    }
+
+    fn preparation(&self) -> Option<&Preparation> {
+        self.table.preparation.as_ref()
+    }
+
+    fn derive(&mut self) -> Result<bool, VaultError> {
+        match &mut self.table.preparation {
+            Some(preparation) if !preparation.is_current() => preparation.derive(),
+            _ => return Ok(false),
+        }
+        self.table.encode_targets();
+        Ok(true)
+    }
+
     fn arrive(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, VaultError> {
-        rows.check_shape(self.table.dim(), self.table.precision())?;
+        rows.check_shape(self.table.spec.kept_dim(), self.table.precision())?;
         Ok(self.table.append(rows, selectors))
     }
 
     fn leave(&mut self, positions: &[usize]) -> Result<(), VaultError> {
+        self.count(positions, Counts::retract)?;
         self.table.noted.set_present(positions, false);
         Ok(())
     }
 
     fn undo(&mut self, left: &[usize], arrived: Range<usize>) -> Result<(), VaultError> {
+        let rows: Vec<usize> = arrived.clone().filter(|position| self.table.is_present(*position)).collect();
+        self.count(&rows, Counts::retract)?;
         self.table.truncate(arrived.start);
         self.table.noted.set_present(left, true);
-        Ok(())
+        self.count(left, |counts, features, labels| counts.add(features, labels, &Texts::new()))
     }
 
     fn purge(&mut self, positions: &[usize]) -> Result<(), VaultError> {

@@ -28,8 +28,25 @@ impl<'a> RowsView<'a> {
         let table = self.table;
         let mut features = FeatureValues::zeros(table.precision(), 0);
         self.write(positions.iter().copied(), &mut features);
+        let mut noted = table.noted.pick(positions);
+        if !table.targets.is_empty() {
+            noted.labels = positions.iter().map(|position| table.targets[*position]).collect();
+        }
+        MemoryRows { dim: table.dim(), row_norm_bound: table.row_norm_bound(), features, noted }
+    }
+
+    /// The rows at these positions as they are kept.
+    pub(super) fn kept_batch(&self, positions: &[usize]) -> MemoryRows {
+        let (table, dim) = (self.table, self.table.spec.kept_dim());
+        let mut features = FeatureValues::with_capacity(table.precision(), positions.len() * dim);
+        for position in positions {
+            match position.checked_sub(table.n_lent) {
+                Some(place) => features.extend_from(&table.own, place * dim..(place + 1) * dim),
+                None => features.extend_lent(self.lent.features, position * dim..(position + 1) * dim),
+            }
+        }
         let row_norm_bound = table.spec.transform.row_norm_bound();
-        MemoryRows { dim: table.dim(), row_norm_bound, features, noted: table.noted.pick(positions) }
+        MemoryRows { dim, row_norm_bound, features, noted: table.noted.pick(positions) }
     }
 
     /// The lent rows as they were given; zeros for those that left.
@@ -56,8 +73,7 @@ impl<'a> RowsView<'a> {
 impl RowBlocks for RowsView<'_> {
     fn row_shape(&self) -> RowShape {
         let RowCount { n_rows, weight_sum } = self.table.count();
-        let row_norm_bound = self.table.spec.transform.row_norm_bound();
-        RowShape { dim: self.table.dim(), n_rows, weight_sum, row_norm_bound }
+        RowShape { dim: self.table.dim(), n_rows, weight_sum, row_norm_bound: self.table.row_norm_bound() }
     }
 
     fn n_blocks(&self) -> usize {
@@ -81,7 +97,11 @@ impl RowBlocks for RowsView<'_> {
         let full = BLOCK_ROWS * table.dim();
         let mut buffer = taken.unwrap_or_else(|| FeatureValues::with_capacity(table.precision(), full));
         self.write(rows.clone(), &mut buffer);
-        visitor(&table.noted.block(rows, buffer.slice(0..buffer.len())));
+        let mut block = table.noted.block(rows.clone(), buffer.slice(0..buffer.len()));
+        if !table.targets.is_empty() {
+            block.labels = &table.targets[rows];
+        }
+        visitor(&block);
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         Ok(())
     }
@@ -102,6 +122,18 @@ fn write<T: RowValue>(
 ) {
     let (dim, n_features) = (table.dim(), table.spec.n_features);
     into.resize(positions.len() * dim, T::default());
+    if let Some(preparation) = &table.preparation {
+        let mut features = Zeroizing::new(Vec::with_capacity(dim));
+        for (position, row) in positions.zip(into.chunks_exact_mut(dim.max(1))) {
+            let (place, raw) = position.checked_sub(table.n_lent).map_or((position, lent), |place| (place, own));
+            if table.noted.present[position] {
+                preparation.encoder().encode(&raw[place * n_features..(place + 1) * n_features], row, &mut features);
+            } else {
+                row.fill(T::default());
+            }
+        }
+        return;
+    }
     for (position, row) in positions.zip(into.chunks_exact_mut(dim)) {
         match position.checked_sub(table.n_lent) {
             _ if !table.noted.present[position] => row.fill(T::default()),

@@ -92,8 +92,8 @@ impl TableReader for EncodedReader {
             }
         }
         let feature_names = self.encoder.feature_names.clone();
-        let features = FeatureValues::F64(features);
-        Table::new(TableParts { feature_names, features, ..table.into_parts() }).map(Some)
+        let (features, texts) = (FeatureValues::F64(features), self.encoder.take_texts());
+        Table::new(TableParts { feature_names, features, texts, ..table.into_parts() }).map(Some)
     }
 
     fn progress(&self) -> ReadProgress {

@@ -81,6 +81,7 @@ impl TableReader for LibsvmReader {
             ids: None,
             subjects: None,
             origin,
+            texts: None,
         })
         .map(Some)
     }

@@ -22,6 +22,7 @@ use self::kind::Kind;
 use self::libsvm::LibsvmReader;
 use self::parquet::ParquetReader;
 use crate::error::ReadError;
+use crate::scale::Scale;
 use crate::schema::Schema;
 use crate::table::{Columns, Table, listed};
 
@@ -85,6 +86,31 @@ pub fn open_table(
         (Some(Kind::Libsvm), Some(_)) => return Err(ReadError::NoSchema { file: path.into() }),
         (None, _) => return Err(ReadError::UnknownExtension { file: path.into() }),
     })
+}
+
+/// Opens a table whose rows are scaled like this. Where constants are derived from the rows and no schema says what columns
+/// become, all of them are derived: then the schema that says so comes along, unless all columns are numbers without gaps.
+pub fn open_rows(
+    path: impl AsRef<Path>,
+    columns: &Columns,
+    schema: Option<Schema>,
+    scale: Scale,
+) -> Result<(Box<dyn TableReader>, Option<Schema>), ReadError> {
+    let path = path.as_ref();
+    let is_plain = match Kind::of(path) {
+        Some(Kind::Csv) => false,
+        Some(Kind::Parquet) => ParquetReader::open(path, columns, None).is_ok_and(|reader| !reader.may_have_gaps()),
+        _ => true,
+    };
+    let schema = match schema {
+        None if scale == Scale::Auto && !is_plain => {
+            let (reader, _) = open_cells(path, columns)?;
+            let derived = Schema::of_derived(reader.feature_names(), columns);
+            Some(derived.map_err(|error| ReadError::NoProposal { file: path.into(), reason: error.to_string() })?)
+        }
+        schema => schema,
+    };
+    Ok((open_table(path, columns, schema.as_ref())?, schema))
 }
 
 /// Reads a whole table of any kind that [`open_table`] opens, and refuses ids that are there twice.

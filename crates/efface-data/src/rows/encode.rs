@@ -6,11 +6,12 @@ use efface_core::rounding::UpperBound;
 use efface_core::rows::round_row_weight;
 use zeroize::Zeroize;
 
+use crate::derived::Texts;
 use crate::error::{AppendError, EncodeError, ScaleError};
 use crate::id::{IdKey, IdKind, RowId};
 use crate::labels::LabelCodec;
 use crate::rows::{FeatureValues, Precision, debug_shape};
-use crate::scale::RowTransform;
+use crate::scale::{RowTransform, Scale};
 use crate::table::{Table, TableParts, listed};
 
 /// In which order the model takes its features.
@@ -32,6 +33,8 @@ pub struct EncodedRows {
     pub(crate) subjects: Option<Vec<RowId>>,
     pub(crate) row_weights: Option<Vec<f64>>,
     pub(crate) row_norm_bound: UpperBound,
+    /// The texts behind hashes in rows that are kept raw.
+    pub(crate) texts: Texts,
 }
 
 impl EncodedRows {
@@ -47,7 +50,8 @@ impl EncodedRows {
         if labels.len() != expected || labels.len() * dim != features.len() {
             return Err(AppendError::Count { what: "labels", found: labels.len(), expected });
         }
-        Ok(Self { dim, features, labels, row_weights: None, ids: Vec::new(), subjects: None, row_norm_bound })
+        let (ids, texts) = (Vec::new(), Texts::new());
+        Ok(Self { dim, features, labels, row_weights: None, ids, subjects: None, row_norm_bound, texts })
     }
 
     /// Number of values per row, the intercept's constant included.
@@ -73,6 +77,11 @@ impl EncodedRows {
     /// One per row, if there are any.
     pub fn subjects(&self) -> Option<&[RowId]> {
         self.subjects.as_deref()
+    }
+
+    /// The texts behind hashes in rows that are kept raw.
+    pub fn texts(&self) -> &Texts {
+        &self.texts
     }
 
     /// What each row weighs, one per row; `None`: every row counts once.
@@ -157,6 +166,7 @@ impl Drop for EncodedRows {
         self.ids.zeroize();
         self.subjects.zeroize();
         self.row_weights.zeroize();
+        self.texts.values_mut().for_each(Zeroize::zeroize);
     }
 }
 
@@ -185,7 +195,7 @@ pub fn encode_table(
         (Some(codec), Some(labels)) => codec.encode(labels)?,
         (Some(_), None) => return Err(EncodeError::NoLabels { file: table.origin().file().into() }),
     };
-    let TableParts { feature_names, features, ids, subjects, origin, .. } = table.into_parts();
+    let TableParts { feature_names, features, ids, subjects, origin, texts, .. } = table.into_parts();
     let n_features = feature_names.len();
     let transformed = transformed(features, n_rows, n_features, transform, columns.as_deref(), precision);
     let features = transformed.map_err(|(row, source)| {
@@ -206,6 +216,7 @@ pub fn encode_table(
         subjects,
         row_weights: None,
         row_norm_bound: transform.row_norm_bound(),
+        texts: texts.unwrap_or_default(),
     })
 }
 
@@ -239,6 +250,9 @@ fn transformed(
     columns: Option<&[usize]>,
     precision: Precision,
 ) -> Result<FeatureValues, (usize, ScaleError)> {
+    if transform.scale == Scale::Auto && columns.is_none() && values.precision() == precision {
+        return Ok(values);
+    }
     let dim = transform.model_dim(n_features);
     let mut converted = (values.precision() != precision).then(|| FeatureValues::zeros(precision, n_rows * dim));
     let stride = if converted.is_some() { n_features } else { dim };
@@ -253,7 +267,9 @@ fn transformed(
             None => features.copy_from_slice(&as_read),
             Some(columns) => features.iter_mut().zip(columns).for_each(|(feature, column)| *feature = as_read[*column]),
         }
-        transform.scale_features(features).map_err(|error| (position, error))?;
+        if transform.scale != Scale::Auto {
+            transform.scale_features(features).map_err(|error| (position, error))?;
+        }
         // Writing rounds the row, and the rounded one is checked; the constant of an intercept is 1 already.
         converted.as_mut().unwrap_or(&mut values).write_rounded(position * dim, &mut row);
         transform.check_norm(&row[..n_features]).map_err(|error| (position, error))?;
@@ -264,14 +280,21 @@ fn transformed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scale::Scale;
     use crate::table::{Labels, Origin, RawLabels};
 
     fn table(features: FeatureValues) -> Table {
         let origin = Origin::with_lines("t.csv", vec![2, 3]);
         let labels = Labels::new(RawLabels::Text(vec!["b".into(), "a".into()]), origin.clone(), Some("y".into()));
         let feature_names = vec!["p".into(), "q".into()];
-        let parts = TableParts { feature_names, features, labels: Some(labels), ids: None, subjects: None, origin };
+        let parts = TableParts {
+            feature_names,
+            features,
+            labels: Some(labels),
+            ids: None,
+            subjects: None,
+            origin,
+            texts: None,
+        };
         Table::new(parts).expect("valid")
     }
 

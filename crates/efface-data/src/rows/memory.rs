@@ -7,6 +7,7 @@ use efface_core::rounding::UpperBound;
 use efface_core::rows::{BLOCK_ROWS, RowBlock, RowBlocks, RowCount, RowShape, RowStore, StoreError};
 use zeroize::Zeroize;
 
+use crate::derived::Encoder;
 use crate::error::{AppendError, EncodeError, LookupError};
 use crate::id::IdKey;
 use crate::labels::{LabelCodec, class_of};
@@ -86,6 +87,18 @@ impl MemoryRows {
             rows = rows.with_row_weights(row_weights)?;
         }
         Ok(rows)
+    }
+
+    /// Raw rows, none of which was removed, as sums take them.
+    #[must_use]
+    pub fn encoded(mut self, encoder: &Encoder) -> Self {
+        let mut features = FeatureValues::zeros(self.precision(), 0);
+        encoder.encode_rows(self.features.slice(0..self.features.len()), &self.noted.present, &mut features);
+        self.noted.labels.iter_mut().for_each(|label| *label = encoder.encode_target(*label));
+        self.features.zeroize();
+        self.features = features;
+        (self.dim, self.row_norm_bound) = (encoder.dim(), encoder.row_norm_bound());
+        self
     }
 
     /// One per position: the [selector](crate::IdDigest::selector) of its row.

@@ -197,6 +197,16 @@ impl FeatureValues {
         }
     }
 
+    /// Appends a run of borrowed values of the same precision.
+    pub(crate) fn extend_lent(&mut self, lent: Features<'_>, range: Range<usize>) {
+        match (self, lent) {
+            (Self::F32(to), Features::F32(from)) => extend_zeroizing(to, &from[range]),
+            (Self::F64(to), Features::F64(from)) => extend_zeroizing(to, &from[range]),
+            // Lent rows have the precision of their table.
+            _ => {}
+        }
+    }
+
     /// A run of values as the bytes they have in memory.
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         each!(Self, self, values => bytemuck::cast_slice(&values[range]))

@@ -20,10 +20,12 @@ use crate::error::{ParseScaleError, ScaleError};
 /// How much longer than its scale says a row may be, relative to it: covers rounding to single precision.
 pub const NORM_TOLERANCE: f64 = 1e-6;
 
-/// How the norm of a row is bounded. Written `unit`, `clip:R`, `within:R`, `none`, `raw`.
+/// How the norm of a row is bounded. Written `auto`, `unit`, `clip:R`, `within:R`, `none`, `raw`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Scale {
+    /// By constants that are [derived](crate::derived) from the rows present.
+    Auto,
     /// Divided by its own norm; a row of zeros stays one.
     Unit,
     /// Divided by the radius, and shortened to norm 1 if it is still longer.
@@ -52,14 +54,14 @@ impl Scale {
         match self {
             Self::Within { radius } => radius * (1.0 + NORM_TOLERANCE),
             Self::Unit | Self::Clip { .. } | Self::None => 1.0 + NORM_TOLERANCE,
-            Self::Raw => f64::INFINITY,
+            Self::Raw | Self::Auto => f64::INFINITY,
         }
     }
 
     /// What a row of finite numbers is divided by.
     pub(crate) fn divisor<T: RowValue>(self, row: &[T]) -> RowDivisor {
         match self {
-            Self::Within { .. } | Self::None | Self::Raw => RowDivisor::ONE,
+            Self::Within { .. } | Self::None | Self::Raw | Self::Auto => RowDivisor::ONE,
             Self::Unit => match length(row) {
                 (_, 0.0) => RowDivisor::ONE,
                 (1.0, norm) => RowDivisor(norm),
@@ -78,6 +80,7 @@ impl Scale {
 impl fmt::Display for Scale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Auto => f.write_str("auto"),
             Self::Unit => f.write_str("unit"),
             Self::Clip { radius } => write!(f, "clip:{radius}"),
             Self::Within { radius } => write!(f, "within:{radius}"),
@@ -92,6 +95,7 @@ impl FromStr for Scale {
 
     fn from_str(text: &str) -> Result<Self, ParseScaleError> {
         let scale = match text.split_once(':') {
+            None if text == "auto" => Some(Self::Auto),
             None if text == "unit" => Some(Self::Unit),
             None if text == "none" => Some(Self::None),
             None if text == "raw" => Some(Self::Raw),
@@ -102,7 +106,7 @@ impl FromStr for Scale {
         let scale = scale.filter(|scale| match scale {
             Self::Clip { radius } => *radius > 0.0 && radius.is_finite(),
             Self::Within { radius } => *radius > 0.0 && scale.norm_limit().is_finite(),
-            Self::Unit | Self::None | Self::Raw => true,
+            Self::Auto | Self::Unit | Self::None | Self::Raw => true,
         });
         scale.ok_or_else(|| ParseScaleError { text: text.to_owned() })
     }
@@ -137,13 +141,19 @@ impl RowTransform {
         n_features + usize::from(self.intercept)
     }
 
+    /// How rows are kept: raw, where constants are derived from them that may change.
+    #[must_use]
+    pub fn kept(&self) -> Self {
+        Self { intercept: self.intercept && self.scale != Scale::Auto, ..*self }
+    }
+
     /// The same for rows that are only looked at: a prediction rests on no bound, so a row that is taken as it is may be of
     /// any length.
     #[must_use]
     pub fn for_prediction(&self) -> Self {
         let scale = match self.scale {
             Scale::None | Scale::Within { .. } | Scale::Raw => Scale::Raw,
-            scale @ (Scale::Unit | Scale::Clip { .. }) => scale,
+            scale @ (Scale::Auto | Scale::Unit | Scale::Clip { .. }) => scale,
         };
         Self { scale, ..*self }
     }

@@ -52,6 +52,8 @@ pub enum ColumnKind {
         #[serde(rename = "false")]
         false_values: Vec<String>,
     },
+    /// Kept as it is; what it becomes is [derived](crate::derived) from the rows present.
+    Derived,
     /// A list of numbers, each as [`Numeric`](Self::Numeric).
     Vector {
         /// Its length.
@@ -109,13 +111,15 @@ pub enum EntryOrigin {
     Public,
     /// Proposed from the rows, and nobody has looked at it. Outside the guarantee.
     Inferred,
+    /// Derived from the rows present, and the same as if no other had ever been there. Inside the guarantee.
+    Derived,
 }
 
 impl ColumnSchema {
     /// Number of features.
     pub fn width(&self) -> usize {
         let kind = match &self.kind {
-            ColumnKind::Numeric { .. } | ColumnKind::Boolean { .. } => 1,
+            ColumnKind::Numeric { .. } | ColumnKind::Boolean { .. } | ColumnKind::Derived => 1,
             ColumnKind::Categorical { values, unknown } => values.len() + usize::from(*unknown == Unknown::Slot),
             ColumnKind::Hashed { buckets } => *buckets,
             ColumnKind::Vector { dim, .. } => *dim,
@@ -128,7 +132,7 @@ impl ColumnSchema {
         let name = &self.name;
         let mut names = Vec::with_capacity(self.width());
         match &self.kind {
-            ColumnKind::Numeric { .. } | ColumnKind::Boolean { .. } => names.push(name.clone()),
+            ColumnKind::Numeric { .. } | ColumnKind::Boolean { .. } | ColumnKind::Derived => names.push(name.clone()),
             ColumnKind::Categorical { values, unknown } => {
                 names.extend(values.iter().map(|value| format!("{name}={value}")));
                 if *unknown == Unknown::Slot {
@@ -161,6 +165,7 @@ impl ColumnKind {
             Self::Categorical { .. } => "categorical",
             Self::Hashed { .. } => "hashed",
             Self::Boolean { .. } => "boolean",
+            Self::Derived => "derived",
             Self::Vector { .. } => "vector",
         }
     }

@@ -1,5 +1,6 @@
 //! From the cells of a row to its features. What becomes of a cell depends on that cell and the schema alone.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
@@ -7,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::Schema;
 use super::cell::{Cell, canonical};
 use super::column::{ColumnKind, ColumnSchema, Missing, Scalar, Unknown, ValueRange};
+use crate::derived::{RawCell, Texts};
 use crate::error::CellError;
 use crate::table::listed;
 
@@ -14,6 +16,8 @@ pub(crate) struct RowEncoder {
     columns: Vec<ColumnEncoder>,
     markers: HashSet<String>,
     pub(crate) feature_names: Vec<String>,
+    /// The texts of cells that are kept raw, by their hashes; `None`: there are no such cells.
+    texts: Option<RefCell<Texts>>,
 }
 
 impl RowEncoder {
@@ -28,19 +32,53 @@ impl RowEncoder {
             columns: columns.collect(),
             markers: schema.missing_markers.iter().cloned().collect(),
             feature_names: schema.feature_names(),
+            texts: schema.derived().contains(&true).then(RefCell::default),
         }
+    }
+
+    /// The texts of the cells that were encoded since this was last asked; `None` where no cell is kept raw.
+    pub(crate) fn take_texts(&self) -> Option<Texts> {
+        self.texts.as_ref().map(RefCell::take)
     }
 
     /// Writes the features of the schema's column `column` into a row of zeros.
     pub(crate) fn encode(&self, column: usize, cell: &Cell<'_>, row: &mut [f64]) -> Result<(), CellError> {
         let encoder = &self.columns[column];
         let into = &mut row[encoder.offset..encoder.offset + encoder.width];
+        if let (Rule::Raw, Some(texts)) = (&encoder.rule, &self.texts) {
+            into[0] = self.raw(cell, &mut texts.borrow_mut())?.packed();
+            return Ok(());
+        }
         if is_missing(cell, |text| self.markers.contains(text)) {
             let filling = encoder.missing.as_deref().ok_or(CellError::Missing)?;
             into.copy_from_slice(filling);
             return Ok(());
         }
         encoder.rule.encode(cell, into)
+    }
+}
+
+impl RowEncoder {
+    /// A cell as it is kept; the text of one is noted.
+    fn raw(&self, cell: &Cell<'_>, texts: &mut Texts) -> Result<RawCell, CellError> {
+        if is_missing(cell, |text| self.markers.contains(text)) {
+            return Ok(RawCell::Missing);
+        }
+        if let Cell::List(values) = cell {
+            return Err(CellError::List { found: values.len() });
+        }
+        if let Cell::Boolean(truth) = cell {
+            return Ok(RawCell::Number(f64::from(u8::from(*truth))));
+        }
+        if let Some(x) = cell.number() {
+            return Ok(if x.is_finite() { RawCell::Number(x) } else { RawCell::Missing });
+        }
+        let text = cell.spelling();
+        let raw = RawCell::text(&text);
+        if let RawCell::Text(hash) = raw {
+            texts.entry(hash).or_insert_with(|| text.into_owned());
+        }
+        Ok(raw)
     }
 }
 
@@ -88,10 +126,25 @@ impl ColumnEncoder {
 /// A kind, ready for look-ups.
 enum Rule {
     Number(ValueRange),
-    Category { index_of: HashMap<String, usize>, unknown: Option<usize>, known: String },
-    Bucket { column: String, buckets: usize },
-    Truth { truth_of: HashMap<String, bool>, known: String },
-    Vector { dim: usize, range: ValueRange },
+    Category {
+        index_of: HashMap<String, usize>,
+        unknown: Option<usize>,
+        known: String,
+    },
+    Bucket {
+        column: String,
+        buckets: usize,
+    },
+    Truth {
+        truth_of: HashMap<String, bool>,
+        known: String,
+    },
+    Vector {
+        dim: usize,
+        range: ValueRange,
+    },
+    /// As it is.
+    Raw,
 }
 
 impl Rule {
@@ -110,6 +163,7 @@ impl Rule {
                 let known = listed(&[true_values.as_slice(), false_values.as_slice()].concat());
                 Self::Truth { truth_of: yes.chain(no).collect(), known }
             }
+            ColumnKind::Derived => Self::Raw,
             ColumnKind::Vector { dim, range } => Self::Vector { dim: *dim, range: *range },
         }
     }
@@ -120,6 +174,8 @@ impl Rule {
             return Err(CellError::List { found: values.len() });
         }
         match self {
+            // Kept before this is asked.
+            Self::Raw => {}
             Self::Number(range) => into[0] = range.scale(number(cell)?),
             Self::Category { index_of, unknown, known } => {
                 let value = cell.spelling();

@@ -83,8 +83,10 @@ impl ColumnEntry {
             Some("public") => EntryOrigin::Public,
             // What nobody has called public is not.
             None | Some("inferred") => EntryOrigin::Inferred,
+            Some("derived") if self.kind == "derived" => EntryOrigin::Derived,
             Some(other) => return Err(self.unknown_choice("origin", "\"public\" or \"inferred\"", other)),
         };
+        let origin = if self.kind == "derived" { EntryOrigin::Derived } else { origin };
         let kind = match self.kind.as_str() {
             "numeric" => ColumnKind::Numeric { range: self.range("numeric")? },
             "categorical" => self.categorical(markers)?,
@@ -93,6 +95,7 @@ impl ColumnEntry {
                 ColumnKind::Hashed { buckets: self.size("hashed", "buckets", self.buckets, needed)? }
             }
             "boolean" => self.boolean(markers)?,
+            "derived" => ColumnKind::Derived,
             "vector" => {
                 let dim = self.size("vector", "dim", self.dim, "dim, the length of its lists")?;
                 ColumnKind::Vector { dim, range: self.range("vector")? }
@@ -183,6 +186,8 @@ impl ColumnEntry {
 
     fn missing(&self, kind: &ColumnKind) -> Result<Missing, InvalidSchema> {
         let value = match &self.missing {
+            // Whether anything is missing is counted.
+            None if *kind == ColumnKind::Derived => return Ok(Missing::Zero),
             None => return Ok(Missing::Error),
             Some(MissingEntry::Choice(choice)) => {
                 return match choice.as_str() {
@@ -209,6 +214,7 @@ impl ColumnEntry {
                 (known, "it is no spelling of true or false")
             }
             (ColumnKind::Hashed { .. }, value) => (!value.spelling().is_empty(), "it is empty"),
+            (ColumnKind::Derived, _) => (false, "what a missing value of a derived column becomes is derived, too"),
             (ColumnKind::Vector { .. }, _) => (false, "a vector can be missing as \"error\", \"zero\" or \"slot\""),
         };
         if fits {
@@ -247,6 +253,6 @@ impl ColumnEntry {
     }
 }
 
-const KINDS: &str = "\"numeric\", \"categorical\", \"hashed\", \"boolean\" or \"vector\"";
+const KINDS: &str = "\"derived\", \"numeric\", \"categorical\", \"hashed\", \"boolean\" or \"vector\"";
 
 const MISSING_CHOICES: &str = "\"error\", \"zero\", \"slot\" or { value = … }";

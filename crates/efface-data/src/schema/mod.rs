@@ -123,6 +123,24 @@ impl Schema {
         }
     }
 
+    /// A schema under which all columns of these names are derived.
+    pub fn of_derived(names: &[String], columns: &Columns) -> Result<Self, InvalidSchema> {
+        let roles = (columns.label.clone(), columns.id.clone(), columns.subject.clone());
+        let entry = |name: &String| ColumnSchema {
+            name: name.clone(),
+            kind: ColumnKind::Derived,
+            missing: Missing::Zero,
+            origin: EntryOrigin::Derived,
+        };
+        Self::new(roles, USUAL_MISSING_MARKERS.map(String::from).to_vec(), names.iter().map(entry).collect())
+    }
+
+    /// One per [feature](Self::feature_names): whether what it becomes is derived from the rows.
+    pub fn derived(&self) -> Vec<bool> {
+        let of = |column: &ColumnSchema| std::iter::repeat_n(column.kind == ColumnKind::Derived, column.width());
+        self.columns.iter().flat_map(of).collect()
+    }
+
     /// The label, where the schema names it.
     pub fn label(&self) -> Option<&str> {
         self.label.as_deref()

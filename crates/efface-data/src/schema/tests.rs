@@ -156,7 +156,7 @@ fn a_missing_value_is_what_the_entry_says() {
 fn entries_that_contradict_themselves_are_refused() {
     let numeric = "kind = \"numeric\"\nrange = [0, 10]";
     for (entry, part) in [
-        ("kind = \"number\"", "column `x`: kind must be \"numeric\", \"categorical\""),
+        ("kind = \"number\"", "column `x`: kind must be \"derived\", \"numeric\", \"categorical\""),
         ("kind = \"numeric\"", "column `x`: kind `numeric` needs range = [low, high], two public numbers"),
         ("kind = \"numeric\"\nrange = [10, 0]", "the lower one first, got `[10, 0]`"),
         ("kind = \"numeric\"\nrange = [1, 1]", "got `[1, 1]`"),

@@ -28,6 +28,7 @@ pub use self::layout::RowLayout;
 pub use self::positions::PositionSet;
 pub use self::segment::Access;
 use self::segment::Segment;
+use crate::derived::Preparation;
 use crate::error::{LookupError, SegmentError, StoredRowsError};
 use crate::files;
 use crate::rows::{Precision, debug_shape};
@@ -44,7 +45,10 @@ pub struct StoredRows {
     gone: PositionSet,
     /// What the rows present weigh, in a layout with weights.
     weight_sum: WeightSum,
+    /// How raw rows become rows of a model; `None`: they are kept as sums take them.
+    preparation: Option<Preparation>,
     cache: BlockCache,
+    memory_bytes: u64,
     /// Whether a file was made or deleted that the folder on the disk may not know of.
     is_directory_unsynced: AtomicBool,
     /// Whether nothing can stand beyond the last position.
@@ -135,10 +139,31 @@ impl StoredRows {
             len: 0,
             gone: PositionSet::default(),
             weight_sum: WeightSum::ZERO,
-            cache: BlockCache::new(memory_bytes, Block::full_bytes(&layout)),
+            preparation: None,
+            cache: BlockCache::new(memory_bytes, Block::full_bytes(&layout, None)),
+            memory_bytes,
             is_directory_unsynced: AtomicBool::new(true),
             is_tail_clean: true,
         }
+    }
+
+    /// Prepares raw rows in this way from now on.
+    #[must_use]
+    pub fn prepared(mut self, preparation: Option<Preparation>) -> Self {
+        self.preparation = preparation;
+        self.empty_cache();
+        self
+    }
+
+    /// How raw rows become rows of a model.
+    pub fn preparation(&self) -> Option<&Preparation> {
+        self.preparation.as_ref()
+    }
+
+    /// Lets all blocks go: they are read, and prepared, again.
+    fn empty_cache(&mut self) {
+        self.cache = BlockCache::new(self.memory_bytes, Block::full_bytes(&self.layout, self.preparation.as_ref()));
+        self.cache.resize(self.layout.n_blocks(self.len));
     }
 
     /// Number of positions, those of removed rows included.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use efface_core::rows::{RowBlock, RowBlocks, RowShape, RowStore, StoreError, WeightSum};
+use efface_core::rows::{RowBlock, RowBlocks, RowShape, StoreError, WeightSum};
 use zeroize::Zeroizing;
 
 use super::block::Block;
@@ -17,7 +17,11 @@ impl RowBlocks for StoredRows {
     fn row_shape(&self) -> RowShape {
         let n_rows = self.len - self.gone.len();
         let weight_sum = if self.layout.weighted { self.weight_sum } else { WeightSum::of_rows(n_rows) };
-        RowShape { dim: self.layout.dim, n_rows, weight_sum, row_norm_bound: self.row_norm_bound }
+        let (dim, row_norm_bound) = match &self.preparation {
+            None => (self.layout.dim, self.row_norm_bound),
+            Some(preparation) => (preparation.encoder().dim(), preparation.encoder().row_norm_bound()),
+        };
+        RowShape { dim, n_rows, weight_sum, row_norm_bound }
     }
 
     fn n_blocks(&self) -> usize {
@@ -30,10 +34,23 @@ impl RowBlocks for StoredRows {
 }
 
 impl StoredRows {
-    /// Copies the rows at these positions into memory. Their checksums are compared.
+    /// Copies the rows at these positions into memory, as sums take them. Their checksums are compared.
     pub fn batch(&self, positions: &[usize]) -> Result<MemoryRows, StoredRowsError> {
+        Ok(self.prepare(self.raw_batch(positions)?))
+    }
+
+    /// Rows as they are kept, as sums take them.
+    pub(crate) fn prepare(&self, rows: MemoryRows) -> MemoryRows {
+        match &self.preparation {
+            None => rows,
+            Some(preparation) => rows.encoded(preparation.encoder()),
+        }
+    }
+
+    /// Copies the rows at these positions into memory, as they are kept.
+    pub(super) fn raw_batch(&self, positions: &[usize]) -> Result<MemoryRows, StoredRowsError> {
         check_present(positions, self.len, |position| self.is_present(position))?;
-        let (n_rows, dim, row_norm_bound) = (positions.len(), self.dim(), self.row_norm_bound);
+        let (n_rows, dim, row_norm_bound) = (positions.len(), self.layout.dim, self.row_norm_bound);
         let features = FeatureValues::zeros(self.precision(), n_rows * dim);
         let row_weights = self.layout.weighted.then(|| vec![0.0; n_rows]);
         let noted = Annotations::new(vec![0.0; n_rows], vec![0; n_rows], row_weights);
@@ -174,6 +191,7 @@ impl StoredRows {
             if slot.get().is_none() {
                 let mut block = Block::new(&self.layout);
                 self.read_block(index, &run, &mut block)?;
+                block.keep_encoded();
                 // If another thread was faster, its block is the same and this one is dropped.
                 drop(slot.set(block));
             }
@@ -197,6 +215,9 @@ impl StoredRows {
         into.read(&self.segments[run.segment], run, &self.gone, verify)?;
         if verify {
             self.cache.note_verified(index);
+        }
+        if let Some(preparation) = &self.preparation {
+            into.prepare(preparation);
         }
         Ok(())
     }

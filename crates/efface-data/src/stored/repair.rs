@@ -8,12 +8,14 @@ use zeroize::Zeroizing;
 use super::layout::consecutive;
 use super::segment::Segment;
 use super::{StoredRows, StoredRowsError};
+use crate::derived::Texts;
 use crate::error::LookupError;
 
 impl StoredRows {
     /// Lets rows take part in sums that were opened as gone: they were written before a crash, and their step is about to
-    /// be taken again.
-    pub fn admit(&mut self, positions: Range<usize>) -> Result<(), StoredRowsError> {
+    /// be taken again. `texts` are those in rows that are kept raw.
+    pub fn admit(&mut self, positions: Range<usize>, texts: &Texts) -> Result<(), StoredRowsError> {
+        let (first, n_admitted) = (positions.start, positions.len());
         if let Some(position) = positions.clone().find(|position| *position >= self.len || self.is_present(*position)) {
             return Err(LookupError::NotPresent { position, len: self.len }.into());
         }
@@ -23,6 +25,11 @@ impl StoredRows {
             self.gone.remove(position);
         }
         self.weight_sum += arriving;
+        if self.preparation.is_some() {
+            let rows = self.raw_batch(&(first..first + n_admitted).collect::<Vec<_>>())?;
+            let Some(preparation) = &mut self.preparation else { return Ok(()) };
+            preparation.counts_mut().add(rows.features.slice(0..rows.features.len()), &rows.noted.labels, texts);
+        }
         // Where they were gone, copies in memory have zeros, and checksums have not been compared.
         self.cache.forget(blocks);
         Ok(())
@@ -30,8 +37,39 @@ impl StoredRows {
 
     /// Weighs the rows present anew, after a row left whose weight nobody knows; how many there are of each class.
     pub fn recount(&mut self, n_classes: usize) -> Result<Vec<usize>, StoredRowsError> {
+        self.count_again()?;
         self.weight_sum = self.weigh(std::iter::once(0..self.len), |position| self.is_present(position))?;
         self.count_classes(n_classes)
+    }
+
+    /// Counts the cells of all rows anew, where constants follow from them. The texts of categories stay known.
+    fn count_again(&mut self) -> Result<(), StoredRowsError> {
+        let Some(preparation) = &self.preparation else { return Ok(()) };
+        let (mut counts, texts) = (preparation.counts().emptied(), preparation.counts().texts().clone());
+        for index in 0..self.layout.n_blocks(self.len) {
+            let first = index * self.layout.block_rows;
+            let block = first..self.len.min(first + self.layout.block_rows);
+            let present: Vec<usize> = block.filter(|position| self.is_present(*position)).collect();
+            let rows = self.raw_batch(&present)?;
+            counts.add(rows.features.slice(0..rows.features.len()), &rows.noted.labels, &texts);
+        }
+        if let Some(preparation) = &mut self.preparation {
+            *preparation.counts_mut() = counts;
+        }
+        Ok(())
+    }
+
+    /// Encodes rows by the constants that follow from those present, from now on. Whether that changes anything.
+    pub fn derive(&mut self) -> Result<bool, StoredRowsError> {
+        if self.preparation.as_ref().is_some_and(|preparation| preparation.counts().is_unsure()) {
+            self.count_again()?;
+        }
+        match &mut self.preparation {
+            Some(preparation) if !preparation.is_current() => preparation.derive(),
+            _ => return Ok(false),
+        }
+        self.empty_cache();
+        Ok(true)
     }
 
     /// The epochs of the first `n_segments` segments of a folder, which is only read.

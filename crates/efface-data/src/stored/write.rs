@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use efface_core::rows::{RowBlocks, RowStore, WeightSum};
+use efface_core::rows::{RowBlocks, WeightSum};
 use zeroize::Zeroizing;
 
 use super::checksum::{checksum, relabelled};
@@ -27,6 +27,9 @@ impl StoredRows {
         self.check_append(rows, selectors)?;
         let row_weights = row_weights(rows);
         let added = self.grow(rows.n_rows(), |this, run| this.write_run(run, rows, selectors, &row_weights))?;
+        if let Some(preparation) = &mut self.preparation {
+            preparation.counts_mut().add(rows.features.slice(0..rows.features.len()), rows.labels(), rows.texts());
+        }
         self.weight_sum += row_weights.iter().map(|weight| WeightSum::of_row(*weight)).sum();
         Ok(added)
     }
@@ -106,6 +109,8 @@ impl StoredRows {
         }
         if n_positions < self.len {
             let leaving = self.weigh(std::iter::once(n_positions..self.len), |position| self.is_present(position))?;
+            let present: Vec<usize> = (n_positions..self.len).filter(|position| self.is_present(*position)).collect();
+            self.retract(&present)?;
             self.weight_sum = self.weight_sum.without(leaving);
             self.cache.forget(n_positions / self.layout.block_rows..self.n_blocks());
             self.cache.resize(self.layout.n_blocks(n_positions));
@@ -120,7 +125,9 @@ impl StoredRows {
     /// [`purge`](Self::purge). On an error nothing is removed.
     pub fn remove(&mut self, positions: &[usize]) -> Result<(), StoredRowsError> {
         check_present(positions, self.len, |position| self.is_present(position))?;
-        self.weight_sum = self.weight_sum.without(self.weigh(consecutive(positions), |_| true)?);
+        let weight_sum = self.weight_sum.without(self.weigh(consecutive(positions), |_| true)?);
+        self.retract(positions)?;
+        self.weight_sum = weight_sum;
         for &position in positions {
             self.gone.insert(position);
             let block_rows = self.layout.block_rows;
@@ -145,7 +152,28 @@ impl StoredRows {
         let layout = self.layout;
         let mut runs = consecutive(&sorted).flat_map(|range| layout.runs(range));
         runs.try_for_each(|run| self.zero_run(&run))?;
+        if let Some(preparation) = &mut self.preparation {
+            preparation.counts_mut().tidy();
+        }
         self.sync()
+    }
+
+    /// Takes rows that are about to leave out of the counts. One that is damaged is left in them until all are counted anew.
+    fn retract(&mut self, positions: &[usize]) -> Result<(), StoredRowsError> {
+        if self.preparation.is_none() {
+            return Ok(());
+        }
+        match self.raw_batch(positions) {
+            Ok(rows) => {
+                if let Some(preparation) = &mut self.preparation {
+                    let features = rows.features.slice(0..rows.features.len());
+                    preparation.counts_mut().retract(features, &rows.noted.labels);
+                }
+                Ok(())
+            }
+            Err(error) if error.damaged_row().is_some() => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Overwrites the records of a run with zeros.
@@ -175,7 +203,7 @@ impl StoredRows {
     }
 
     fn check_append(&self, rows: &EncodedRows, selectors: &[u64]) -> Result<(), AppendError> {
-        rows.check_shape(self.dim(), self.precision())?;
+        rows.check_shape(self.layout.dim, self.precision())?;
         let (found, limit) = (rows.row_norm_bound().get(), self.row_norm_bound.get());
         if found > limit {
             return Err(AppendError::NormBound { found, limit });

@@ -1,7 +1,7 @@
 //! A table as it was read: raw features, raw labels, ids, subjects, and where each row came from.
 //!
 //! Every reader ends in [`Table::new`], which is the only way to make one: whoever holds a table knows that it has
-//! rows and features, that all features are finite, that ids are unique and that nothing is missing.
+//! rows and features, that all features are finite (or raw cells), that ids are unique and that nothing is missing.
 
 mod columns;
 mod place;
@@ -15,8 +15,10 @@ pub use remarks::Remark;
 use std::collections::HashMap;
 use std::fmt;
 
+use crate::derived::{Counts, Texts};
 use crate::error::ReadError;
 use crate::id::RowId;
+use crate::labels::LabelCodec;
 use crate::rows::FeatureValues;
 
 /// Labels as they stand in the input, before it is known what they mean.
@@ -84,6 +86,8 @@ pub struct TableParts {
     pub subjects: Option<Vec<RowId>>,
     /// Where the rows come from.
     pub origin: Origin,
+    /// Of raw cells, the texts behind their hashes: then a cell may have nothing in it. `None`: all features are numbers.
+    pub texts: Option<Texts>,
 }
 
 /// Rows that have been read and checked, not yet scaled or encoded.
@@ -97,7 +101,7 @@ pub struct Table {
 impl Table {
     /// Checks the parts and puts them together.
     pub fn new(mut parts: TableParts) -> Result<Self, ReadError> {
-        let TableParts { feature_names, features, labels, ids, subjects, origin } = &parts;
+        let TableParts { feature_names, features, labels, ids, subjects, origin, texts } = &parts;
         let file = || origin.file().to_path_buf();
         if feature_names.is_empty() {
             return Err(ReadError::NoFeatures { file: file() });
@@ -123,7 +127,7 @@ impl Table {
                 return Err(ReadError::LengthMismatch { file, what, found, expected });
             }
         }
-        if let Some((index, value)) = features.first_not_finite() {
+        if let Some((index, value)) = features.first_not_finite().filter(|_| texts.is_none()) {
             let (row, feature) = (index / feature_names.len(), index % feature_names.len());
             let place = origin.place(row, Some(&feature_names[feature]));
             return Err(ReadError::NotFinite { place, value: value.to_string() });
@@ -177,6 +181,16 @@ impl Table {
         &self.parts.origin
     }
 
+    /// Counts of all cells, of which constants are derived; of the labels too, if they are `numbers`.
+    pub fn derived_counts(&self, numbers: bool) -> Counts {
+        let TableParts { feature_names, features, labels, texts, .. } = &self.parts;
+        let mut counts = Counts::new(&vec![true; feature_names.len()], numbers);
+        let labels = labels.as_ref().filter(|_| numbers);
+        let labels = labels.and_then(|labels| LabelCodec::Numeric.encode(labels).ok()).unwrap_or_default();
+        counts.add(features.slice(0..features.len()), &labels, texts.as_ref().unwrap_or(&Texts::new()));
+        counts
+    }
+
     /// Takes the table apart again, all checks done.
     pub fn into_parts(self) -> TableParts {
         self.parts
@@ -222,6 +236,7 @@ mod tests {
             ids: None,
             subjects: None,
             origin: Origin::with_lines("t.csv", vec![2, 3]),
+            texts: None,
         }
     }
 

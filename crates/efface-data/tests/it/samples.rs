@@ -150,6 +150,7 @@ pub(crate) fn encoded_from(
         ids: Some(ids),
         subjects: Some(subjects),
         origin,
+        texts: None,
     })
     .expect("valid");
     let codec = LabelCodec::Classes(["0", "1", "2"].map(String::from).to_vec());

@@ -30,7 +30,7 @@ impl ModelDirectory {
     pub fn checkpoint(&mut self) -> Result<(), EngineError> {
         self.keeper.check_usable()?;
         if self.keeper.n_intents > 0 {
-            let of = Kept { settings: &self.settings, model: &self.model };
+            let of = Kept { settings: &self.settings, model: &self.model, preparation: self.rows.preparation() };
             self.keeper.commit_state(of, |_, _| Ok(())).map_err(pending)?;
         }
         self.purge()
@@ -102,7 +102,7 @@ impl DirectoryKeeper {
             chain: head.chain.clone(),
             n_removed: head.n_listed,
         };
-        let (bytes, digest) = state_file::encode(&stamp, of.model);
+        let (bytes, digest) = state_file::encode(&stamp, of.model, of.preparation);
         head.state = digest;
         let path = files::state_path(&self.path, head.generation);
         files::replace(&path, &bytes)?;
@@ -112,6 +112,9 @@ impl DirectoryKeeper {
             // A state that includes them is on the disk.
             tables.execute("DELETE FROM intents", [])?;
             put(tables, "status", &head.status(of))?;
+            if let Some(preparation) = of.preparation {
+                put(tables, "texts", preparation.counts().texts())?;
+            }
             put(tables, "head", &head)
         });
         if let Err(error) = committed {

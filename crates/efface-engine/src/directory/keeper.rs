@@ -174,10 +174,11 @@ impl Keeper for DirectoryKeeper {
     /// One commit: the intent (positions only), the index, what was removed, the answer, the log, the head and the status.
     fn commit_change(&mut self, change: CommittedChange<'_>, of: Kept<'_>) -> Result<(), EngineError> {
         self.guarded(|this| {
-            let CommittedChange { kind, removed, removed_keys, added, added_keys, history, entry, request } = change;
+            let CommittedChange { kind, removed, removed_keys, added, added_keys, texts, history, entry, request } =
+                change;
             let mut head = Head { n_positions: added.end, account: of.model.state().account, ..this.head.clone() };
             head.history = History { n_people: head.history.n_people, ..history };
-            let intent = Intent { change: head.history.n_changes, removed, added };
+            let intent = Intent { change: head.history.n_changes, removed, added, texts };
             head.chain = head.chain.after(&intent, &removed_keys, &added_keys);
             head.unnamed.retain(|removal| !removal.is_of(of.settings, &removed_keys));
             let suppressed = this.database.commit(|tables| {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use efface_core::model::Model;
 use efface_core::removal::Change;
 use efface_core::rows::{RowCount, RowStore, WeightSum};
+use efface_data::derived::Preparation;
 use efface_data::{Access, StoredRows};
 
 use super::certify::signing::Passphrase;
@@ -86,11 +87,16 @@ impl ModelDirectory {
 
         let mut known = Known::gather(path, &database, &head, witness.as_ref().map(|witness| &witness.memory))?;
         let mut current = known.current_model(path, &database, &head, &settings)?;
-        let open_rows = |current: Option<&Model>| {
-            let weight_sum = current.map(|model| model.state().count.weight_sum);
+        let open_rows = |current: Option<&(Model, Option<Preparation>)>| {
+            let weight_sum = current.map(|(model, _)| model.state().count.weight_sum);
             let intents = if current.is_some() { &intents[..] } else { &[] };
+            let preparation = match current {
+                Some((_, preparation)) => preparation.clone(),
+                None => settings.no_rows_prepared(database.texts()?),
+            };
             let access = if options.salvage { Access::Salvage } else { Access::Change };
-            open_rows(path, &settings, &database, &head, options, intents, weight_sum, access)
+            let rows = open_rows(path, &settings, &database, &head, options, intents, weight_sum, access)?;
+            Ok::<_, EngineError>(rows.prepared(preparation))
         };
         let mut rows = open_rows(current.as_ref())?;
         // Rows that were written and never committed go.
@@ -101,7 +107,7 @@ impl ModelDirectory {
         let mut keeper = DirectoryKeeper::new(path.into(), database, head, witness);
         keeper.passphrase.clone_from(&options.passphrase);
         let (model, replayed) = match current {
-            Some(model) => (model, &*intents),
+            Some((model, _)) => (model, &*intents),
             None => {
                 known.check_complete(path, &keeper.database)?;
                 (recovery::repair(&settings, &mut rows, &mut keeper, &known)?, &[][..])
@@ -128,9 +134,11 @@ impl ModelDirectory {
         let (settings, head, intents) = (database.settings()?, database.head()?, database.intents()?);
         check_intents(path, &head, &intents)?;
         let mut known = Known::gather(path, &database, &head, None)?;
-        let model = known.current_model(path, &database, &head, &settings)?.ok_or_else(|| known.out_of_step(path))?;
+        let (model, preparation) =
+            known.current_model(path, &database, &head, &settings)?.ok_or_else(|| known.out_of_step(path))?;
         let weight_sum = Some(model.state().count.weight_sum);
         let rows = open_rows(path, &settings, &database, &head, options, &intents, weight_sum, Access::Read)?;
+        let rows = rows.prepared(preparation);
         let keeper = DirectoryKeeper::new(path.into(), database, head, None);
         let mut this = Self { settings, model, rows, keeper, repairs: Vec::new(), _lock: lock };
         this.replay(&intents)?;
@@ -141,11 +149,11 @@ impl ModelDirectory {
     /// Takes the steps again that were taken since the latest checkpoint.
     fn replay(&mut self, intents: &[Intent]) -> Result<(), EngineError> {
         let mut is_damaged = false;
-        for Intent { removed, added, .. } in intents {
+        for Intent { removed, added, texts, .. } in intents {
             self.keeper.n_intents += 1;
             let leaving = self.rows.batch(removed);
             self.rows.remove(removed)?;
-            self.rows.admit(added.clone())?;
+            self.rows.admit(added.clone(), texts)?;
             let leaving = match leaving {
                 Ok(leaving) if !is_damaged => leaving,
                 Err(error) if error.damaged_row().is_none() => return Err(error.into()),
@@ -164,6 +172,7 @@ impl ModelDirectory {
         if is_damaged {
             // Rows left that nobody knows any more: the model was trained again when they did.
             let class_counts = self.rows.recount(self.settings.n_classes())?;
+            self.rows.derive()?;
             self.model = train_again(&self.settings, &self.rows, &class_counts, self.keeper.head.account)?;
         }
         // A class that has gone does not come back, so it is enough to look at what is left.
@@ -218,7 +227,7 @@ fn open_rows(
     let memory = options.memory_bytes.unwrap_or_else(row_memory::default_bytes);
     let bound = settings.transform.row_norm_bound();
     let rows = StoredRows::open(access, &path.join(ROWS), bound, memory, n_positions, gone, weight_sum)?;
-    let (dim, precision) = (settings.transform.model_dim(settings.features.len()), settings.precision);
+    let (dim, precision) = (settings.transform.kept().model_dim(settings.features.len()), settings.precision);
     let weighted = settings.max_row_weight.is_some();
     let layout = rows.layout();
     if (layout.dim, layout.precision, layout.weighted) != (dim, precision, weighted) {

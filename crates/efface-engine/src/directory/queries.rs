@@ -50,7 +50,10 @@ impl ModelDirectory {
 
     /// The model to be looked at.
     pub fn view(&self) -> View<'_> {
-        View { of: Kept { settings: &self.settings, model: &self.model }, keeper: &self.keeper }
+        View {
+            of: Kept { settings: &self.settings, model: &self.model, preparation: self.rows.preparation() },
+            keeper: &self.keeper,
+        }
     }
 
     /// Number of rows present.

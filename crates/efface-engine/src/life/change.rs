@@ -5,6 +5,7 @@ use std::time::Instant;
 use efface_core::removal::Change;
 use efface_core::residual::Rung;
 use efface_core::rows::{RowCount, RowStore};
+use efface_data::derived::Texts;
 use efface_data::{AppendError, EncodedRows, IdKind, LookupError, MemoryRows, TableParts};
 use efface_ledger::entry::Entry;
 
@@ -144,13 +145,14 @@ impl Life<'_> {
             Some(Leaving { positions, keys, rows, n_damaged }) => (positions, keys, Some(rows), n_damaged),
         };
         let mut history = self.keeper.history().clone();
-        let stepping = Instant::now();
+        let (stepping, mut texts) = (Instant::now(), Texts::new());
         let (arrived, added_keys, arriving) = match added {
             None => (self.rows.n_positions()..self.rows.n_positions(), Vec::new(), None),
             Some((rows, keys)) => {
                 let selectors: Vec<u64> = keys.iter().map(|keys| keys.id.selector()).collect();
                 let arrived = self.rows.arrive(&rows, &selectors)?;
-                (arrived, keys, Some(MemoryRows::of_selected(rows, selectors)?))
+                texts.clone_from(rows.texts());
+                (arrived, keys, Some(self.rows.prepare(MemoryRows::of_selected(rows, selectors)?)))
             }
         };
         let stepped = self.rows.leave(&removed).map_err(EngineError::from).and_then(|()| {
@@ -186,14 +188,16 @@ impl Life<'_> {
         let request =
             request.map(|(id, fingerprint)| (id, PastRequest { change, fingerprint, report: report.clone() }));
         let change =
-            CommittedChange { kind, removed, removed_keys, added: arrived, added_keys, history, entry, request };
-        self.keeper.commit_change(change, Kept { settings: self.settings, model: self.model })?;
+            CommittedChange { kind, removed, removed_keys, added: arrived, added_keys, texts, history, entry, request };
+        let of = Kept { settings: self.settings, model: self.model, preparation: self.rows.preparation() };
+        self.keeper.commit_change(change, of)?;
         Ok(ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report })
     }
 
     /// Trains again: what the weights owe to a row that is not known any more cannot be taken out of them.
     fn train_without_damaged(&mut self, n_left: usize, class_counts: &mut Vec<usize>) -> Result<(), EngineError> {
         *class_counts = self.rows.recount(class_counts.len())?;
+        self.rows.derive()?;
         let mut account = self.model.state().account;
         account.n_left = account.n_left.saturating_add(n_left);
         *self.model = self.rows.sum(|rows| train_again(self.settings, rows, class_counts, account))??;

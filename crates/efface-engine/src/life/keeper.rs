@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use efface_core::model::Release;
+use efface_data::derived::Texts;
 use efface_data::{IdDigest, IdKind, RowId};
 use efface_ledger::entry::{Change, Entry, Event};
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,8 @@ pub(crate) struct CommittedChange<'a> {
     /// Positions of rows that arrived.
     pub(crate) added: Range<usize>,
     pub(crate) added_keys: Vec<RowKeys>,
+    /// The texts in rows that are kept raw.
+    pub(crate) texts: Texts,
     /// The history after it, but for the people, whom the keeper counts.
     pub(crate) history: History,
     pub(crate) entry: Entry,

@@ -94,7 +94,7 @@ impl Life<'_> {
         }
         let table = Table::new(parts)?;
         let order = FeatureOrder::Named(&settings.features);
-        let rows = encode_table(table, &settings.transform, Some(&settings.codec), order, settings.precision)?;
+        let rows = encode_table(table, &settings.transform.kept(), Some(&settings.codec), order, settings.precision)?;
         let mut keys = row_keys(&settings.id_key, rows.ids(), rows.subjects());
         let replaced = match purpose {
             RowPurpose::Add => None,

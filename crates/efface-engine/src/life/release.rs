@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use efface_core::model::Refused;
 use efface_core::noise::NoiseSource;
+use efface_data::derived::Preparation;
 use efface_ledger::certificate::tags::Exposure;
 use efface_ledger::certificate::{CoveredRequest, SincePrevious};
 use efface_ledger::entry::{Change, Event};
@@ -63,6 +64,9 @@ pub struct ReleaseReport {
     pub n_requests: usize,
     /// What whoever has this release and the one before could learn.
     pub exposure: Exposure,
+    /// Whether location, scale or categories of a column had changed with the rows, and the model was trained again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub constants_changed: bool,
     /// Passes over the rows made to settle first.
     pub settle_passes: usize,
     /// The published model; empty where nothing is a file.
@@ -96,6 +100,7 @@ impl Life<'_> {
         }
         // Asked before the weights move: an error leaves them as they were.
         let (requests, since_previous, exposure) = since_previous(self.keeper, self.settings)?;
+        let constants_changed = self.follow_constants()?;
         let settle_passes = if self.model.should_settle_before_release() {
             self.over_rows(|model, rows| model.settle_before_release(rows))??
         } else {
@@ -115,15 +120,17 @@ impl Life<'_> {
         let n_requests = requests.len();
         let time = clock::now();
         let certificate = Draft {
-            of: Kept { settings: self.settings, model: self.model },
+            of: Kept { settings: self.settings, model: self.model, preparation: self.rows.preparation() },
             claim: &release.claim,
             requests,
             since_previous,
             before,
         };
-        let model = PublishedModel::new(self.settings, self.model.plan(), &release);
+        let encoder = self.rows.preparation().map(Preparation::encoder);
+        let model = PublishedModel::new(self.settings, self.model.plan(), &release, encoder);
         let new = NewRelease { release: &release, model, certificate, time };
-        let certified_in = self.keeper.publish(new, Kept { settings: self.settings, model: self.model })?;
+        let of = Kept { settings: self.settings, model: self.model, preparation: self.rows.preparation() };
+        let certified_in = self.keeper.publish(new, of)?;
         let claim = &release.claim;
         Ok(ReleaseAnswer::Published(ReleaseReport {
             release: claim.release,
@@ -139,6 +146,7 @@ impl Life<'_> {
             certified: claim.certified,
             n_requests,
             exposure,
+            constants_changed,
             settle_passes,
             model: PathBuf::new(),
             certificate: PathBuf::new(),

@@ -18,6 +18,9 @@ use crate::settings::{Settings, absent_classes};
 pub struct SettleReport {
     /// Passes over the rows.
     pub passes: usize,
+    /// Whether location, scale or categories of a column had changed with the rows, and the model was trained again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub constants_changed: bool,
     /// Hessians that had to be formed anew.
     pub hessians: usize,
     /// Measured, upper bound.
@@ -53,10 +56,12 @@ impl Life<'_> {
         }
         let start = Instant::now();
         self.keeper.check_usable()?;
+        let constants_changed = self.follow_constants()?;
         let settled = self.over_rows(|model, rows| model.settle(rows, tolerance))??;
         self.commit_weights(false)?;
         Ok(SettleReport {
             passes: settled.passes,
+            constants_changed,
             hessians: settled.hessians,
             gradient_residual: settled.claim.gradient_residual.get(),
             distance_bound: settled.claim.distance_bound.get(),
@@ -74,6 +79,7 @@ impl Life<'_> {
     ) -> Result<RetrainReport, EngineError> {
         let start = Instant::now();
         self.keeper.check_usable()?;
+        self.rows.derive()?;
         let trained = self.rows.sum(|rows| self.model.plan().train_again(rows, noise, report))??;
         check_is_bounded(&trained.model)?;
         *self.model = trained.model.with_account(self.model.state().account);
@@ -89,7 +95,20 @@ impl Life<'_> {
     }
 
     pub(super) fn commit_weights(&mut self, is_stale: bool) -> Result<(), EngineError> {
-        self.keeper.commit_weights(is_stale, Kept { settings: self.settings, model: self.model })
+        let of = Kept { settings: self.settings, model: self.model, preparation: self.rows.preparation() };
+        self.keeper.commit_weights(is_stale, of)
+    }
+
+    /// Trains again where rows that came or left have changed the constants by which all are encoded, as training without
+    /// them would have found them. Whether that was so.
+    pub(super) fn follow_constants(&mut self) -> Result<bool, EngineError> {
+        if !self.rows.derive()? {
+            return Ok(false);
+        }
+        let (account, class_counts) = (self.model.state().account, &self.keeper.history().class_counts);
+        *self.model = self.rows.sum(|rows| train_again(self.settings, rows, class_counts, account))??;
+        self.commit_weights(true)?;
+        Ok(true)
     }
 
     /// Changes the model by sums over rows that are the same before and after. If they are not, what is known of the

@@ -8,7 +8,8 @@
 
 use std::path::Path;
 
-use efface_data::{FeatureValues, IdDigest, LentTable, LentVault};
+use efface_data::derived::Texts;
+use efface_data::{FeatureValues, IdDigest, LentTable, LentVault, Vault};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -44,7 +45,7 @@ impl MemoryModel {
         let (generation, chain) = (0, Chain::start(&history.model));
         let stamp =
             Stamp { model: history.model.clone(), generation, n_changes: history.n_changes, chain, n_removed: 0 };
-        let (state, _) = state_file::encode(&stamp, &self.model);
+        let (state, _) = state_file::encode(&stamp, &self.model, rows.preparation());
         let rows = rows.to_bytes()?;
         let (ids, subjects) = self.keeper.index.digests_by_position();
         let flat = |digests: &[IdDigest]| digests.iter().flat_map(|digest| digest.0).collect::<Vec<u8>>();
@@ -59,11 +60,12 @@ impl MemoryModel {
         let Header { settings, iterations, past, latest } = header;
         let source = Path::new(SOURCE);
         let state = StateFile::decode(source, state)?;
+        let preparation = state.preparation(&settings, Texts::new());
         let model = state.model(source, &settings)?;
         if settings.config.n_classes.map_or(0, |n| n as usize) != settings.n_classes() {
             return Err(damaged("its classes are not those that it was trained on"));
         }
-        let (table, lent) = LentTable::from_bytes(rows, settings.row_spec(), settings.precision)?;
+        let (table, lent) = LentTable::from_bytes(rows, settings.row_spec(), settings.precision, preparation)?;
         if model.dim() != table.dim() {
             let (found, expected) = (table.dim(), model.dim());
             return Err(damaged(&format!("rows of {found} values for {expected} weights")));

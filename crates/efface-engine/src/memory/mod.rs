@@ -52,13 +52,15 @@ impl MemoryModel {
         self.keeper.check_usable()?;
         let Self { settings, model, keeper, .. } = self;
         let (removed, past) = (keeper.index.removed(), &keeper.past);
-        let adopted = Adopted { of: Kept { settings, model }, rows, keeper, removed, past };
+        let of = Kept { settings, model, preparation: rows.preparation() };
+        let adopted = Adopted { of, rows, keeper, removed, past };
         ModelDirectory::adopt(&adopted, place)
     }
 
     /// The model to be looked at.
     pub fn view(&self) -> View<'_> {
-        View { of: Kept { settings: &self.settings, model: &self.model }, keeper: &self.keeper }
+        let of = Kept { settings: &self.settings, model: &self.model, preparation: None };
+        View { of, keeper: &self.keeper }
     }
 
     /// Passes over the rows that the training took.

@@ -102,6 +102,7 @@ impl Sample {
             ids: None,
             subjects: None,
             origin,
+            texts: None,
         }
     }
 

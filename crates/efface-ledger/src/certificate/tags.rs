@@ -6,7 +6,7 @@ use efface_core::tagged;
 use super::FittedBeside;
 
 /// How rows are scaled; `clip:` and `within:` with a radius are two more.
-pub const SCALES: [&str; 3] = ["unit", "none", "raw"];
+pub const SCALES: [&str; 4] = ["auto", "unit", "none", "raw"];
 
 /// How bounds were computed: in double precision, each operation rounded the safe way.
 pub const OUTWARD: &str = "outward";

@@ -92,6 +92,7 @@ pub fn rows_of(
         ids: None,
         subjects: None,
         origin,
+        texts: None,
     })?;
     let codec = LabelCodec::Classes((0..n_classes).map(|class| class.to_string()).collect());
     Ok(MemoryRows::of_table(table, transform, Some(&codec), FeatureOrder::AsRead)?)

@@ -189,6 +189,7 @@ fn table(rows: Range<usize>, n_classes: usize) -> TableParts {
         ids: None,
         subjects: None,
         origin,
+        texts: None,
     }
 }
 

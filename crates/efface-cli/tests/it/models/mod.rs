@@ -3,6 +3,7 @@
 mod backups;
 mod choices;
 mod published;
+mod raw_tables;
 mod real_tables;
 mod requests;
 mod schema;

@@ -20,7 +20,7 @@ impl Training {
     fn begin(sandbox: &Sandbox, options: &[&str]) -> Self {
         sandbox.shell("rm -f pipe.csv && mkfifo pipe.csv").ends_with(0);
         let process = efface()
-            .args(["train", "pipe.csv", "--out", "model"])
+            .args(["train", "pipe.csv", "--out", "model", "--scale", "unit"])
             .args(COLUMNS.split(' '))
             .args(options)
             .current_dir(sandbox.path("."))
@@ -141,7 +141,7 @@ fn a_training_that_fails_leaves_the_witness_to_the_model_it_belongs_to() {
 fn a_signal_at_any_moment_leaves_a_model_or_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("many.csv", two_classes(6000));
-    let train = format!("train many.csv {COLUMNS} --witness witness --out model");
+    let train = format!("train many.csv {COLUMNS} --scale unit --witness witness --out model");
     let start = Instant::now();
     sandbox.json(&train);
     let usual = start.elapsed();

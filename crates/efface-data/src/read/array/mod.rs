@@ -119,7 +119,7 @@ impl TableReader for ArrayReader {
             }
         }
         let (feature_names, origin) = (self.feature_names.clone(), Origin::new(&self.file).starting_at(first_row));
-        Table::new(TableParts { feature_names, features, labels, ids, subjects, origin }).map(Some)
+        Table::new(TableParts { feature_names, features, labels, ids, subjects, origin, texts: None }).map(Some)
     }
 
     fn progress(&self) -> ReadProgress {

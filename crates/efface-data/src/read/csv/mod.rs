@@ -126,6 +126,7 @@ impl TableReader for CsvReader {
             ids: self.roles.id.map(|_| ids),
             subjects: self.roles.subject.map(|_| subjects),
             origin,
+            texts: self.encoder.as_ref().and_then(RowEncoder::take_texts),
         })?;
         self.rows_read += n_rows;
         Ok(Some(table))

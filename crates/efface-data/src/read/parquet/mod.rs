@@ -45,6 +45,7 @@ pub(super) struct ParquetReader {
     feature_names: Vec<String>,
     /// What makes features of cells that are not simply numbers.
     encoder: Option<RowEncoder>,
+    may_have_gaps: bool,
     file_bytes: u64,
     n_rows: u64,
     rows_read: u64,
@@ -89,13 +90,31 @@ impl ParquetReader {
         if n_rows == 0 {
             return Err(ReadError::Empty { file: path.into() });
         }
+        let may_have_gaps = may_have_gaps(metadata.metadata(), &plan);
         let batch_rows = (BATCH_VALUES / (n_values / n_rows).max(1)).clamp(1, MAX_BATCH_ROWS);
         let has_lists = plan.features.iter().any(|feature| feature.is_list);
         let file = PageFile { file: file.into(), has_lists };
         let batches = guarded(path, || Batches::new(file, metadata, &plan.roots, plan.precision, batch_rows as usize))?;
         let (path, widths, feature_names) = (path.into(), Vec::new(), Vec::new());
         let (pending, encoder, rows_read) = (None, None, 0);
-        Ok(Self { path, batches, pending, plan, widths, feature_names, encoder, file_bytes, n_rows, rows_read })
+        Ok(Self {
+            may_have_gaps,
+            path,
+            batches,
+            pending,
+            plan,
+            widths,
+            feature_names,
+            encoder,
+            file_bytes,
+            n_rows,
+            rows_read,
+        })
+    }
+
+    /// Whether a feature may be missing in some row.
+    pub(super) fn may_have_gaps(&self) -> bool {
+        self.may_have_gaps
     }
 
     /// Finds in the first batch how long lists are, and names the features.
@@ -253,6 +272,7 @@ impl TableReader for ParquetReader {
             ids: self.plan.id.as_ref().map(|_| rows.ids),
             subjects: self.plan.subject.as_ref().map(|_| rows.subjects),
             origin,
+            texts: self.encoder.as_ref().and_then(RowEncoder::take_texts),
         })
         .map(Some)
     }
@@ -306,6 +326,18 @@ fn check_metadata(
         return Err(damaged(path, format!("{n_rows} rows in its row groups, but {announced} are announced")));
     }
     Ok((n_rows, n_values))
+}
+
+/// Whether a value of a feature may be missing: some are, or the file does not say.
+fn may_have_gaps(metadata: &ParquetMetaData, plan: &ColumnPlan) -> bool {
+    let schema = metadata.file_metadata().schema_descr();
+    let roots: Vec<usize> = plan.features.iter().filter_map(|feature| plan.roots.get(feature.index).copied()).collect();
+    metadata.row_groups().iter().flat_map(|group| group.columns().iter().enumerate()).any(|(leaf, column)| {
+        leaf < schema.num_columns()
+            && roots.contains(&schema.get_column_root_idx(leaf))
+            && column.column_descr().max_def_level() > 0
+            && column.statistics().and_then(|statistics| statistics.null_count_opt()) != Some(0)
+    })
 }
 
 /// Runs the decoder, which panics on some damaged files. After an error it is not run again.

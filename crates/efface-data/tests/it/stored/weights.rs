@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use efface_core::rows::{RowStore, WeightSum};
+use efface_data::derived::Texts;
 use efface_data::{Access, MemoryRows, PositionSet, Precision, RowLayout, StoredRows};
 use tempfile::TempDir;
 
@@ -106,7 +107,7 @@ fn rows_that_come_late_bring_their_weight() {
     assert_eq!(rows.weight_sum(), after);
     let mut waiting = open(&path, N + 5, &[37, 38, 39, 40, 41]).expect("readable");
     assert_eq!(waiting.weight_sum(), before);
-    waiting.admit(37..42).expect("written");
+    waiting.admit(37..42, &Texts::new()).expect("written");
     assert_eq!(waiting.weight_sum(), after);
     waiting.truncate(N).expect("writable");
     assert_eq!(waiting.weight_sum(), before);

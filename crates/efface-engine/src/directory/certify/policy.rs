@@ -21,7 +21,7 @@ impl ModelDirectory {
 
     /// Decides when releases are made. Recorded in the log.
     pub fn set_policy(&mut self, policy: ReleasePolicy) -> Result<(), EngineError> {
-        let of = Kept { settings: &self.settings, model: &self.model };
+        let of = Kept { settings: &self.settings, model: &self.model, preparation: self.rows.preparation() };
         self.keeper.set_policy(of, policy)
     }
 
@@ -29,7 +29,7 @@ impl ModelDirectory {
         &mut self,
         change: impl FnOnce(&Tables<'_>, &mut Head) -> rusqlite::Result<()>,
     ) -> Result<(), EngineError> {
-        let of = Kept { settings: &self.settings, model: &self.model };
+        let of = Kept { settings: &self.settings, model: &self.model, preparation: self.rows.preparation() };
         self.keeper.commit_head(of, change)
     }
 }

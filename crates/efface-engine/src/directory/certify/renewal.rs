@@ -48,7 +48,10 @@ impl ModelDirectory {
         let delta = self.model.plan().guarantee().delta;
         let event = Event::Renewal { lives, epsilon, delta, max_releases };
         let entry = Entry::new(clock::timestamp(clock::now()), event);
-        let (settings, of) = (&self.settings, Kept { settings: &self.settings, model: &self.model });
+        let (settings, of) = (
+            &self.settings,
+            Kept { settings: &self.settings, model: &self.model, preparation: self.rows.preparation() },
+        );
         self.keeper.commit_head(of, |tables, head| {
             put(tables, "settings", settings)?;
             ledger::append(tables, &mut head.ledger, &entry)

@@ -1,6 +1,7 @@
 //! What the database says of the model as a whole.
 
 use efface_core::model::ReleaseAccount;
+use efface_data::derived::Texts;
 use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -114,6 +115,11 @@ impl Database {
             present.extend(self.first::<usize>("SELECT position FROM rows WHERE position = ?1", [position])?);
         }
         Ok(present)
+    }
+
+    /// The texts that are categories of a column, by their hashes.
+    pub(crate) fn texts(&self) -> Result<Texts, EngineError> {
+        Ok(self.value("texts")?.unwrap_or_default())
     }
 
     /// What was repaired so far, and one more.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use efface_data::derived::Texts;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Database;
@@ -17,13 +18,18 @@ pub(crate) struct Intent {
     pub(crate) removed: Vec<usize>,
     /// Positions of rows that come.
     pub(crate) added: Range<usize>,
+    /// The texts in them, where they are kept raw.
+    pub(crate) texts: Texts,
 }
 
 impl Intent {
     pub(crate) fn insert(&self, tables: &Connection) -> rusqlite::Result<()> {
         let removed: Vec<u8> = self.removed.iter().flat_map(|position| (*position as u64).to_le_bytes()).collect();
-        let insert = "INSERT INTO intents (change, removed, added_from, added_to) VALUES (?1, ?2, ?3, ?4)";
-        tables.prepare_cached(insert)?.execute(params![self.change, removed, self.added.start, self.added.end])?;
+        let texts = serde_json::to_string(&self.texts)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        let insert = "INSERT INTO intents (change, removed, added_from, added_to, texts) VALUES (?1, ?2, ?3, ?4, ?5)";
+        let Range { start, end } = self.added;
+        tables.prepare_cached(insert)?.execute(params![self.change, removed, start, end, texts])?;
         Ok(())
     }
 }
@@ -41,14 +47,17 @@ impl PastRequest {
 impl Database {
     pub(crate) fn intents(&self) -> Result<Vec<Intent>, EngineError> {
         self.ask(|c| {
-            let mut select = c.prepare("SELECT change, removed, added_from, added_to FROM intents ORDER BY change")?;
+            let mut select =
+                c.prepare("SELECT change, removed, added_from, added_to, texts FROM intents ORDER BY change")?;
             let intents = select.query_map([], |row| {
                 let removed: Vec<u8> = row.get(1)?;
                 let (positions, _) = removed.as_chunks::<8>();
+                let texts: String = row.get(4)?;
                 Ok(Intent {
                     change: row.get(0)?,
                     removed: positions.iter().map(|bytes| u64::from_le_bytes(*bytes) as usize).collect(),
                     added: row.get(2)?..row.get(3)?,
+                    texts: serde_json::from_str(&texts).unwrap_or_default(),
                 })
             })?;
             intents.collect()

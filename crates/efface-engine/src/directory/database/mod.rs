@@ -53,7 +53,7 @@ const TABLES: &str = "
     CREATE TABLE gone (chunk INTEGER PRIMARY KEY, bits BLOB NOT NULL) STRICT;
     CREATE TABLE unpurged (position INTEGER PRIMARY KEY) STRICT;
     CREATE TABLE intents (change INTEGER PRIMARY KEY, removed BLOB NOT NULL, added_from INTEGER NOT NULL,
-                          added_to INTEGER NOT NULL) STRICT;
+                          added_to INTEGER NOT NULL, texts TEXT NOT NULL) STRICT;
     CREATE TABLE requests (request TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, answer TEXT NOT NULL,
                            change INTEGER NOT NULL) STRICT;
     CREATE TABLE releases (release INTEGER PRIMARY KEY, time INTEGER, n_removed INTEGER NOT NULL,

@@ -15,7 +15,6 @@ use crate::directory::{ModelDirectory, OpenOptions};
 use crate::error::{ChangeError, EngineError, StorageError};
 use crate::history::Kept;
 use crate::life::{Keeper, Past, check_is_bounded, in_words};
-use crate::settings::Settings;
 
 pub(crate) struct Adopted<'a> {
     pub(crate) of: Kept<'a>,
@@ -38,7 +37,7 @@ impl ModelDirectory {
             return Err(StorageError::Exists { path: path.clone() }.into());
         }
         let filled = adopted.fill(&new)?;
-        let lock = new.finish(filled, adopted.of, adopted.past)?;
+        let lock = new.finish(filled, adopted.of.settings, adopted.of.model, adopted.past)?;
         let opened = Self::open_locked(&out, lock, &OpenOptions::default());
         if opened.is_err() {
             // Best effort: the model in memory lives on, and must be the only one.
@@ -51,19 +50,19 @@ impl ModelDirectory {
 
 impl Adopted<'_> {
     fn fill(&self, new: &NewDirectory) -> Result<FilledRows, EngineError> {
-        let Kept { settings, model } = self.of;
+        let Kept { settings, model, preparation } = self.of;
         check_is_bounded(model)?;
         check_count(model, self.rows.sum(|rows| rows.row_count())?)?;
-        let dim = settings.row_spec().dim();
+        let dim = settings.transform.kept().model_dim(settings.features.len());
         let layout = RowLayout::new(dim, settings.precision, settings.max_row_weight.is_some());
         let mut sink = RowSink::new(&new.aside, settings.transform.row_norm_bound(), None)?;
-        sink.lay_out(layout)?;
+        sink.lay_out(layout, preparation.map(|preparation| preparation.emptied()))?;
         let n_positions = self.rows.n_positions();
         let present: Vec<usize> = (0..n_positions).filter(|position| self.rows.is_present(*position)).collect();
         for chunk in present.chunks(chunk_rows(dim)) {
             for run in chunk.chunk_by(|a, b| a + 1 == *b) {
                 sink.skip(run[0] - sink.n_positions())?;
-                let rows = self.rows.batch(run)?.into_encoded()?;
+                let rows = self.rows.kept_batch(run)?.into_encoded()?;
                 let rows = match settings.max_row_weight {
                     Some(_) if rows.row_weights().is_none() => rows.with_row_weights(vec![1.0; run.len()])?,
                     _ => rows,
@@ -72,18 +71,19 @@ impl Adopted<'_> {
             }
         }
         sink.skip(n_positions - sink.n_positions())?;
-        let filled = sink.finish(&self.removed)?;
-        check_rows_are_those_of(model, settings, &filled.rows)?;
+        let mut filled = sink.finish(&self.removed)?;
+        filled.rows.derive()?;
+        check_rows_are_those_of(model, &filled.rows)?;
         Ok(filled)
     }
 }
 
 /// Fails closed: what the model claims must be true of the rows that it will be judged by.
-fn check_rows_are_those_of(model: &Model, settings: &Settings, rows: &dyn RowStore) -> Result<(), EngineError> {
+fn check_rows_are_those_of(model: &Model, rows: &dyn RowStore) -> Result<(), EngineError> {
     let foreign = |reason| Err(ChangeError::ForeignRows { reason }.into());
-    let dim = settings.transform.model_dim(settings.features.len());
-    if model.dim() != dim {
-        return foreign(format!("the model has {} weights per problem, its rows have {dim} values", model.dim()));
+    if model.dim() != rows.dim() {
+        let (found, dim) = (model.dim(), rows.dim());
+        return foreign(format!("the model has {found} weights per problem, its rows have {dim} values"));
     }
     let (least, claimed) = (model.measure(rows)?.residual_at_least.get(), model.claim().gradient_residual.get());
     if least <= claimed {

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use efface_core::model::TrainError;
+use efface_data::derived::{Counts, Preparation};
 use efface_data::{
-    ClassCollector, FeatureOrder, IdDigest, IdKey, LabelCodec, RowLayout, RowTransform, StoredRows, Table, TableReader,
-    encode_table,
+    ClassCollector, FeatureOrder, IdDigest, IdKey, LabelCodec, RowLayout, RowTransform, Scale, StoredRows, Table,
+    TableReader, encode_table,
 };
 
 use super::row_sink::RowSink;
@@ -18,6 +19,9 @@ use crate::settings::fresh;
 
 pub(super) struct Import<'a> {
     transform: RowTransform,
+    /// Which columns constants are derived of, where some are.
+    derived: Option<Vec<bool>>,
+    is_classification: bool,
     sink: RowSink<'a>,
     labels: ClassCollector,
     id_key: IdKey,
@@ -38,6 +42,7 @@ impl<'a> Import<'a> {
     pub(super) fn new(
         directory: &'a Path,
         transform: RowTransform,
+        derived: Option<Vec<bool>>,
         is_classification: bool,
         memory_bytes: Option<u64>,
         known: Option<&Memory>,
@@ -45,6 +50,8 @@ impl<'a> Import<'a> {
         let key = fresh()?;
         Ok(Self {
             transform,
+            derived,
+            is_classification,
             sink: RowSink::new(directory, transform.row_norm_bound(), memory_bytes)?,
             labels: ClassCollector::new(is_classification),
             id_key: known.map_or_else(|| IdKey::new(key), |known| known.key.clone()),
@@ -74,7 +81,8 @@ impl<'a> Import<'a> {
         let rows = self.sink.rows.as_mut().filter(|rows| !rows.is_empty()).ok_or(TrainError::NoRows)?;
         let (codec, mapping) = self.labels.finish()?;
         rows.relabel(&mapping)?;
-        let filled = self.sink.finish(&self.removed)?;
+        let mut filled = self.sink.finish(&self.removed)?;
+        filled.rows.derive()?;
         let Self { id_key, n_suppressed, .. } = self;
         Ok(Imported { filled, features, codec, id_key, n_suppressed })
     }
@@ -85,12 +93,17 @@ impl<'a> Import<'a> {
         let kept: Vec<bool> = keys.iter().map(is_kept).collect();
         let labels = self.labels.push_table(&chunk, |row| kept[row])?;
         let precision = self.sink.rows.as_ref().map_or(chunk.features().precision(), StoredRows::precision);
-        let encoded = encode_table(chunk, &self.transform, None, FeatureOrder::AsRead, precision)?;
+        let encoded = encode_table(chunk, &self.transform.kept(), None, FeatureOrder::AsRead, precision)?;
         let mut encoded = encoded.with_labels(labels)?;
         self.n_suppressed += encoded.retain(&kept);
         let mut kept = kept.into_iter();
         keys.retain(|_| kept.next().unwrap_or(true));
-        self.sink.lay_out(RowLayout::new(encoded.dim(), precision, false))?;
+        let layout = RowLayout::new(encoded.dim(), precision, false);
+        let derived = self.derived.clone().unwrap_or_else(|| vec![true; encoded.dim()]);
+        let counts = || Counts::new(&derived, !self.is_classification);
+        let is_derived = self.transform.scale == Scale::Auto;
+        let preparation = is_derived.then(|| Preparation::new(counts(), self.transform.intercept));
+        self.sink.lay_out(layout, preparation)?;
         self.sink.put(&encoded, &keys)
     }
 }

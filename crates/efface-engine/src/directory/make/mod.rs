@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use efface_core::model::Phase;
+use efface_core::model::{Model, Phase};
 use efface_data::{ReadProgress, Remark, StoredRows};
 use efface_ledger::certificate::ReleasePolicy;
 use zeroize::Zeroizing;
@@ -28,7 +28,7 @@ use super::witness::{self, Memory, Witness};
 use crate::error::{EngineError, StorageError};
 use crate::history::{History, Kept};
 use crate::life::Past;
-use crate::settings::fresh;
+use crate::settings::{Settings, fresh};
 
 /// Where a model directory is made, and what belongs to it beside the model.
 #[derive(Clone, Debug, Default)]
@@ -105,8 +105,16 @@ impl NewDirectory {
     }
 
     /// Writes the rest of the directory, and gives it its name. Its lock is still held.
-    fn finish(mut self, filled: FilledRows, of: Kept<'_>, past: &Past) -> Result<WriterLock, EngineError> {
+    fn finish(
+        mut self,
+        filled: FilledRows,
+        settings: &Settings,
+        model: &Model,
+        past: &Past,
+    ) -> Result<WriterLock, EngineError> {
         let FilledRows { mut rows, database } = filled;
+        let preparation = rows.preparation().cloned();
+        let of = Kept { settings, model, preparation: preparation.as_ref() };
         let name = hex::encode(fresh::<16>()?);
         let class_counts = rows.count_classes(of.settings.n_classes())?;
         let head = Head {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use efface_core::rounding::UpperBound;
+use efface_data::derived::Preparation;
 use efface_data::{EncodedRows, IdDigest, RowLayout, StoredRows};
 
 use super::FilledRows;
@@ -31,11 +32,12 @@ impl<'a> RowSink<'a> {
         Ok(Self { directory, row_norm_bound, memory_bytes, database: Database::create(directory)?, rows: None })
     }
 
-    /// Makes the segments, unless they are there.
-    pub(super) fn lay_out(&mut self, layout: RowLayout) -> Result<(), EngineError> {
+    /// Makes the segments, unless they are there. Raw rows are counted by a `preparation`.
+    pub(super) fn lay_out(&mut self, layout: RowLayout, preparation: Option<Preparation>) -> Result<(), EngineError> {
         if self.rows.is_none() {
             let path = self.directory.join(ROWS);
-            self.rows = Some(StoredRows::create(&path, layout, self.row_norm_bound, self.memory_bytes)?);
+            let rows = StoredRows::create(&path, layout, self.row_norm_bound, self.memory_bytes)?;
+            self.rows = Some(rows.prepared(preparation));
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use super::import::{Import, Imported};
 use super::{NewDirectory, Place, TrainProgress};
 use crate::directory::ModelDirectory;
 use crate::error::{EngineError, OpenError};
-use crate::history::{History, Kept};
+use crate::history::History;
 use crate::life::{Past, check_is_bounded};
 use crate::path_text;
 use crate::settings::{RowNames, Settings};
@@ -85,7 +85,8 @@ impl ModelDirectory {
         }
         let reading = Instant::now();
         let is_classification = config.loss.is_classification();
-        let import = Import::new(&new.aside, transform, is_classification, memory_bytes, known.as_ref())?;
+        let derived = schema.as_ref().map(Schema::derived);
+        let import = Import::new(&new.aside, transform, derived, is_classification, memory_bytes, known.as_ref())?;
         let Imported { filled, features, codec, id_key, n_suppressed } =
             import.run(reader, &mut |progress| report(progress))?;
         let read_seconds = reading.elapsed().as_secs_f64();
@@ -133,7 +134,7 @@ impl ModelDirectory {
         };
         let history = History { n_suppressed, is_stale: true, ..History::default() };
         let past = Past { history, ..Past::default() };
-        new.finish(filled, Kept { settings: &settings, model: &model }, &past)?;
+        new.finish(filled, &settings, &model, &past)?;
         Ok(TrainReport { seconds: start.elapsed().as_secs_f64(), ..report })
     }
 }

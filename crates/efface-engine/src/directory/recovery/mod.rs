@@ -27,6 +27,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use efface_core::model::{Model, ReleaseAccount};
+use efface_data::derived::Preparation;
 use efface_data::{IdDigest, StoredRows};
 
 use super::certify::revocation;
@@ -142,14 +143,14 @@ impl Known {
         Ok(())
     }
 
-    /// The model of the state that the database names, unless the directory is to be repaired.
+    /// The model of the state that the database names and how its rows are prepared, unless the directory is to be repaired.
     pub(super) fn current_model(
         &mut self,
         path: &Path,
         database: &Database,
         head: &Head,
         settings: &Settings,
-    ) -> Result<Option<Model>, EngineError> {
+    ) -> Result<Option<(Model, Option<Preparation>)>, EngineError> {
         if !self.found.is_empty() {
             return Ok(None);
         }
@@ -162,7 +163,8 @@ impl Known {
             self.removed.extend(removed_list::read(path)?);
             return Ok(None);
         }
-        Ok(Some(state.model(&file, settings)?))
+        let preparation = state.preparation(settings, database.texts()?);
+        Ok(Some((state.model(&file, settings)?, preparation)))
     }
 
     /// Why a directory that is only read is not used as it is.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use efface_core::model::Model;
 use efface_core::rows::RowStore;
+use efface_data::derived::Texts;
 use efface_data::{IdDigest, StoredRows};
 use efface_ledger::entry::{Entry, Event};
 
@@ -39,7 +40,7 @@ pub(in crate::directory) fn repair(
     let latest =
         head.unnamed.iter().map(|removal| removal.change).chain([head.history.n_changes, known.n_changes]).max();
     head.history.n_changes = latest.unwrap_or(0) + 1;
-    let intent = Intent { change: head.history.n_changes, removed: leaving.clone(), added: 0..0 };
+    let intent = Intent { change: head.history.n_changes, removed: leaving.clone(), added: 0..0, texts: Texts::new() };
     let (removed_keys, asked_for) = (database.keys_at(&leaving)?, database.keys_at(&again)?);
     head.chain = head.chain.after(&intent, &removed_keys, &[]);
     head.history.n_removed += again.len();
@@ -49,6 +50,8 @@ pub(in crate::directory) fn repair(
     let mut account = head.account.most(known.account);
     // Those that another part has counted already are counted twice: too many, never too few.
     account.n_left = account.n_left.saturating_add(leaving.len());
+    rows.recount(head.history.class_counts.len())?;
+    rows.derive()?;
     let model = train_again(settings, rows, &head.history.class_counts, account)?;
     // Rows that came after an old database was saved are lost as well: only the state had counted them.
     let n_lost = lost.len().max(if knows_more { known.n_rows.unwrap_or(0).saturating_sub(rows.n_rows()) } else { 0 });
@@ -66,7 +69,8 @@ pub(in crate::directory) fn repair(
         removed.extend((!database.is_suppressed(*digest)?).then_some(*digest));
     }
     keeper.guarded(|keeper| {
-        keeper.write_state(Kept { settings, model: &model }, Some(&removed), |tables, head| {
+        let of = Kept { settings, model: &model, preparation: rows.preparation() };
+        keeper.write_state(of, Some(&removed), |tables, head| {
             index::forget(tables, &leaving)?;
             head.ledger.revoked.extend(&known.revoked);
             head.ledger.revoked.sort_unstable();

@@ -13,6 +13,7 @@ use efface_core::residual::Rung;
 use efface_core::ridge::Ridge;
 use efface_core::rounding::UpperBound;
 use efface_core::rows::{Problem, RowCount, WeightSum};
+use efface_data::derived::{Constants, Counts, Preparation, Texts};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -39,6 +40,7 @@ pub(crate) struct StateFile {
     pub(crate) stamp: Stamp,
     pub(crate) account: ReleaseAccount,
     model: ModelHeader,
+    preparation: Option<Prepared>,
     numbers: Zeroizing<Vec<u8>>,
 }
 
@@ -48,6 +50,15 @@ const SEAL: Seal = Seal { magic: b"EFFSTATE", version: 1, name: "state" };
 struct Header {
     stamp: Stamp,
     model: ModelHeader,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    preparation: Option<Prepared>,
+}
+
+/// What was counted of raw rows, and the constants that the model was trained under.
+#[derive(Clone, Serialize, Deserialize)]
+struct Prepared {
+    counts: Counts,
+    constants: Constants,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -94,8 +105,12 @@ struct SumsHeader {
     made: bool,
 }
 
-pub(crate) fn encode(stamp: &Stamp, model: &Model) -> (Zeroizing<Vec<u8>>, String) {
-    let header = Header { stamp: stamp.clone(), model: ModelHeader::of(model) };
+pub(crate) fn encode(stamp: &Stamp, model: &Model, preparation: Option<&Preparation>) -> (Zeroizing<Vec<u8>>, String) {
+    let preparation = preparation.map(|preparation| Prepared {
+        counts: preparation.counts().clone(),
+        constants: preparation.encoder().constants().clone(),
+    });
+    let header = Header { stamp: stamp.clone(), model: ModelHeader::of(model), preparation };
     let header = serde_json::to_vec(&header).expect("maps have string keys and numbers are finite or null");
     let numbers = numbers_of(model.state());
     SEAL.close([&header, &numbers])
@@ -112,12 +127,19 @@ impl StateFile {
     pub(crate) fn decode(path: &Path, bytes: &[u8]) -> Result<Self, EngineError> {
         let damaged = |what: &str| SEAL.damaged(path, what);
         let [header, numbers] = SEAL.open(path, bytes)?;
-        let Header { stamp, model } = serde_json::from_slice(header).map_err(|error| damaged(&error.to_string()))?;
-        Ok(Self { stamp, account: model.account, model, numbers: Zeroizing::new(numbers.to_vec()) })
+        let header = serde_json::from_slice(header).map_err(|error| damaged(&error.to_string()))?;
+        let Header { stamp, model, preparation } = header;
+        Ok(Self { stamp, account: model.account, model, preparation, numbers: Zeroizing::new(numbers.to_vec()) })
     }
 
     pub(crate) fn n_rows(&self) -> usize {
         self.model.n_rows
+    }
+
+    /// How the rows of the model are prepared; `texts` are those of categories.
+    pub(crate) fn preparation(&self, settings: &Settings, texts: Texts) -> Option<Preparation> {
+        let Prepared { counts, constants } = self.preparation.clone()?;
+        Some(Preparation::with_constants(counts.with_texts(texts), constants, settings.transform.intercept))
     }
 
     pub(crate) fn model(self, path: &Path, settings: &Settings) -> Result<Model, EngineError> {
@@ -309,6 +331,7 @@ mod tests {
             ids: None,
             subjects: None,
             origin,
+            texts: None,
         };
         let transform = RowTransform { scale: Scale::Unit, intercept: false };
         let codec = LabelCodec::Classes(vec!["0".into(), "1".into()]);

@@ -51,6 +51,7 @@ fn parts(rows: &[(usize, u64)], subjects: Option<Vec<RowId>>) -> TableParts {
         ids: Some(rows.iter().map(|(i, _)| name(*i)).collect()),
         subjects,
         origin,
+        texts: None,
     }
 }
 

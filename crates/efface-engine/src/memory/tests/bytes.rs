@@ -95,6 +95,7 @@ fn bytes_that_were_altered_are_refused_or_read_but_do_not_panic() {
         ids: Some(vec![RowId::Integer(9)]),
         subjects: None,
         origin,
+        texts: None,
     };
     held.correct(right).expect("there");
     let bytes = held.bytes().expect("unchanged");

@@ -155,6 +155,7 @@ fn leave(index: &mut RowIndex, positions: &[usize]) {
         removed_keys: positions.iter().map(|position| index.keys_at(*position)).collect(),
         added: 0..0,
         added_keys: Vec::new(),
+        texts: efface_data::derived::Texts::new(),
         history: History::default(),
         entry: Entry::new("2026-01-01T00:00:00Z", Event::Removal(change)),
         request: None,

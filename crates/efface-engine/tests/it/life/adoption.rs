@@ -55,6 +55,7 @@ fn parts(rows: &[usize]) -> TableParts {
         ids: Some(rows.iter().map(|i| name(*i)).collect()),
         subjects: Some(rows.iter().map(|i| person(*i)).collect()),
         origin,
+        texts: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod accounting;
 mod adoption;
+mod derived;
 mod planning;
 mod policy;
 mod requests;

@@ -22,6 +22,7 @@ fn same_rows(n_rows: usize) -> MemoryRows {
         ids: None,
         subjects: None,
         origin,
+        texts: None,
     })
     .expect("valid");
     let transform = RowTransform { scale: Scale::None, intercept: false };

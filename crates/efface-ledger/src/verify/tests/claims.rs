@@ -352,7 +352,7 @@ fn an_unknown_word_in_any_field_is_unsupported() {
 
 #[test]
 fn every_way_to_scale_rows_is_known() {
-    for scale in ["unit", "none", "clip:0.5", "within:1024"] {
+    for scale in ["auto", "unit", "none", "clip:0.5", "within:1024"] {
         let verification = check(&release_of(Kind::Gaussian, |c| c.scale = scale.into()));
         assert!(verification.is_genuine(), "{scale}: {verification:?}");
     }

@@ -1,0 +1,69 @@
+//! Tables that nobody prepared, with defaults only: texts, gaps, outliers, columns of any size.
+
+use std::fmt::Write;
+
+use crate::sandbox::{Sandbox, number};
+
+/// Customers: whether they leave depends on their usage and their plan.
+fn customers(rows: impl IntoIterator<Item = usize>) -> String {
+    let mut text = String::from("customer,usage,year,plan,calls,leaves\n");
+    for i in rows {
+        let part = |k: usize| ((i * k) % 997) as f64 / 997.0;
+        let usage = if i % 97 == 5 { 1e15 } else { 1e4 * part(113) };
+        let plan = ["basic", "plus", "family"][(i * 7) % 3];
+        let calls = if i % 31 == 0 { String::new() } else { format!("{}", (i * 13) % 9) };
+        let leaves = part(113) + if plan == "plus" { 0.4 } else { 0.0 } + 0.3 * part(211) > 0.75;
+        let leaves = if leaves { "yes" } else { "no" };
+        writeln!(text, "{i},{usage:.2},{},{plan},{calls},{leaves}", 2000 + i % 25).expect("text");
+    }
+    text
+}
+
+#[test]
+fn a_raw_table_is_learnt_released_and_forgotten_with_defaults_only() {
+    let sandbox = Sandbox::new();
+    sandbox.write("people.csv", customers(0..1200));
+    sandbox.write("new.csv", customers(1200..1600));
+    sandbox
+        .run_all(&"train people.csv --label leaves --id customer --out model".split(' ').collect::<Vec<_>>())
+        .ends_with(0);
+    sandbox.json("release model --out model.json");
+    assert!(number(&sandbox.json("evaluate model.json new.csv --label leaves"), "accuracy") > 0.85);
+    let certificate = sandbox.json("certificate show model.json.certificate.json");
+    assert_eq!(certificate["predicate"]["not_public"], serde_json::json!([]), "{certificate}");
+    let status = sandbox.json("status model");
+    assert_eq!((&status["scale"], number(&status, "alpha")), (&"auto".into(), 1.0));
+    assert!(status.get("l2").is_none(), "{status}");
+
+    // All that have one plan leave: nothing of it is left in what is published.
+    let family: Vec<String> = (0..1200).filter(|i| (i * 7) % 3 == 2).map(|i| i.to_string()).collect();
+    sandbox.write("family.txt", family.join("\n"));
+    sandbox.json("remove model --ids family.txt");
+    let report = sandbox.json("release model --out later.json");
+    assert_eq!(report["constants_changed"], true);
+    assert!(sandbox.text("model.json").contains("plan=family"));
+    assert!(!sandbox.text("later.json").contains("family"));
+    sandbox.json("verify later.json.certificate.json --model later.json --key model/signing.key.pub");
+}
+
+/// Noise and rows of any size: what was refused, or was worse than the mean.
+#[test]
+fn numbers_far_from_zero_are_predicted() {
+    let sandbox = Sandbox::new();
+    let mut text = String::from("age,salary,flag,price\n");
+    for i in 0..400_usize {
+        let (age, salary, flag) = (20 + i % 50, 20_000 + 137 * ((i * 31) % 400), i % 2);
+        let price = 1e6 + 90.0 * age as f64 + 0.01 * salary as f64 + 200.0 * flag as f64;
+        writeln!(text, "{age},{salary},{flag},{price}").expect("text");
+    }
+    sandbox.write("prices.csv", text);
+    for noise in [&[][..], &["--noise-std", "0.001"]] {
+        let out = format!("model-{}", noise.len());
+        let train = ["train", "prices.csv", "--label", "price", "--loss", "squared", "--out", &out];
+        sandbox.run_all(&[&train[..], noise].concat()).ends_with(0);
+        sandbox.json(&format!("release {out} --out {out}.json"));
+        let evaluation = sandbox.json(&format!("evaluate {out}.json prices.csv --label price"));
+        // The prices have a deviation of some 1,300.
+        assert!(number(&evaluation, "rmse") < 20.0, "{evaluation}");
+    }
+}

@@ -1,0 +1,332 @@
+//! What is counted of one column, and the constants that follow from the counts.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Texts;
+use super::bins::{BinCounts, Group, Moments, between};
+use super::raw::RawCell;
+
+/// Counts of the cells of a column. Integers only: whatever was added can be retracted, in any order, without a trace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ColumnCounts {
+    numbers: BinCounts,
+    n_missing: u64,
+    n_texts: u64,
+    /// Rows per text, by its hash, as long as there are few enough of them.
+    texts: Option<BTreeMap<u64, u64>>,
+    is_unsure: bool,
+}
+
+/// Texts in fewer rows than this are one category together.
+pub const MIN_CATEGORY_ROWS: u64 = 5;
+
+/// A column with more different texts than this has no categories: it tells rows apart.
+pub const MAX_TEXTS: usize = 20_000;
+
+/// So many numbers for one text, and a column is one of numbers; its texts then count as missing.
+const NUMBERS_PER_TEXT: u64 = 9;
+
+impl ColumnCounts {
+    pub(crate) fn new() -> Self {
+        Self { texts: Some(BTreeMap::new()), ..Self::default() }
+    }
+
+    /// Counts a cell.
+    pub(crate) fn add(&mut self, cell: RawCell) {
+        match cell {
+            RawCell::Number(x) => self.numbers.add(x),
+            RawCell::Missing => self.n_missing += 1,
+            RawCell::Text(hash) => {
+                self.n_texts += 1;
+                let Some(texts) = &mut self.texts else { return };
+                *texts.entry(hash).or_default() += 1;
+                if texts.len() > MAX_TEXTS {
+                    self.texts = None;
+                }
+            }
+        }
+    }
+
+    /// Takes out a cell that was counted.
+    pub(crate) fn retract(&mut self, cell: RawCell) {
+        match cell {
+            RawCell::Number(x) => self.numbers.retract(x),
+            RawCell::Missing => self.n_missing = self.n_missing.wrapping_sub(1),
+            RawCell::Text(hash) => {
+                self.n_texts = self.n_texts.wrapping_sub(1);
+                let Some(texts) = &mut self.texts else {
+                    self.is_unsure = true;
+                    return;
+                };
+                let count = texts.entry(hash).or_default();
+                *count = count.wrapping_sub(1);
+                if *count == 0 {
+                    texts.remove(&hash);
+                }
+            }
+        }
+    }
+
+    /// Whether a text stands in enough rows to be a category.
+    pub(crate) fn is_category(&self, hash: u64) -> bool {
+        self.texts.as_ref().and_then(|texts| texts.get(&hash)).is_some_and(|n| *n >= MIN_CATEGORY_ROWS)
+    }
+
+    /// Whether the cells must be counted anew: there were too many different texts to count each, and some have left since.
+    pub(crate) fn is_unsure(&self) -> bool {
+        self.is_unsure
+    }
+
+    /// The constants that these counts stand for: a function of the counts alone. `names` are the texts behind hashes.
+    pub(crate) fn constants(&self, names: &Texts) -> ColumnConstants {
+        let has_missing = self.n_missing > 0;
+        if self.numbers.n() > 0 && self.numbers.n() >= NUMBERS_PER_TEXT.saturating_mul(self.n_texts) {
+            let has_missing = has_missing || self.n_texts > 0;
+            return match NumberScale::of(&self.numbers) {
+                Some(scale) => ColumnConstants::Number { scale, has_missing },
+                None if has_missing => ColumnConstants::Number { scale: NumberScale::NONE, has_missing },
+                None => ColumnConstants::Nothing,
+            };
+        }
+        let Some(texts) = self.texts.as_ref().filter(|_| self.n_texts > 0) else { return ColumnConstants::Nothing };
+        let frequent = texts.iter().filter(|(_, n)| **n >= MIN_CATEGORY_ROWS);
+        let n_frequent: u64 = frequent.clone().map(|(_, n)| n).sum();
+        let named = |hash: &u64| Category { hash: *hash, name: names.get(hash).cloned().unwrap_or_default() };
+        let mut categories: Vec<Category> = frequent.map(|(hash, _)| named(hash)).collect();
+        categories.sort_by(|a, b| (&a.name, a.hash).cmp(&(&b.name, b.hash)));
+        let has_others = n_frequent < self.n_texts || self.numbers.n() > 0;
+        let n_features = categories.len() + usize::from(has_others) + usize::from(has_missing);
+        // A single one says the same of every row.
+        if n_features < 2 {
+            return ColumnConstants::Nothing;
+        }
+        ColumnConstants::Categories { categories, has_others, has_missing }
+    }
+}
+
+/// What a column becomes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum ColumnConstants {
+    /// One feature, `(x − location) / scale` within ±8, and one that says whether a number is there, if one is missing.
+    Number {
+        /// How a number is scaled.
+        #[serde(flatten)]
+        scale: NumberScale,
+        /// Whether cells without a number have a feature of their own.
+        has_missing: bool,
+    },
+    /// One feature per category.
+    Categories {
+        /// Texts that stand in enough rows, in the order of their features.
+        categories: Vec<Category>,
+        /// Whether all other texts, and numbers, have a feature together.
+        has_others: bool,
+        /// Whether cells with nothing in them have one.
+        has_missing: bool,
+    },
+    /// A feature as it is: what it becomes does not depend on the rows.
+    Given,
+    /// No feature: nothing in it tells rows apart, or everything does.
+    Nothing,
+}
+
+/// A text that is a category.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Category {
+    /// Its hash.
+    pub(crate) hash: u64,
+    /// The text.
+    pub name: String,
+}
+
+/// Location and scale of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NumberScale {
+    /// A multiple of the scale.
+    pub location: f64,
+    /// A power of two.
+    pub scale: f64,
+}
+
+impl NumberScale {
+    /// Every number becomes 0.
+    const NONE: Self = Self { location: 0.0, scale: f64::INFINITY };
+
+    /// Numbers as they are.
+    pub const UNIT: Self = Self { location: 0.0, scale: 1.0 };
+
+    /// The location and the scale of a column; `None` if its numbers are not told apart.
+    ///
+    /// ```text
+    /// scale = the power of two nearest to 1.25 σ,   location = μ as a multiple of it
+    /// ```
+    ///
+    /// μ and σ are mean and deviation of the numbers in the bins between the 5th and the 95th hundredth: outliers do not
+    /// rule. Where these are all equal, as in a column of which few rows have anything but 0, σ² is the share p of the
+    /// others times their mean square about μ.
+    pub(crate) fn of(numbers: &BinCounts) -> Option<Self> {
+        let groups = numbers.groups();
+        let middle = Moments::of(&groups[between(&groups, 5, 95)?], None)?;
+        let spread = if middle.spread > middle.resolution {
+            NORMAL * middle.spread
+        } else {
+            spread_of_others(&groups, &middle)?
+        };
+        let scale = nearest_power_of_two(spread)?;
+        let location = (middle.mean / scale).round() * scale;
+        location.is_finite().then_some(Self { location, scale })
+    }
+
+    /// The scaled number, within ±8.
+    pub(crate) fn apply(self, x: f64) -> f64 {
+        ((x - self.location) / self.scale).clamp(-MOST_SCALES, MOST_SCALES)
+    }
+}
+
+/// What the deviation between the 5th and the 95th hundredth of a normal law is short of.
+const NORMAL: f64 = 1.25;
+
+/// Numbers further than this from their location, in units of their scale, are taken for so far.
+pub(crate) const MOST_SCALES: f64 = 8.0;
+
+fn spread_of_others(groups: &[Group], middle: &Moments) -> Option<f64> {
+    let range = between(groups, 5, 95)?;
+    let others: Vec<Group> = [&groups[..*range.start()], &groups[range.end() + 1..]].concat();
+    let usual = &others[between(&others, 5, 95)?];
+    let n_others: u64 = others.iter().map(|group| group.n).sum();
+    let n: u64 = groups.iter().map(|group| group.n).sum();
+    let Moments { spread, .. } = Moments::of(usual, Some(middle.mean))?;
+    Some((n_others as f64 / n as f64).sqrt() * spread)
+}
+
+/// Nearest by ratio; `None` for what is not positive, or so small or large that one would divide by nothing.
+fn nearest_power_of_two(x: f64) -> Option<f64> {
+    if !(f64::MIN_POSITIVE..f64::MAX / 4.0).contains(&x) {
+        return None;
+    }
+    let power = f64::from_bits(x.to_bits() & 0x7ff0_0000_0000_0000);
+    Some(if x / power > std::f64::consts::SQRT_2 { 2.0 * power } else { power })
+}
+
+impl ColumnConstants {
+    /// Number of features.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Number { has_missing, .. } => 1 + usize::from(*has_missing),
+            Self::Categories { categories, has_others, has_missing } => {
+                categories.len() + usize::from(*has_others) + usize::from(*has_missing)
+            }
+            Self::Given => 1,
+            Self::Nothing => 0,
+        }
+    }
+
+    /// Names of the features of a column: `age`, `age=?missing`, `plan=basic`, `plan=?other`.
+    pub fn feature_names(&self, column: &str) -> Vec<String> {
+        let (mut names, others, missing) = match self {
+            Self::Nothing => return Vec::new(),
+            Self::Given => (vec![column.to_owned()], false, false),
+            Self::Number { has_missing, .. } => (vec![column.to_owned()], false, *has_missing),
+            Self::Categories { categories, has_others, has_missing } => {
+                let names = categories.iter().map(|category| format!("{column}={}", category.name)).collect();
+                (names, *has_others, *has_missing)
+            }
+        };
+        names.extend(others.then(|| format!("{column}=?other")));
+        names.extend(missing.then(|| format!("{column}=?missing")));
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(numbers: impl IntoIterator<Item = f64>) -> ColumnCounts {
+        let mut counts = ColumnCounts::new();
+        numbers.into_iter().for_each(|x| counts.add(RawCell::Number(x)));
+        counts
+    }
+
+    fn names(counts: &ColumnCounts, column: &str) -> Vec<String> {
+        let texts = ["red", "blue", "mauve", "unknown", "low", "high"].map(|text| (RawCell::text(text), text));
+        let hashed = texts.into_iter().filter_map(|(cell, text)| match cell {
+            RawCell::Text(hash) => Some((hash, text.to_owned())),
+            _ => None,
+        });
+        counts.constants(&hashed.collect()).feature_names(column)
+    }
+
+    fn scale_of(counts: &ColumnCounts) -> (f64, f64) {
+        match counts.constants(&Texts::new()) {
+            ColumnConstants::Number { scale: NumberScale { location, scale }, has_missing: false } => (location, scale),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn columns_are_centred_and_scaled_wherever_they_lie() {
+        // Years lie in one bin, salaries in a few, and neither outliers nor a sign rule.
+        assert_eq!(scale_of(&numbers((0..1000).map(|i| 2015.0 + f64::from(i % 10)))), (2020.0, 4.0));
+        let salaries = |i: u32| 30_000.0 + 40.0 * f64::from(i);
+        assert_eq!(scale_of(&numbers((0..1000).map(salaries))), (49_152.0, 16_384.0));
+        let outliers = (0..1000).map(|i| if i % 50 == 0 { 1e30 } else { salaries(i) });
+        assert_eq!(scale_of(&numbers(outliers)), (49_152.0, 16_384.0));
+        assert_eq!(scale_of(&numbers((0..1000).map(|i| -salaries(i)))), (-49_152.0, 16_384.0));
+        // Of three in a hundred that are 1, the deviation is 0.17.
+        assert_eq!(scale_of(&numbers((0..1000).map(|i| f64::from(u8::from(i % 100 < 3))))), (0.0, 0.125));
+        assert_eq!(numbers([7.0; 20]).constants(&Texts::new()), ColumnConstants::Nothing);
+        assert_eq!(numbers([]).constants(&Texts::new()), ColumnConstants::Nothing);
+    }
+
+    #[test]
+    fn texts_become_categories_while_enough_rows_have_them() {
+        let mut counts = ColumnCounts::new();
+        for text in ["red", "blue"] {
+            (0..5).for_each(|_| counts.add(RawCell::text(text)));
+        }
+        counts.add(RawCell::text("mauve"));
+        let names = |counts: &ColumnCounts| names(counts, "colour");
+        assert_eq!(names(&counts), ["colour=blue", "colour=red", "colour=?other"]);
+        counts.retract(RawCell::text("mauve"));
+        assert_eq!(names(&counts), ["colour=blue", "colour=red"]);
+        counts.add(RawCell::Missing);
+        assert_eq!(names(&counts), ["colour=blue", "colour=red", "colour=?missing"]);
+        counts.retract(RawCell::text("red"));
+        assert_eq!(names(&counts), ["colour=blue", "colour=?other", "colour=?missing"]);
+    }
+
+    #[test]
+    fn a_few_texts_among_numbers_count_as_missing() {
+        let mut counts = numbers((0..100).map(f64::from));
+        counts.add(RawCell::text("unknown"));
+        assert_eq!(names(&counts, "age"), ["age", "age=?missing"]);
+        counts.retract(RawCell::text("unknown"));
+        assert_eq!(counts, numbers((0..100).map(f64::from)));
+        for i in 0..20 {
+            counts.add(RawCell::text(["low", "high"][i % 2]));
+        }
+        assert_eq!(names(&counts, "age"), ["age=high", "age=low", "age=?other"]);
+    }
+
+    #[test]
+    fn columns_that_tell_rows_apart_have_no_features() {
+        let mut counts = ColumnCounts::new();
+        (0..MAX_TEXTS + 10).for_each(|i| counts.add(RawCell::text(&format!("row {i}"))));
+        assert_eq!(counts.constants(&Texts::new()), ColumnConstants::Nothing);
+        let mut counts = ColumnCounts::new();
+        (0..100).for_each(|i| counts.add(RawCell::text(&format!("row {i}"))));
+        assert_eq!(counts.constants(&Texts::new()), ColumnConstants::Nothing);
+    }
+
+    #[test]
+    fn powers_of_two_are_nearest_by_ratio() {
+        for (x, power) in [(1.0, 1.0), (1.41, 1.0), (1.42, 2.0), (3.0, 4.0), (0.7, 0.5), (0.75, 1.0)] {
+            assert_eq!(nearest_power_of_two(x), Some(power), "{x}");
+        }
+        assert!([0.0, -1.0, f64::NAN, f64::MAX, 5e-324].map(nearest_power_of_two) == [None; 5]);
+    }
+}

@@ -1,0 +1,196 @@
+//! Derived constants: preprocessing that is fitted on the rows, and still inside the guarantee.
+//!
+//! ```text
+//! cells ──▶ counts per column (integers, added and retracted exactly) ──▶ constants (coarse) ──▶ encoded rows
+//! ```
+//!
+//! Location, scale and categories of a column are a deterministic function of counts. When a row leaves, its cells are
+//! retracted from the counts, which are then those of a table that never had it; so are the constants. They are coarse, so
+//! that one row hardly ever changes them. When it does, the model is trained again under the new ones before the next
+//! release.
+//!
+#![doc = include_str!("derived.md")]
+
+mod bins;
+mod column;
+mod encoder;
+mod raw;
+
+use std::collections::BTreeMap;
+
+use efface_core::rows::{Features, RowValue};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
+
+use self::column::ColumnCounts;
+pub use self::column::{Category, ColumnConstants, MAX_TEXTS, MIN_CATEGORY_ROWS, NumberScale};
+pub use self::encoder::{Constants, Encoder, INTERCEPT};
+pub(crate) use self::raw::RawCell;
+use crate::rows::{FeatureValues, each};
+
+/// Counts of the cells of a table, column by column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// One per column; `None`: it is a feature as it is, whatever rows there are.
+    columns: Vec<Option<ColumnCounts>>,
+    /// Of the numbers to be predicted, in a regression.
+    target: Option<ColumnCounts>,
+    /// The texts that are categories, by their hashes. Whoever keeps the counts keeps them elsewhere.
+    #[serde(skip)]
+    texts: Texts,
+}
+
+/// The texts behind the hashes in raw rows.
+pub type Texts = BTreeMap<u64, String>;
+
+impl Counts {
+    /// Of a table without rows. Columns that are not `derived` are given: they are features as they are.
+    pub fn new(derived: &[bool], is_regression: bool) -> Self {
+        let columns = derived.iter().map(|derived| derived.then(ColumnCounts::new)).collect();
+        Self { columns, target: is_regression.then(ColumnCounts::new), texts: Texts::new() }
+    }
+
+    /// The constants that follow.
+    pub fn constants(&self) -> Constants {
+        let of = |column: &Option<ColumnCounts>| match column {
+            None => ColumnConstants::Given,
+            Some(column) => column.constants(&self.texts),
+        };
+        let target = self.target.as_ref().map(|target| match target.constants(&self.texts) {
+            ColumnConstants::Number { scale, .. } => scale,
+            _ => NumberScale::UNIT,
+        });
+        Constants { columns: self.columns.par_iter().map(of).collect(), target }
+    }
+
+    /// Whether the cells must be counted anew before constants follow.
+    pub fn is_unsure(&self) -> bool {
+        self.columns.iter().flatten().any(ColumnCounts::is_unsure)
+    }
+
+    /// The texts that are categories, by their hashes.
+    pub fn texts(&self) -> &Texts {
+        &self.texts
+    }
+
+    /// The same counts, with the texts that are categories.
+    #[must_use]
+    pub fn with_texts(self, texts: Texts) -> Self {
+        Self { texts, ..self }
+    }
+
+    fn is_category(&self, hash: u64) -> bool {
+        self.columns.iter().flatten().any(|column| column.is_category(hash))
+    }
+
+    /// Nothing counted.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        let derived: Vec<bool> = self.columns.iter().map(Option::is_some).collect();
+        Self::new(&derived, self.target.is_some())
+    }
+
+    /// Counts raw rows, given the texts in them.
+    pub(crate) fn add(&mut self, raw: Features<'_>, labels: &[f64], texts: &Texts) {
+        each!(Features, raw, raw => self.for_each(raw, labels, &|column, cell| column.add(cell)));
+        // A text that becomes one later is in the rows that make it one.
+        let categories: Vec<u64> = texts.keys().copied().filter(|hash| self.is_category(*hash)).collect();
+        self.texts.extend(categories.into_iter().map(|hash| (hash, texts[&hash].clone())));
+    }
+
+    /// Takes out raw rows that were counted.
+    pub(crate) fn retract(&mut self, raw: Features<'_>, labels: &[f64]) {
+        each!(Features, raw, raw => self.for_each(raw, labels, &|column, cell| column.retract(cell)));
+    }
+
+    /// Forgets texts that no longer are categories. Until then a change can be taken back.
+    pub(crate) fn tidy(&mut self) {
+        let gone: Vec<u64> = self.texts.keys().copied().filter(|hash| !self.is_category(*hash)).collect();
+        for mut text in gone.iter().filter_map(|hash| self.texts.remove(hash)) {
+            text.zeroize();
+        }
+    }
+
+    fn for_each<T: RowValue>(
+        &mut self,
+        raw: &[T],
+        labels: &[f64],
+        count: &(dyn Fn(&mut ColumnCounts, RawCell) + Sync),
+    ) {
+        let n_columns = self.columns.len();
+        if let Some(target) = &mut self.target {
+            labels.iter().for_each(|label| count(target, RawCell::Number(*label)));
+        }
+        // Each thread has columns of its own: integers need no merging, and few rows no second thread.
+        let at_once =
+            if raw.len() < MANY_VALUES { n_columns } else { n_columns.div_ceil(rayon::current_num_threads()) };
+        self.columns.par_chunks_mut(at_once.max(1)).enumerate().for_each(|(part, columns)| {
+            for row in raw.chunks_exact(n_columns) {
+                for (column, value) in columns.iter_mut().zip(&row[part * at_once..]) {
+                    if let Some(column) = column {
+                        count(column, RawCell::of_value(*value));
+                    }
+                }
+            }
+        });
+    }
+}
+
+const MANY_VALUES: usize = 1 << 14;
+
+/// How the rows of a store are prepared: what was counted of them, and the constants by which they are encoded now.
+#[derive(Clone, Debug)]
+pub struct Preparation {
+    counts: Counts,
+    encoder: Encoder,
+    has_intercept: bool,
+}
+
+impl Preparation {
+    /// Of rows that were counted, encoded by the constants that follow.
+    pub fn new(counts: Counts, has_intercept: bool) -> Self {
+        let encoder = Encoder::new(counts.constants(), has_intercept);
+        Self { counts, encoder, has_intercept }
+    }
+
+    /// Of rows that are still encoded by earlier constants.
+    pub fn with_constants(counts: Counts, constants: Constants, has_intercept: bool) -> Self {
+        Self { counts, encoder: Encoder::new(constants, has_intercept), has_intercept }
+    }
+
+    /// The same of no rows.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self::new(self.counts.emptied(), self.has_intercept)
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Encodes rows as they are encoded now.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// Whether rows are encoded by the constants that follow from those present.
+    pub fn is_current(&self) -> bool {
+        !self.counts.is_unsure() && self.counts.constants() == *self.encoder.constants()
+    }
+
+    pub(crate) fn counts_mut(&mut self) -> &mut Counts {
+        &mut self.counts
+    }
+
+    /// Encodes rows by the constants that follow from those present, from now on.
+    pub(crate) fn derive(&mut self) {
+        self.encoder = Encoder::new(self.counts.constants(), self.has_intercept);
+    }
+
+    /// Encodes raw rows, those that are present; the others are zeros.
+    pub(crate) fn encode(&self, raw: Features<'_>, present: &[bool], into: &mut FeatureValues) {
+        self.encoder.encode_rows(raw, present, into);
+    }
+}

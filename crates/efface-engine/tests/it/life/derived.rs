@@ -1,0 +1,175 @@
+//! Derived constants in both worlds: location, scale and categories after a removal are those of a training without the
+//! rows, bit for bit, and so is what is published of them.
+
+use std::fmt::Write;
+
+use efface_core::loss::{Logistic, Loss, Squared};
+use efface_core::model::TrainingConfig;
+use efface_core::ridge::Ridge;
+use efface_data::{Columns, RowId, RowTransform, Scale, open_rows};
+use efface_engine::{ModelDirectory, OpenOptions, Place, RowSource, Selection, TrainRequest};
+use efface_ledger::verify::CheckOutcome;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
+
+use crate::models::{Folder, json, published, randomness};
+
+/// Rows of a table that nobody prepared: numbers of all sizes with outliers, years, texts, gaps.
+fn raw_rows(dice: &mut ChaCha8Rng, n_rows: usize) -> Vec<String> {
+    let colours = ["red", "blue", "green", "mauve", "ochre", "teal"];
+    let row = |i: usize| {
+        let x: f64 = dice.random_range(-1.0..1.0);
+        let salary = 30_000.0 * (1.5 * dice.random_range(-1.0..1.0_f64)).exp();
+        let salary = if dice.random_bool(0.02) { 1e12 } else { salary };
+        let year = 2000 + dice.random_range(0..25);
+        // The last ones are rare: they come and go as categories.
+        let colour = colours[(6.0 * dice.random_range(0.0..1.0_f64).powi(3)) as usize];
+        let gap = if dice.random_bool(0.02) { String::new() } else { format!("{}", dice.random_range(0..4)) };
+        let flag = u8::from(dice.random_bool(0.03));
+        let number = 1e6 + 40.0 * x + f64::from(year) + dice.random_range(-1.0..1.0);
+        let class = if x + dice.random_range(-0.5..0.5) > 0.0 { "yes" } else { "no" };
+        format!("row-{i},{x:.4},{salary:.2},{year},{colour},{gap},{flag},{number:.3},{class}")
+    };
+    (0..n_rows).map(row).collect()
+}
+
+fn write<'a>(folder: &Folder, name: &str, rows: impl IntoIterator<Item = &'a String>) {
+    let mut text = String::from("id,x,salary,year,colour,gap,flag,number,class\n");
+    rows.into_iter().for_each(|row| writeln!(text, "{row}").expect("text"));
+    folder.write(name, text);
+}
+
+fn train(folder: &Folder, data: &str, out: &str, loss: &'static dyn Loss) {
+    let (label, other) = if loss.is_classification() { ("class", "number") } else { ("number", "class") };
+    let columns =
+        Columns { label: Some(label.into()), id: Some("id".into()), ignore: vec![other.into()], ..Columns::default() };
+    let (rows, schema) = open_rows(folder.path(data), &columns, None, Scale::Auto).expect("readable");
+    let request = TrainRequest {
+        rows,
+        columns,
+        schema,
+        transform: RowTransform { scale: Scale::Auto, intercept: true },
+        config: TrainingConfig { ridge: Ridge::Total(1.0), ..TrainingConfig::new(loss, 1.0, None) },
+        memory_bytes: None,
+        place: Place { out: folder.path(out), ..Place::default() },
+    };
+    ModelDirectory::train(request, &mut randomness(), &mut |_| {}).expect("trainable");
+}
+
+fn open(folder: &Folder, name: &str) -> ModelDirectory {
+    ModelDirectory::open(folder.path(name)).expect("a model")
+}
+
+fn release(model: &mut ModelDirectory) -> (Value, bool) {
+    let report = published(model.release(&mut randomness(), None).expect("writable"));
+    (json(&report.model), report.constants_changed)
+}
+
+/// Ids of rows to remove: some of them, or all that have something in common.
+fn leaving(dice: &mut ChaCha8Rng, rows: &[String]) -> Vec<usize> {
+    let matching = |part: &str| (0..rows.len()).filter(|i| rows[*i].contains(part)).collect();
+    match dice.random_range(0..5) {
+        0 => (0..dice.random_range(1..4)).map(|_| dice.random_range(0..rows.len())).collect(),
+        1 => (0..rows.len() / 3).collect(),
+        2 => matching(",teal,"),
+        3 => matching(",1000000000000.00,"),
+        // All but one of a category's last rows, and the gaps.
+        _ => matching(",,"),
+    }
+}
+
+fn ids(rows: &[usize]) -> Selection {
+    Selection::Ids(rows.iter().map(|row| RowId::parse(&format!("row-{row}"))).collect())
+}
+
+#[test]
+fn constants_after_a_removal_are_those_of_training_without_the_rows() {
+    let mut n_changed = 0;
+    for seed in 0..24 {
+        let mut dice = ChaCha8Rng::seed_from_u64(seed);
+        let loss: &'static dyn Loss = if seed % 2 == 0 { &Squared } else { &Logistic };
+        let rows = raw_rows(&mut dice, 60 + 40 * (seed as usize % 4));
+        let mut gone = leaving(&mut dice, &rows);
+        gone.sort_unstable();
+        gone.dedup();
+        if gone.is_empty() {
+            continue;
+        }
+        let folder = Folder::new();
+        write(&folder, "all.csv", &rows);
+        train(&folder, "all.csv", "all", loss);
+        let mut model = open(&folder, "all");
+        model.remove(&ids(&gone), None).expect("present");
+        // Cut short, the removal is taken again from what is on the disk.
+        if seed % 3 == 0 {
+            drop(model);
+            model = open(&folder, "all");
+        }
+        let (mut removed, changed) = release(&mut model);
+        n_changed += usize::from(changed);
+        let report = model.verify(true).expect("readable");
+        assert!(report.checks.iter().all(|check| check.outcome != CheckOutcome::Failed), "seed {seed}: {report:?}");
+
+        write(&folder, "rest.csv", rows.iter().enumerate().filter(|(i, _)| !gone.contains(i)).map(|(_, row)| row));
+        train(&folder, "rest.csv", "rest", loss);
+        let (mut never, _) = release(&mut open(&folder, "rest"));
+        if loss.is_classification() {
+            let weights = |model: &mut Value| {
+                let parts = [model["weights"].take(), model["intercept"].take()];
+                parts.iter().flat_map(numbers).collect::<Vec<f64>>()
+            };
+            let (found, expected) = (weights(&mut removed), weights(&mut never));
+            assert_eq!(found.len(), expected.len(), "seed {seed}");
+            // The noise of the two releases; that of an intercept is eight times as large.
+            let differ = |(a, b): (&f64, &f64)| (a - b).abs() > 0.1;
+            assert!(!found.iter().zip(&expected).any(differ), "seed {seed}: {found:?} {expected:?}");
+        }
+        assert_eq!(removed, never, "seed {seed}");
+    }
+    assert!(n_changed >= 5, "{n_changed} removals changed a constant");
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Array(values) => values.iter().flat_map(numbers).collect(),
+        number => vec![number.as_f64().expect("a number")],
+    }
+}
+
+/// What a column becomes follows rows that come, too, and their texts are known after a crash and without the state.
+#[test]
+fn new_rows_bring_new_categories() {
+    let mut dice = ChaCha8Rng::seed_from_u64(7);
+    let rows: Vec<String> = raw_rows(&mut dice, 90).into_iter().map(|row| row.replace("teal", "red")).collect();
+    let more: Vec<String> = raw_rows(&mut dice, 100)[90..].iter().map(|row| recoloured(row, "violet")).collect();
+    let folder = Folder::new();
+    write(&folder, "all.csv", rows.iter().chain(&more));
+    write(&folder, "some.csv", &rows);
+    write(&folder, "more.csv", &more);
+    train(&folder, "some.csv", "some", &Squared);
+    let mut model = open(&folder, "some");
+    model.add(&RowSource::of(&folder.path("more.csv"))).expect("addable");
+    drop(model);
+    let mut model = open(&folder, "some");
+    let (added, changed) = release(&mut model);
+    model.close().expect("writable");
+    train(&folder, "all.csv", "all", &Squared);
+    let (all, _) = release(&mut open(&folder, "all"));
+    assert!(changed && added["features"].to_string().contains("colour=violet"), "{added}");
+    assert_eq!(added, all);
+
+    // A state that is lost is trained again, with the categories that there were.
+    let states = std::fs::read_dir(folder.path("some/state")).expect("a folder").flatten().map(|entry| entry.path());
+    states.filter(|path| !path.ends_with("removed")).for_each(|path| std::fs::remove_file(path).expect("there"));
+    let mut model = ModelDirectory::open_with(folder.path("some"), &OpenOptions::default()).expect("repaired");
+    let (again, _) = release(&mut model);
+    assert_eq!((&again["features"], &again["constants"]), (&added["features"], &added["constants"]));
+    assert_eq!(again["weights"], added["weights"]);
+}
+
+fn recoloured(row: &str, colour: &str) -> String {
+    let mut cells: Vec<&str> = row.split(',').collect();
+    cells[4] = colour;
+    cells.join(",")
+}
