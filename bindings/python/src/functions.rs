@@ -1,8 +1,9 @@
 //! What needs no engine: scores under published weights, plans, and the length of the longest row.
 
 use efface_core::model::TrainingPlan;
-use efface_data::{FeatureValues, Labels, Origin, RawLabels, RowTransform, Scale, Table, TableParts};
-use efface_engine::{EngineError, plan_from_rows, plan_from_sizes};
+use efface_data::derived::{Encoder, INTERCEPT};
+use efface_data::{FeatureValues, Labels, Origin, RawLabels, RowTransform, Scale, Scaling, Table, TableParts};
+use efface_engine::{DerivedFeatures, EngineError, plan_from_rows, plan_from_sizes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -17,28 +18,44 @@ const FEW_VALUES: usize = 1 << 20;
 
 /// Scores of rows under weights, one column per set of weights.
 #[pyfunction]
-#[pyo3(signature = (rows, weights, *, scale, intercept, n_threads = None))]
+#[pyo3(signature = (rows, weights, *, scale, intercept, model = None, n_threads = None))]
 pub(crate) fn decision<'py>(
     py: Python<'py>,
     rows: &Bound<'py, PyAny>,
     weights: PyReadonlyArray2<'py, f64>,
     scale: &str,
     intercept: bool,
+    model: Option<&str>,
     n_threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let scale: Scale = scale.parse().map_err(|error| bad_parameter(py, &format!("{error}")))?;
     let transform = RowTransform { scale, intercept };
-    let weights: Vec<Vec<f64>> = weights.as_array().outer_iter().map(|row| row.to_vec()).collect();
+    let mut weights: Vec<Vec<f64>> = weights.as_array().outer_iter().map(|row| row.to_vec()).collect();
+    let encoder = match model {
+        Some(model) if scale == Scale::Auto => {
+            let DerivedFeatures { constants, .. } = parse(py, model)?;
+            Some(Encoder::new(constants, intercept))
+        }
+        _ => None,
+    };
+    if encoder.is_some() && intercept {
+        weights.iter_mut().filter_map(|weights| weights.last_mut()).for_each(|weight| *weight /= INTERCEPT);
+    }
     let rows = Matrix::hold(rows, false)?;
     let (shape, n_features) = ([rows.n_rows, weights.len()], rows.n_features);
     let scores = rows.with(py, |features| {
-        let scores = || efface_data::scores(features, n_features, &transform, &weights).map_err(EngineError::from);
+        let scaling = encoder.as_ref().map_or(Scaling::ByRow(&transform), Scaling::Derived);
+        let scores = || efface_data::scores(features, n_features, scaling, &weights).map_err(EngineError::from);
         if rows.n_rows * n_features <= FEW_VALUES {
             return work::run_here(py, n_threads, |pool| pool.install(scores));
         }
         work::run(py, n_threads, None, |worker| worker.install(scores))?.unless_stopped()
     })??;
-    PyArray1::from_vec(py, scores.map_err(|error| raised(py, &error))?).reshape(shape)
+    let mut scores = scores.map_err(|error| raised(py, &error))?;
+    if let Some(target) = encoder.and_then(|encoder| encoder.constants().target) {
+        scores.iter_mut().for_each(|score| *score = target.location + target.scale * *score);
+    }
+    PyArray1::from_vec(py, scores).reshape(shape)
 }
 
 /// The largest Euclidean norm of a row, rounded up.

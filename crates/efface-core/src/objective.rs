@@ -21,6 +21,8 @@ pub struct Objective<'a> {
     pub loss: &'a dyn Loss,
     /// λ or α.
     pub ridge: Ridge,
+    /// Σ s_i ‖x_i‖² over all rows, at most, where that is known: most rows are far shorter than the longest may be.
+    pub square_sum: Option<UpperBound>,
 }
 
 impl Objective<'_> {
@@ -42,7 +44,8 @@ impl Objective<'_> {
 
     /// The sum over rows with the ridge and the perturbation.
     fn measurement(&self, sum: GradientSum, weights: &[f64], perturbation: Option<&[f64]>) -> Measurement {
-        let (weights_norm, mut error) = (sum.weights_norm(), sum.error());
+        let weights_norm = sum.weights_norm();
+        let mut error = sum.error_within(self.loss, self.square_sum);
         let ridge = self.ridge.over(sum.count.weight_sum);
         let mut value = sum.value + 0.5 * ridge * kernel::dot(weights, weights);
         let mut gradient = sum.gradient;

@@ -46,6 +46,6 @@ pub use life::{
 };
 pub use memory::{MemoryModel, MemoryRequest};
 pub use planning::{Basis, NeededNoise, PlanReport, PlanRow, plan_from_rows, plan_from_sizes};
-pub use published::{Evaluation, Prediction, PublishedModel};
+pub use published::{DerivedFeatures, Evaluation, Prediction, PublishedModel};
 pub use settings::{RowNames, Settings};
 pub use status::{OldPart, Repair, Status};

@@ -180,6 +180,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             released.weights,
             scale=released.scale,
             intercept=released.intercept,
+            model=released.model if released.scale == "auto" else None,
             n_threads=_parameters.n_threads(self.n_jobs),
         )
 

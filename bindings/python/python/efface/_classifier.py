@@ -65,7 +65,11 @@ class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Released weights of the features of scaled rows: shape (1, n_features), or (n_classes, n_features)."""
+        """Released weights: shape (1, n_features), or (n_classes, n_features).
+
+        In the columns' own units where ``scale`` is ``"auto"``: ``X @ coef_.T + intercept_`` are the scores of rows
+        that are not clipped. Of scaled rows otherwise.
+        """
         return self._current().coef
 
     @property

@@ -103,7 +103,13 @@ class Engine:
     def path(self) -> str | None: ...
 
 def decision(
-    rows: Rows, weights: NDArray[np.float64], *, scale: str, intercept: bool, n_threads: int | None = None
+    rows: Rows,
+    weights: NDArray[np.float64],
+    *,
+    scale: str,
+    intercept: bool,
+    model: str | None = None,
+    n_threads: int | None = None,
 ) -> NDArray[np.float64]: ...
 def draws_noise(config: str) -> bool: ...
 def longest_row(rows: Rows) -> float: ...

@@ -12,6 +12,46 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
+class Derived:
+    """Derived constants of columns of numbers, one entry per column."""
+
+    location: NDArray[np.float64]
+    # 0 for a column that is no feature: nothing in it tells rows apart.
+    per_unit: NDArray[np.float64]
+    target_location: float
+    target_scale: float
+
+    @classmethod
+    def of(cls, constants: dict[str, Any]) -> Derived:
+        """The constants of a published model."""
+        columns = constants["columns"]
+        location = np.array([column.get("location", 0.0) for column in columns])
+        per_unit = np.array([1.0 / column["scale"] if "scale" in column else 0.0 for column in columns])
+        target = constants.get("target") or {"location": 0.0, "scale": 1.0}
+        return cls(location, per_unit, float(target["location"]), float(target["scale"]))
+
+    @property
+    def is_feature(self) -> NDArray[np.bool_]:
+        """Which columns are features."""
+        return self.per_unit > 0.0
+
+    def spread(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weights of the features as weights of all columns: 0 where a column is none."""
+        spread = np.zeros((len(weights), len(self.per_unit)))
+        spread[:, self.is_feature] = weights
+        return spread
+
+    def coef(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weights in the columns' own units."""
+        return self.target_scale * self.spread(weights) * self.per_unit
+
+    def intercepts(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Intercepts that go with them."""
+        shift = self.spread(weights) @ (self.location * self.per_unit)
+        return self.target_location + self.target_scale * (intercepts - shift)
+
+
+@dataclass(frozen=True)
 class Released:
     """Weights with their noise, and the certificate they were published with.
 
@@ -44,12 +84,31 @@ class Released:
 
     @property
     def coef(self) -> NDArray[np.float64]:
-        """Weights of the features, one row per problem."""
-        return self.weights[:, :-1] if self.intercept else self.weights
+        """Weights of the columns, one row per problem: in the columns' own units where constants are derived."""
+        derived = self.derived
+        return self.scaled_coef if derived is None else derived.coef(self.scaled_coef)
 
     @property
     def intercepts(self) -> NDArray[np.float64]:
         """One per problem."""
+        derived = self.derived
+        if derived is None:
+            return self.scaled_intercepts
+        return derived.intercepts(self.scaled_coef, self.scaled_intercepts)
+
+    @property
+    def derived(self) -> Derived | None:
+        """How columns are centred and scaled, where that was derived from the rows."""
+        return Derived.of(json.loads(self.model)["constants"]) if self.scale == "auto" else None
+
+    @property
+    def scaled_coef(self) -> NDArray[np.float64]:
+        """Weights of the scaled features, one row per problem."""
+        return self.weights[:, :-1] if self.intercept else self.weights
+
+    @property
+    def scaled_intercepts(self) -> NDArray[np.float64]:
+        """What goes with them, one per problem."""
         return self.weights[:, -1] if self.intercept else np.zeros(len(self.weights))
 
     @property

@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 class RemovableRidge(RegressorMixin, RemovableLinearModel):
     """Ridge regression whose rows can be removed, with a certificate.
 
-    Minimises ``½ Σ sᵢ (wᵀxᵢ − yᵢ)² + (l2 · Σ sᵢ / 2) ‖w‖²`` over the scaled rows xᵢ of weight sᵢ (1 by default). The
-    intercept is one more weight, of a feature that is 1, and regularised like the others. What is released, and all
+    Minimises ``½ Σ sᵢ (wᵀxᵢ − yᵢ)² + (alpha / 2) ‖w‖²`` over the scaled rows xᵢ of weight sᵢ (1 by default). The
+    intercept is one more weight, of a feature that is 8 (and 1 unless ``scale="auto"``), and regularised like the others. What is released, and all
     that ``coef_`` and ``predict`` show, is the minimiser, plus Gaussian noise if ``noise_std`` asks for it.
 
     Parameters
     ----------
     l2 : float, optional
-        Strength of the regularisation per row. Default: 0.001, unless ``alpha`` or ``C`` is given.
+        Strength of the regularisation per row: ``(l2 · Σ sᵢ / 2) ‖w‖²`` in the place of ``(alpha / 2) ‖w‖²``.
     alpha : float, optional
-        The regularisation as scikit-learn's ``Ridge`` has it: ``(alpha / 2) ‖w‖²`` in the place of
-        ``(l2 · Σ sᵢ / 2) ‖w‖²``. It does not change when rows leave.
+        The regularisation as scikit-learn's ``Ridge`` has it. It does not change when rows leave. Default: 1, unless
+        ``l2`` or ``C`` is given.
     C : float, optional
         The inverse: ``alpha = 1 / C``.
     fit_intercept : bool, default=True
         Whether there is an intercept.
-    scale : str, default="raw"
-        What is done to each row before anything else, by looking at that row alone: ``"unit"``, ``"clip:R"``,
-        ``"within:R"``, ``"none"`` or ``"raw"``, as for `RemovableLogisticRegression`.
+    scale : str, default="auto"
+        How rows are scaled: ``"auto"``, by constants that are derived from the rows and inside the guarantee; ``"unit"``,
+        ``"clip:R"``, ``"within:R"``, ``"none"`` or ``"raw"``, one row at a time, as for `RemovableLogisticRegression`.
     epsilon, delta : float, default=1.0, 1e-4
         The promise for the whole life of the model.
     noise_std : float, optional
         Standard deviation of the noise per weight. Default: 0, because removal from the squared loss is exact: the
         released model is bit for bit the one that training without the removed rows gives, and epsilon and delta are 0.
         More than 4,096 features need noise.
-    max_releases : int, default=65536
+    max_releases : int, default=4096
         Releases that the promise is shared among. With fewer, each may be less exact, which a very small ``l2`` needs.
     mechanism : {"release", "objective"}, default="release"
         ``"release"``: noise on what is published. ``"objective"``: the published algorithm, noise in the objective.
@@ -68,7 +68,7 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Released weights of the scaled features.
+        Released weights: of the columns in their own units under ``scale="auto"``, of scaled rows otherwise.
     intercept_ : float
         Released intercept.
     certificate_ : dict
@@ -108,11 +108,11 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
         alpha: float | None = None,
         C: float | None = None,
         fit_intercept: bool = True,
-        scale: str = "raw",
+        scale: str = "auto",
         epsilon: float = 1.0,
         delta: float = 1e-4,
         noise_std: float | None = None,
-        max_releases: int = 65_536,
+        max_releases: int = 4096,
         mechanism: str = "release",
         tol: float = 1e-9,
         max_sample_weight: float = 1024.0,
@@ -169,7 +169,7 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Released weights of the features of scaled rows: shape (n_features,)."""
+        """Released weights: shape (n_features,). In the columns' own units where ``scale`` is ``"auto"``."""
         return np.asarray(self._current().coef[0])
 
     @property

@@ -16,24 +16,24 @@ class RemovableRidgeClassifier(RemovableClassifier):
     Parameters
     ----------
     l2 : float, optional
-        Strength of the regularisation per row. Default: 0.001, unless ``alpha`` or ``C`` is given.
+        Strength of the regularisation per row: ``(l2 · Σ sᵢ / 2) ‖w‖²`` in the place of ``(alpha / 2) ‖w‖²``.
     alpha : float, optional
-        The regularisation as scikit-learn's ``Ridge`` has it: ``(alpha / 2) ‖w‖²`` in the place of
-        ``(l2 · Σ sᵢ / 2) ‖w‖²``. It does not change when rows leave.
+        The regularisation as scikit-learn's ``Ridge`` has it. It does not change when rows leave. Default: 1, unless
+        ``l2`` or ``C`` is given.
     C : float, optional
         The inverse: ``alpha = 1 / C``.
     fit_intercept : bool, default=True
         Whether there is an intercept.
-    scale : str, default="unit"
-        What is done to each row before anything else, by looking at that row alone: ``"unit"``, ``"clip:R"``,
-        ``"within:R"``, ``"none"`` or ``"raw"``, as for `RemovableLogisticRegression`.
+    scale : str, default="auto"
+        How rows are scaled: ``"auto"``, by constants that are derived from the rows and inside the guarantee; ``"unit"``,
+        ``"clip:R"``, ``"within:R"``, ``"none"`` or ``"raw"``, one row at a time, as for `RemovableLogisticRegression`.
     epsilon, delta : float, default=1.0, 1e-4
         The promise for the whole life of the model.
     noise_std : float, optional
         Standard deviation of the noise per weight. Default: 0, because removal from the squared loss is exact: the
         released model is bit for bit the one that training without the removed rows gives, and epsilon and delta are 0.
         More than 4,096 features need noise.
-    max_releases : int, default=65536
+    max_releases : int, default=4096
         Releases that the promise is shared among. With fewer, each may be less exact, which a very small ``l2`` needs.
     mechanism : {"release", "objective"}, default="release"
         ``"release"``: noise on what is published. ``"objective"``: the published algorithm, noise in the objective.
@@ -62,7 +62,7 @@ class RemovableRidgeClassifier(RemovableClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Released weights of the scaled features.
+        Released weights: of the columns in their own units under ``scale="auto"``, of scaled rows otherwise.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Released intercepts.
     certificate_ : dict
@@ -99,11 +99,11 @@ class RemovableRidgeClassifier(RemovableClassifier):
         alpha: float | None = None,
         C: float | None = None,
         fit_intercept: bool = True,
-        scale: str = "unit",
+        scale: str = "auto",
         epsilon: float = 1.0,
         delta: float = 1e-4,
         noise_std: float | None = None,
-        max_releases: int = 65_536,
+        max_releases: int = 4096,
         mechanism: str = "release",
         tol: float = 1e-9,
         max_sample_weight: float = 1024.0,

@@ -121,7 +121,8 @@ impl Engine {
         let Ok(wait) = Duration::try_from_secs_f64(wait) else {
             return Err(bad_parameter(py, &format!("wait must be a number of seconds from 0 on, got `{wait}`")));
         };
-        let options = OpenOptions { memory_bytes, witness, key, passphrase: passphrase.map(Passphrase::new), wait };
+        let passphrase = passphrase.map(Passphrase::new);
+        let options = OpenOptions { memory_bytes, witness, key, passphrase, wait, ..OpenOptions::default() };
         let open = |_: &Worker<'_>| ModelDirectory::open_with(path, &options).and_then(State::directory);
         let state = work::run(py, n_threads, None, open)?.unless_stopped()?.map_err(|error| raised(py, &error))?;
         Ok(Self { rows: Mutex::new(None), state: Mutex::new(state), n_threads, remark: None })

@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier
 
 # Noise and training far below what is compared, under a promise that allows it. The squared loss needs no noise.
-QUIET = {"noise_std": 1e-8, "epsilon": 100.0, "tol": 1e-10}
+QUIET = {"noise_std": 1e-8, "epsilon": 100.0, "tol": 1e-10, "scale": "unit"}
 LIMIT = 1e-6
 
 
@@ -151,21 +151,20 @@ def test_corrected_and_added_rows_count_as_if_trained_with(cancer):
 @pytest.mark.parametrize("sample_weight", [None, np.linspace(0.0, 3.0, 300)])
 def test_ridge(sample_weight):
     X, y = make_regression(n_samples=300, n_features=12, noise=3.0, random_state=0)
-    model = RemovableRidge(alpha=2.0, fit_intercept=False).fit(X, y, sample_weight=sample_weight)
+    model = RemovableRidge(scale="raw", alpha=2.0, fit_intercept=False).fit(X, y, sample_weight=sample_weight)
     peer = Ridge(alpha=2.0, fit_intercept=False, solver="cholesky").fit(X, y, sample_weight=sample_weight)
     assert np.abs(model.coef_ - peer.coef_).max() < LIMIT
     assert np.abs(model.predict(X) - peer.predict(X)).max() < 1e-5
     model.remove(ids=range(200))
     rest = None if sample_weight is None else sample_weight[200:]
-    # The strength per row stays, so that of the whole shrinks with the rows.
-    total, left = (300, 100) if sample_weight is None else (sample_weight.sum(), rest.sum())
-    peer = Ridge(alpha=2.0 * left / total, fit_intercept=False, solver="cholesky").fit(X[200:], y[200:], rest)
+    # The ridge does not change with the rows: both worlds minimise the same objective.
+    peer = Ridge(alpha=2.0, fit_intercept=False, solver="cholesky").fit(X[200:], y[200:], rest)
     assert np.abs(model.coef_ - peer.coef_).max() < LIMIT
 
 
 def test_ridge_with_an_intercept():
     X, y = make_regression(n_samples=300, n_features=12, noise=3.0, bias=5.0, random_state=0)
-    model = RemovableRidge(l2=0.01).fit(X, y)
+    model = RemovableRidge(scale="raw", l2=0.01).fit(X, y)
     peer = Ridge(alpha=3.0, fit_intercept=False, solver="cholesky").fit(np.column_stack([X, np.ones(300)]), y)
     assert np.abs(np.append(model.coef_, model.intercept_) - peer.coef_).max() < LIMIT
 

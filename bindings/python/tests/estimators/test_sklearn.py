@@ -120,7 +120,7 @@ def test_shapes_and_types_are_those_of_scikit_learn(rows):
 def test_ridge_takes_a_table_as_it_is():
     """Columns of sizes from 1 to 300 were refused, because rounding showed on rows that long."""
     X, y = load_diabetes(return_X_y=True, scaled=False)
-    model = RemovableRidge().fit(X, y)
+    model = RemovableRidge(scale="raw", l2=1e-3).fit(X, y)
     with_ones = np.column_stack([X, np.ones(len(X))])
     expected = Ridge(alpha=1e-3 * len(X), fit_intercept=False, solver="cholesky").fit(with_ones, y)
     assert np.append(model.coef_, model.intercept_) == pytest.approx(expected.coef_, rel=1e-6, abs=1e-8)

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier
 
-SCALES = ["unit", "clip:2", "raw"]
+SCALES = ["auto", "unit", "clip:2", "raw"]
 
 
 def three_classes(rows):
@@ -76,7 +76,8 @@ def test_a_package_that_is_missing_is_named(fitted, tmp_path, monkeypatch):
 
 def test_onnx_says_where_it_comes_from(fitted):
     properties = {entry.key: entry.value for entry in fitted.to_onnx().metadata_props}
-    assert properties["scale"] == "unit"
+    assert properties["scale"] == "auto"
+    assert json.loads(properties["constants"])["columns"][0]["kind"] == "number"
     assert json.loads(properties["certified"]) is True
     assert json.loads(properties["classes"]) == ["0", "1"]
 
@@ -107,7 +108,7 @@ def test_files_say_what_the_certificate_does_not_speak_about(rows, tmp_path, is_
 def test_safetensors(rows, tmp_path, three):
     safetensors = pytest.importorskip("safetensors")
     X, y = three_classes(rows) if three else rows
-    model = RemovableLogisticRegression().fit(X, y)
+    model = RemovableLogisticRegression(scale="unit").fit(X, y)
     model.to_safetensors(tmp_path / "model.safetensors")
     with safetensors.safe_open(tmp_path / "model.safetensors", framework="numpy") as file:
         assert set(file.keys()) == {"weights", "intercept"}

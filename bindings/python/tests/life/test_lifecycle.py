@@ -93,8 +93,8 @@ def test_each_release_has_fresh_noise(fitted):
 
 
 def test_noise_is_as_large_as_declared(rows):
-    model = RemovableRidge(noise_std=0.5).fit(*rows)
-    exact = RemovableRidge(**QUIET).fit(*rows).coef_
+    model = RemovableRidge(noise_std=0.5, scale="raw").fit(*rows)
+    exact = RemovableRidge(**QUIET, scale="raw").fit(*rows).coef_
     noise = [model.coef_ - exact]
     for _ in range(200):
         model.release()
@@ -156,11 +156,11 @@ def test_settling_makes_the_bound_small(fitted):
 
 def test_influence_is_the_norm_of_the_removal_update(rows):
     X, y = rows
-    model = RemovableRidge(**QUIET, fit_intercept=False).fit(X, y)
+    model = RemovableRidge(**QUIET, scale="raw", fit_intercept=False).fit(X, y)
     influence = model.influence()
     assert influence.shape == (200,)
     for row in (0, 17, 100):
-        without = RemovableRidge(**QUIET, fit_intercept=False).fit(np.delete(X, row, 0), np.delete(y, row))
+        without = RemovableRidge(**QUIET, scale="raw", fit_intercept=False).fit(np.delete(X, row, 0), np.delete(y, row))
         assert influence[row] == pytest.approx(np.linalg.norm(model.coef_ - without.coef_), rel=0.05)
     assert np.allclose(model.influence([17, 0]), influence[[17, 0]])
     model.remove(ids=17)
@@ -184,7 +184,7 @@ def test_plans_by_size_by_rows_and_of_a_model(rows, fitted):
     with pytest.raises(ValueError, match="n_rows=None"):
         RemovableLogisticRegression().plan(n_features=3)
     with pytest.raises(efface.PlanError, match="raw"):
-        RemovableRidge(noise_std=0.1).plan(n_rows=100, n_features=3)
+        RemovableRidge(noise_std=0.1, scale="raw").plan(n_rows=100, n_features=3)
     assert RemovableRidge().plan(n_rows=100, n_features=3)["basis"] == "sizes"
     assert RemovableRidge().plan(*rows)["basis"] == "rows"
 

@@ -178,7 +178,7 @@ def test_sample_weights(rows):
 
 
 NOISE = "the standard deviation of the noise must be positive and at most 1e100, got "
-SCALES = '^scale must be "unit", "clip:R", "within:R", "none" or "raw", R a positive number, got '
+SCALES = '^scale must be "auto", "unit", "clip:R", "within:R", "none" or "raw", R a positive number, got '
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ SCALES = '^scale must be "unit", "clip:R", "within:R", "none" or "raw", R a posi
         ({"l2": -1.0}, "l2 must be positive and finite, got `-1`"),
         ({"l2": "strong"}, "l2 must be a number, got `'strong'`"),
         ({"C": np.inf}, "C must be finite, got `inf`"),
-        ({"C": 1e-310}, "l2 must be positive and finite, got `inf` from C=1e-310"),
+        ({"C": 1e-310}, "1 / C must be finite, got C=`1e-310`"),
         ({"epsilon": -1.0}, "epsilon must be positive and finite, got `-1`"),
         ({"epsilon": np.nan}, "epsilon must be finite, got `nan`"),
         ({"delta": 2.0}, "delta must be above 0 and below 1, got `2`"),
@@ -225,8 +225,8 @@ def test_noise_that_only_the_squared_loss_can_do_without(rows):
 
 
 def test_how_small_l2_may_be_is_up_to_the_engine(rows):
-    for parameters in ({"l2": 1e-300}, {"C": 1e300}):
-        with pytest.raises(efface.OutOfReachError, match="without an l2 of at least"):
+    for parameters, name in (({"l2": 1e-300}, "l2"), ({"C": 1e300}, "alpha")):
+        with pytest.raises(efface.OutOfReachError, match=f"without an {name} of at least"):
             RemovableLogisticRegression(**parameters).fit(*rows)
         assert RemovableRidgeClassifier(**parameters).fit(*rows).score(*rows) > 0.9
 
@@ -263,7 +263,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(rows):
 
 
 def test_what_could_never_be_released_is_refused_with_settings_that_work(rows):
-    with pytest.raises(efface.OutOfReachError, match=r"noise of at least .*; set noise_std or l2") as caught:
+    with pytest.raises(efface.OutOfReachError, match=r"noise of at least .*; set noise_std, or alpha") as caught:
         RemovableLogisticRegression(noise_std=1e-13).fit(*rows)
     assert isinstance(caught.value, ValueError)
     enough = float(re.search(r"noise of at least ([^ ,]+)", str(caught.value))[1])

@@ -7,7 +7,7 @@ from efface import RemovableLogisticRegression, RemovableRidge, RowsChangedError
 from efface._given import _input
 
 # Noise far below what is compared, under a promise that allows it.
-QUIET = {"noise_std": 1e-8, "epsilon": 100.0}
+QUIET = {"noise_std": 1e-8, "epsilon": 100.0, "scale": "unit"}
 NAMES = ["a", "b", "c", "d", "e"]
 
 

@@ -15,7 +15,7 @@ from efface import RemovableLogisticRegression, RemovableRidge, RemovableRidgeCl
 pandas = pytest.importorskip("pandas")
 
 # Noise far below what is compared, under a promise that allows it.
-QUIET = {"noise_std": 1e-8, "epsilon": 100.0}
+QUIET = {"noise_std": 1e-8, "epsilon": 100.0, "scale": "unit"}
 ALL = [RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier]
 NO_IDS = r"the rows of this model have no ids: .* fit again with ids=, or with X.reset_index\(drop=True\)"
 

@@ -156,7 +156,7 @@ pub(crate) struct PromiseArgs {
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(crate) noise_std: Option<f64>,
     /// Releases that the promise is shared among, where there is noise: no more are made, and with fewer each may be less exact.
-    #[arg(long, value_name = "N", default_value_t = 65_536)]
+    #[arg(long, value_name = "N", default_value_t = 4_096)]
     pub(crate) max_releases: u64,
     /// Law of the noise: gaussian gives (ε, δ), gamma gives pure ε.
     #[arg(long, value_parser = one_of(NoiseLaw::ALL, NoiseLaw::tag), default_value_t = NoiseLaw::Gaussian)]

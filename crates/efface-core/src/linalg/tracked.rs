@@ -124,6 +124,17 @@ impl TrackedMatrix {
         self.trace
     }
 
+    /// Upper bound of the trace of the exact matrix, as it is: `Σ a_i ‖x_i‖²`. Listed rows that were retracted are left in it.
+    ///
+    /// ```text
+    /// tr(exact) ≤ Σ_j A_jj + Σ_listed a_i ‖x_i‖² + √d · ‖A − exact‖_F
+    /// ```
+    pub fn square_sum(&self) -> UpperBound {
+        let computed: f64 = self.lower.iter().step_by(self.dim + 1).sum();
+        let slack = operations(self.dim) * self.touched() + UpperBound::count(self.dim).sqrt() * self.error();
+        (UpperBound::new(computed.max(0.0)) + self.listed_size + slack).min(self.trace)
+    }
+
     /// `‖A − exact‖_F` is at most this, whether or not rows are listed.
     pub fn error(&self) -> UpperBound {
         self.error + self.folding_error()

@@ -13,7 +13,7 @@ use crate::secret::SecretVector;
 impl Model {
     /// Norm of the step that removing these rows would take, ‖H⁻¹Δ‖, jointly over the problems. An estimate.
     pub fn influence(&self, batch: &dyn RowStore) -> Result<f64, StoreError> {
-        let (fits, objective) = (self.fits(), self.plan.objective());
+        let (fits, objective) = (self.fits(), self.objective());
         let changes = removal::read(&fits, &Change::remove(batch), Rung::NoStep, &objective, batch)?;
         let sum: f64 = fits.iter().zip(changes).map(|(fit, change)| change.step_size(fit, &objective).powi(2)).sum();
         Ok(sum.sqrt())
@@ -27,7 +27,7 @@ impl Model {
     ///
     /// The rows of a block share one solve, which reads the factor once instead of once per row.
     pub fn influences(&self, rows: &dyn RowBlocks) -> Result<Vec<f64>, StoreError> {
-        let (objective, fits) = (self.plan.objective(), self.fits());
+        let (objective, fits) = (self.objective(), self.fits());
         let blocks: Result<Vec<Vec<f64>>, StoreError> = (0..rows.n_blocks())
             .into_par_iter()
             .map_init(

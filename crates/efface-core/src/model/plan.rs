@@ -158,8 +158,8 @@ pub struct TrainingPlan {
 /// settled model is a million times closer than that to the retrained one.
 const DEFAULT_RELEASE_STD: f64 = 1e-3;
 
-/// Releases that the promise is shared among when their number is not given: a release every hour for seven years.
-const DEFAULT_RELEASES: u64 = 65_536;
+/// Releases that the promise is shared among when their number is not given: a release every day for eleven years.
+const DEFAULT_RELEASES: u64 = 4_096;
 
 /// More releases than this are not counted exactly by a double.
 const MOST_RELEASES: u64 = 1 << 52;
@@ -364,7 +364,7 @@ impl TrainingPlan {
     }
 
     pub(crate) fn objective(&self) -> Objective<'static> {
-        Objective { loss: self.config.loss, ridge: self.config.ridge }
+        Objective { loss: self.config.loss, ridge: self.config.ridge, square_sum: None }
     }
 
     pub(crate) fn curvature_change(&self, row_norm: UpperBound) -> CurvatureChange {

@@ -126,7 +126,7 @@ impl Model {
     /// The distance that rounding alone may hide from whoever measures it, and the most that it may be for releases ever to
     /// be made, where the one exceeds the other. Settling does not help against it.
     pub(super) fn unreachable(&self) -> Option<(UpperBound, LowerBound)> {
-        let objective = self.plan.objective();
+        let objective = self.objective();
         let rounding = |fit: &Fit| fit.gradient_error.over(objective.ridge.lower(fit.count.weight_sum));
         // √(Σ r_k²) ≤ √K · max r_k, which does not overflow.
         let largest = self.state.fits.iter().map(rounding).fold(UpperBound::ZERO, UpperBound::max);

@@ -35,7 +35,7 @@ impl Model {
         if let Some(sums) = &self.state.sums {
             return self.measure_sums(sums, rows);
         }
-        let objective = self.plan.objective();
+        let objective = self.objective();
         let (mut least, mut residuals, mut distances) = (0.0, UpperBound::ZERO, UpperBound::ZERO);
         let points: Vec<_> = self.state.fits.iter().map(Fit::point).collect();
         for measurement in objective.measure(rows, &points)? {
@@ -64,7 +64,7 @@ impl Model {
             let passes = sums.refresh(rows)?;
             return Ok(Settled { passes, hessians: 0, claim: self.claim() });
         }
-        let objective = self.plan.objective();
+        let objective = self.objective();
         let tolerance = tolerance.unwrap_or(self.plan.config().gradient_tolerance);
         // Each of K problems may leave its share: √(Σ tolerance²/K) = tolerance.
         let share = tolerance / (self.state.fits.len() as f64).sqrt();

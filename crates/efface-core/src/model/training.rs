@@ -4,6 +4,7 @@ use super::{Fit, Model, ModelState, ReleaseAccount, TrainingPlan};
 use crate::exact::ExactSums;
 use crate::linalg::{TrackedMatrix, largest_eigenvalue};
 use crate::noise::NoiseSource;
+use crate::objective::Objective;
 use crate::residual::Rung;
 use crate::ridge::Ridge;
 use crate::rounding::{LowerBound, UpperBound};
@@ -155,7 +156,9 @@ impl TrainingPlan {
         };
         let mut fits: Vec<Fit> = problems.into_iter().enumerate().map(fit).collect();
         let means = gram.as_ref().map_or(Means::Descent, |gram| Means::Majorizer { gram });
-        let route = Route { objective: self.objective(), tolerance: self.config().gradient_tolerance, means };
+        let square_sum = gram.as_ref().map(TrackedMatrix::square_sum);
+        let objective = Objective { square_sum, ..self.objective() };
+        let route = Route { objective, tolerance: self.config().gradient_tolerance, means };
         let effort = train::run(&route, &mut fits, rows, report).map_err(|error| match error {
             CourseError::Store(error) => TrainError::Store(error),
             CourseError::NoRows => TrainError::NoRows,

@@ -145,6 +145,30 @@ impl GradientSum {
         self.origin.row_norm * (from_margins + from_slopes + tiny)
     }
 
+    /// Bound on the same distance where `F² ≥ Σ s_i ‖x_i‖²` is known as well: the smaller of both.
+    ///
+    /// ```text
+    /// e_i     ≤ ε ‖x_i‖,   ε = γ_margins · ‖w‖
+    /// ‖error‖ ≤ Σ s ‖x_i‖ ((ℓ″ + γ e_i) e_i + 17u |ℓ′|) + γ_accumulation · Σ s |ℓ′| ‖x_i‖
+    ///         ≤ (max ℓ″ + γ ε R) ε F² + (17u + γ_accumulation) · √(max |ℓ′| · Σ s |ℓ′|) · F
+    /// ```
+    ///
+    /// by Σ s |ℓ′| ‖x‖ ≤ √(Σ s ℓ′²) √(Σ s ‖x‖²). Without a bound on the slopes the last part is R Σ s |ℓ′|.
+    pub fn error_within(&self, loss: &dyn Loss, square_sum: Option<UpperBound>) -> UpperBound {
+        let Some(square_sum) = square_sum.filter(|_| self.charged.n_rows > 0) else { return self.error() };
+        let tiny = least_size(&self.charged);
+        let slope_size = UpperBound::new(self.slope_size) * UpperBound::new(1.000_001) + tiny;
+        let row_norm = self.origin.row_norm;
+        let per_norm = operations(self.depth.margins) * self.origin.weights_norm;
+        let curvature = UpperBound::new(loss.curvature_bound()) + self.origin.lipschitz * per_norm * row_norm;
+        let slopes = match loss.slope_bound() {
+            Some(most) => ((UpperBound::new(most) * slope_size).sqrt() * square_sum.sqrt()).min(row_norm * slope_size),
+            None => row_norm * slope_size,
+        };
+        let from_slopes = (operations(EVALUATION_ROUNDING + 1) + operations(self.depth.accumulation)) * slopes;
+        (curvature * per_norm * square_sum + from_slopes + row_norm * tiny).min(self.error())
+    }
+
     /// The sum as bytes.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Writer::of_kind(KIND, 144 + 8 * self.gradient.len());

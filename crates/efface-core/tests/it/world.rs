@@ -237,6 +237,7 @@ impl World {
         let objective = efface_core::objective::Objective {
             loss: self.model.plan().loss(),
             ridge: self.model.plan().config().ridge,
+            square_sum: None,
         };
         for fit in &self.model.state().fits {
             let distance = distance(&self.truth(fit), &fit.weights);

@@ -1,8 +1,8 @@
 //! The numbers of a column in coarse bins, each with exact sums of what the bins leave out.
 //!
-//! A bin is a sign, an exponent and three bits of mantissa. It counts its numbers and adds up their offsets, the next twenty
-//! bits of mantissa, and the squares of these. All of them are integers: whatever was added can be retracted, in any order,
-//! and nothing is left of it.
+//! A bin is a sign, an exponent and three bits of mantissa. It counts its numbers, as many times as their rows count, and adds
+//! up their offsets, the next twenty bits of mantissa, and the squares of these. All of them are integers: whatever was added can
+//! be retracted, in any order, and nothing is left of it.
 
 use std::cmp::Ordering;
 use std::ops::RangeInclusive;
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 /// The numbers of one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Bin {
-    n: u64,
+    n: u128,
     /// Σ offset.
-    sum: u64,
+    sum: u128,
     /// Σ offset².
     squares: u128,
 }
@@ -37,42 +37,44 @@ struct Side {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(into = "Vec<Listed>", try_from = "Vec<Listed>")]
 pub(crate) struct BinCounts {
-    n: u64,
-    n_zeros: u64,
+    n: u128,
+    n_zeros: u128,
     negative: Side,
     positive: Side,
 }
 
 impl BinCounts {
-    /// How many numbers there are.
-    pub(crate) fn n(&self) -> u64 {
+    /// How often numbers count.
+    pub(crate) fn n(&self) -> u128 {
         self.n
     }
 
-    /// Counts a finite number.
-    pub(crate) fn add(&mut self, x: f64) {
-        self.n += 1;
+    /// Counts a finite number so many times.
+    pub(crate) fn add(&mut self, x: f64, times: u64) {
+        let times = u128::from(times);
+        self.n += times;
         let Some((side, place)) = self.place(x) else {
-            self.n_zeros += 1;
+            self.n_zeros += times;
             return;
         };
         let bin = side.bin(place.exponent, place.bin);
-        bin.n += 1;
-        bin.sum += place.offset;
-        bin.squares += u128::from(place.offset * place.offset);
+        bin.n += times;
+        bin.sum += times * u128::from(place.offset);
+        bin.squares += times * u128::from(place.offset * place.offset);
     }
 
     /// Takes out a number that was counted. What was not is an error of the caller, and leaves wrong counts.
-    pub(crate) fn retract(&mut self, x: f64) {
-        self.n = self.n.wrapping_sub(1);
+    pub(crate) fn retract(&mut self, x: f64, times: u64) {
+        let times = u128::from(times);
+        self.n = self.n.wrapping_sub(times);
         let Some((side, place)) = self.place(x) else {
-            self.n_zeros = self.n_zeros.wrapping_sub(1);
+            self.n_zeros = self.n_zeros.wrapping_sub(times);
             return;
         };
         let bin = side.bin(place.exponent, place.bin);
-        bin.n = bin.n.wrapping_sub(1);
-        bin.sum = bin.sum.wrapping_sub(place.offset);
-        bin.squares = bin.squares.wrapping_sub(u128::from(place.offset * place.offset));
+        bin.n = bin.n.wrapping_sub(times);
+        bin.sum = bin.sum.wrapping_sub(times * u128::from(place.offset));
+        bin.squares = bin.squares.wrapping_sub(times * u128::from(place.offset * place.offset));
     }
 
     fn place(&mut self, x: f64) -> Option<(&mut Side, Place)> {
@@ -155,7 +157,7 @@ impl Side {
 /// A bin with numbers in it: `Σ x = n·low + unit·sum`, `Σ (x − low)² = unit²·squares`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
-    pub(crate) n: u64,
+    pub(crate) n: u128,
     low: f64,
     unit: f64,
     sum: f64,
@@ -175,7 +177,7 @@ pub(crate) struct Moments {
 impl Moments {
     /// Of some bins, their spread about `about`, or about their mean. `None`: they have no numbers.
     pub(crate) fn of(groups: &[Group], about: Option<f64>) -> Option<Self> {
-        let n: u64 = groups.iter().map(|group| group.n).sum();
+        let n: u128 = groups.iter().map(|group| group.n).sum();
         if n == 0 {
             return None;
         }
@@ -195,11 +197,11 @@ impl Moments {
 }
 
 /// Indices of the bins from the one with the `low`-th part of a hundred on to that with the `high`-th.
-pub(crate) fn between(groups: &[Group], low: u64, high: u64) -> Option<RangeInclusive<usize>> {
-    let n: u64 = groups.iter().map(|group| group.n).sum();
+pub(crate) fn between(groups: &[Group], low: u128, high: u128) -> Option<RangeInclusive<usize>> {
+    let n: u128 = groups.iter().map(|group| group.n).sum();
     // The smallest rank that leaves at least so many hundredths at or below it.
-    let rank = |part: u64| (u128::from(n) * u128::from(part)).div_ceil(100).max(1) as u64;
-    let bin_of = |rank: u64| {
+    let rank = |part: u128| (n * part).div_ceil(100).max(1);
+    let bin_of = |rank: u128| {
         let mut below = 0;
         groups.iter().position(|group| {
             below += group.n;
@@ -211,7 +213,7 @@ pub(crate) fn between(groups: &[Group], low: u64, high: u64) -> Option<RangeIncl
 
 /// A bin as it is written: sign, exponent and three bits of mantissa as one number (0: zeros), then its integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Listed(i32, u64, u64, u128);
+struct Listed(i32, u128, u128, u128);
 
 impl BinCounts {
     fn listed(&self) -> Vec<Listed> {
@@ -269,7 +271,7 @@ mod tests {
 
     fn counted(numbers: &[f64]) -> BinCounts {
         let mut counts = BinCounts::default();
-        numbers.iter().for_each(|x| counts.add(*x));
+        numbers.iter().for_each(|x| counts.add(*x, 3));
         counts
     }
 
@@ -281,7 +283,7 @@ mod tests {
         let mut counts = counted(&NUMBERS);
         for (i, x) in NUMBERS.iter().enumerate().rev() {
             assert_eq!(counts, counted(&NUMBERS[..=i]));
-            counts.retract(*x);
+            counts.retract(*x, 3);
         }
         assert_eq!(counts, BinCounts::default());
         assert!(counts.groups().is_empty() && counts.n() == 0);
@@ -302,12 +304,12 @@ mod tests {
         let counts = counted(&NUMBERS);
         let groups = counts.groups();
         assert!(groups.windows(2).all(|pair| pair[0].low < pair[1].low), "{groups:?}");
-        assert_eq!(groups.iter().map(|group| group.n).sum::<u64>(), 12);
+        assert_eq!(groups.iter().map(|group| group.n).sum::<u128>(), 36);
         // All years lie in one bin.
         let years: Vec<f64> = (0..100).map(|i| 2015.0 + f64::from(i % 10)).collect();
         let groups = counted(&years).groups();
         let Moments { mean, spread, resolution } = Moments::of(&groups, None).expect("numbers");
-        assert_eq!((groups.len(), groups[0].n), (1, 100));
+        assert_eq!((groups.len(), groups[0].n), (1, 300));
         assert!((mean - 2019.5).abs() <= resolution && resolution < 1e-3, "{mean} {resolution}");
         assert!((spread - 8.25_f64.sqrt()).abs() <= resolution, "{spread}");
         assert!(Moments::of(&[], None).is_none());

@@ -12,36 +12,41 @@ use super::raw::RawCell;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ColumnCounts {
     numbers: BinCounts,
-    n_missing: u64,
-    n_texts: u64,
+    n_missing: u128,
+    n_texts: u128,
     /// Rows per text, by its hash, as long as there are few enough of them.
-    texts: Option<BTreeMap<u64, u64>>,
+    texts: Option<BTreeMap<u64, u128>>,
     is_unsure: bool,
 }
 
 /// Texts in fewer rows than this are one category together.
 pub const MIN_CATEGORY_ROWS: u64 = 5;
 
+/// A row of weight 1 counts so many times: weights are rounded to parts of that.
+pub(crate) const TIMES_PER_ROW: u64 = 1 << 20;
+
+const MIN_CATEGORY_TIMES: u128 = (MIN_CATEGORY_ROWS * TIMES_PER_ROW) as u128;
+
 /// A column with more different texts than this has no categories: it tells rows apart.
 pub const MAX_TEXTS: usize = 20_000;
 
 /// So many numbers for one text, and a column is one of numbers; its texts then count as missing.
-const NUMBERS_PER_TEXT: u64 = 9;
+const NUMBERS_PER_TEXT: u128 = 9;
 
 impl ColumnCounts {
     pub(crate) fn new() -> Self {
         Self { texts: Some(BTreeMap::new()), ..Self::default() }
     }
 
-    /// Counts a cell.
-    pub(crate) fn add(&mut self, cell: RawCell) {
+    /// Counts a cell so many times.
+    pub(crate) fn add(&mut self, cell: RawCell, times: u64) {
         match cell {
-            RawCell::Number(x) => self.numbers.add(x),
-            RawCell::Missing => self.n_missing += 1,
+            RawCell::Number(x) => self.numbers.add(x, times),
+            RawCell::Missing => self.n_missing += u128::from(times),
             RawCell::Text(hash) => {
-                self.n_texts += 1;
+                self.n_texts += u128::from(times);
                 let Some(texts) = &mut self.texts else { return };
-                *texts.entry(hash).or_default() += 1;
+                *texts.entry(hash).or_default() += u128::from(times);
                 if texts.len() > MAX_TEXTS {
                     self.texts = None;
                 }
@@ -50,18 +55,18 @@ impl ColumnCounts {
     }
 
     /// Takes out a cell that was counted.
-    pub(crate) fn retract(&mut self, cell: RawCell) {
+    pub(crate) fn retract(&mut self, cell: RawCell, times: u64) {
         match cell {
-            RawCell::Number(x) => self.numbers.retract(x),
-            RawCell::Missing => self.n_missing = self.n_missing.wrapping_sub(1),
+            RawCell::Number(x) => self.numbers.retract(x, times),
+            RawCell::Missing => self.n_missing = self.n_missing.wrapping_sub(u128::from(times)),
             RawCell::Text(hash) => {
-                self.n_texts = self.n_texts.wrapping_sub(1);
+                self.n_texts = self.n_texts.wrapping_sub(u128::from(times));
                 let Some(texts) = &mut self.texts else {
                     self.is_unsure = true;
                     return;
                 };
                 let count = texts.entry(hash).or_default();
-                *count = count.wrapping_sub(1);
+                *count = count.wrapping_sub(u128::from(times));
                 if *count == 0 {
                     texts.remove(&hash);
                 }
@@ -71,7 +76,7 @@ impl ColumnCounts {
 
     /// Whether a text stands in enough rows to be a category.
     pub(crate) fn is_category(&self, hash: u64) -> bool {
-        self.texts.as_ref().and_then(|texts| texts.get(&hash)).is_some_and(|n| *n >= MIN_CATEGORY_ROWS)
+        self.texts.as_ref().and_then(|texts| texts.get(&hash)).is_some_and(|n| *n >= MIN_CATEGORY_TIMES)
     }
 
     /// Whether the cells must be counted anew: there were too many different texts to count each, and some have left since.
@@ -91,8 +96,8 @@ impl ColumnCounts {
             };
         }
         let Some(texts) = self.texts.as_ref().filter(|_| self.n_texts > 0) else { return ColumnConstants::Nothing };
-        let frequent = texts.iter().filter(|(_, n)| **n >= MIN_CATEGORY_ROWS);
-        let n_frequent: u64 = frequent.clone().map(|(_, n)| n).sum();
+        let frequent = texts.iter().filter(|(_, n)| **n >= MIN_CATEGORY_TIMES);
+        let n_frequent: u128 = frequent.clone().map(|(_, n)| n).sum();
         let named = |hash: &u64| Category { hash: *hash, name: names.get(hash).cloned().unwrap_or_default() };
         let mut categories: Vec<Category> = frequent.map(|(hash, _)| named(hash)).collect();
         categories.sort_by(|a, b| (&a.name, a.hash).cmp(&(&b.name, b.hash)));
@@ -196,8 +201,8 @@ fn spread_of_others(groups: &[Group], middle: &Moments) -> Option<f64> {
     let range = between(groups, 5, 95)?;
     let others: Vec<Group> = [&groups[..*range.start()], &groups[range.end() + 1..]].concat();
     let usual = &others[between(&others, 5, 95)?];
-    let n_others: u64 = others.iter().map(|group| group.n).sum();
-    let n: u64 = groups.iter().map(|group| group.n).sum();
+    let n_others: u128 = others.iter().map(|group| group.n).sum();
+    let n: u128 = groups.iter().map(|group| group.n).sum();
     let Moments { spread, .. } = Moments::of(usual, Some(middle.mean))?;
     Some((n_others as f64 / n as f64).sqrt() * spread)
 }
@@ -247,7 +252,7 @@ mod tests {
 
     fn numbers(numbers: impl IntoIterator<Item = f64>) -> ColumnCounts {
         let mut counts = ColumnCounts::new();
-        numbers.into_iter().for_each(|x| counts.add(RawCell::Number(x)));
+        numbers.into_iter().for_each(|x| counts.add(RawCell::Number(x), TIMES_PER_ROW));
         counts
     }
 
@@ -286,28 +291,28 @@ mod tests {
     fn texts_become_categories_while_enough_rows_have_them() {
         let mut counts = ColumnCounts::new();
         for text in ["red", "blue"] {
-            (0..5).for_each(|_| counts.add(RawCell::text(text)));
+            (0..5).for_each(|_| counts.add(RawCell::text(text), TIMES_PER_ROW));
         }
-        counts.add(RawCell::text("mauve"));
+        counts.add(RawCell::text("mauve"), TIMES_PER_ROW);
         let names = |counts: &ColumnCounts| names(counts, "colour");
         assert_eq!(names(&counts), ["colour=blue", "colour=red", "colour=?other"]);
-        counts.retract(RawCell::text("mauve"));
+        counts.retract(RawCell::text("mauve"), TIMES_PER_ROW);
         assert_eq!(names(&counts), ["colour=blue", "colour=red"]);
-        counts.add(RawCell::Missing);
+        counts.add(RawCell::Missing, TIMES_PER_ROW);
         assert_eq!(names(&counts), ["colour=blue", "colour=red", "colour=?missing"]);
-        counts.retract(RawCell::text("red"));
+        counts.retract(RawCell::text("red"), TIMES_PER_ROW);
         assert_eq!(names(&counts), ["colour=blue", "colour=?other", "colour=?missing"]);
     }
 
     #[test]
     fn a_few_texts_among_numbers_count_as_missing() {
         let mut counts = numbers((0..100).map(f64::from));
-        counts.add(RawCell::text("unknown"));
+        counts.add(RawCell::text("unknown"), TIMES_PER_ROW);
         assert_eq!(names(&counts, "age"), ["age", "age=?missing"]);
-        counts.retract(RawCell::text("unknown"));
+        counts.retract(RawCell::text("unknown"), TIMES_PER_ROW);
         assert_eq!(counts, numbers((0..100).map(f64::from)));
         for i in 0..20 {
-            counts.add(RawCell::text(["low", "high"][i % 2]));
+            counts.add(RawCell::text(["low", "high"][i % 2]), TIMES_PER_ROW);
         }
         assert_eq!(names(&counts, "age"), ["age=high", "age=low", "age=?other"]);
     }
@@ -315,10 +320,10 @@ mod tests {
     #[test]
     fn columns_that_tell_rows_apart_have_no_features() {
         let mut counts = ColumnCounts::new();
-        (0..MAX_TEXTS + 10).for_each(|i| counts.add(RawCell::text(&format!("row {i}"))));
+        (0..MAX_TEXTS + 10).for_each(|i| counts.add(RawCell::text(&format!("row {i}")), TIMES_PER_ROW));
         assert_eq!(counts.constants(&Texts::new()), ColumnConstants::Nothing);
         let mut counts = ColumnCounts::new();
-        (0..100).for_each(|i| counts.add(RawCell::text(&format!("row {i}"))));
+        (0..100).for_each(|i| counts.add(RawCell::text(&format!("row {i}")), TIMES_PER_ROW));
         assert_eq!(counts.constants(&Texts::new()), ColumnConstants::Nothing);
     }
 

@@ -41,7 +41,7 @@ pub struct Encoder {
 pub const INTERCEPT: f64 = 8.0;
 
 /// A row is usually as long as the root of the number of columns; one that is longer than so many times that is shortened.
-const USUAL_LENGTHS: f64 = 2.0;
+const USUAL_LENGTHS: f64 = 4.0;
 
 impl Encoder {
     /// An encoder of rows with these constants.
@@ -88,7 +88,7 @@ impl Encoder {
     /// No row of the model has a larger norm.
     ///
     /// ```text
-    /// √((2 √c (1 + 10⁻⁶))² + [8² with an intercept])        c: columns that have features
+    /// √((4 √c (1 + 10⁻⁶))² + [8² with an intercept])        c: columns that have features
     /// ```
     pub fn row_norm_bound(&self) -> UpperBound {
         let features = UpperBound::new(self.norm_limit) * UpperBound::new(1.0 + NORM_TOLERANCE);
@@ -234,10 +234,10 @@ mod tests {
         let (row, bound) = encoded(columns(), true, &raw);
         assert_eq!(row[..5], [-0.5, MOST_SCALES, -MOST_SCALES, 0.0, 0.0]);
         assert_eq!(row[40], INTERCEPT);
-        assert!((bound - (160.0_f64 + 64.0).sqrt()).abs() < 1e-4);
+        assert!((bound - (640.0_f64 + 64.0).sqrt()).abs() < 1e-4);
         // A row of outliers is shortened.
         let (row, _) = encoded(columns(), false, &[1e30; 40]);
-        assert!((norm(&row).get() - 2.0 * 40.0_f64.sqrt()).abs() < 1e-9);
+        assert!((norm(&row).get() - 4.0 * 40.0_f64.sqrt()).abs() < 1e-9);
     }
 
     #[test]

@@ -23,8 +23,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
-use self::column::ColumnCounts;
 pub use self::column::{Category, ColumnConstants, MAX_TEXTS, MIN_CATEGORY_ROWS, NumberScale};
+use self::column::{ColumnCounts, TIMES_PER_ROW};
 pub use self::encoder::{Constants, Encoder, INTERCEPT};
 pub(crate) use self::raw::RawCell;
 use crate::rows::{FeatureValues, each};
@@ -92,16 +92,16 @@ impl Counts {
     }
 
     /// Counts raw rows, given the texts in them.
-    pub(crate) fn add(&mut self, raw: Features<'_>, labels: &[f64], texts: &Texts) {
-        each!(Features, raw, raw => self.for_each(raw, labels, &|column, cell| column.add(cell)));
+    pub(crate) fn add(&mut self, rows: RawRows<'_>, texts: &Texts) {
+        self.for_each(rows, &|column, cell, times| column.add(cell, times));
         // A text that becomes one later is in the rows that make it one.
         let categories: Vec<u64> = texts.keys().copied().filter(|hash| self.is_category(*hash)).collect();
         self.texts.extend(categories.into_iter().map(|hash| (hash, texts[&hash].clone())));
     }
 
     /// Takes out raw rows that were counted.
-    pub(crate) fn retract(&mut self, raw: Features<'_>, labels: &[f64]) {
-        each!(Features, raw, raw => self.for_each(raw, labels, &|column, cell| column.retract(cell)));
+    pub(crate) fn retract(&mut self, rows: RawRows<'_>) {
+        self.for_each(rows, &|column, cell, times| column.retract(cell, times));
     }
 
     /// Forgets texts that no longer are categories. Until then a change can be taken back.
@@ -112,24 +112,33 @@ impl Counts {
         }
     }
 
-    fn for_each<T: RowValue>(
+    fn for_each(&mut self, rows: RawRows<'_>, count: &(dyn Fn(&mut ColumnCounts, RawCell, u64) + Sync)) {
+        let RawRows { features, labels, row_weights } = rows;
+        let times: Option<Vec<u64>> = row_weights.map(|weights| weights.iter().map(|weight| times(*weight)).collect());
+        if let Some(target) = &mut self.target {
+            for (row, label) in labels.iter().enumerate() {
+                count(target, RawCell::Number(*label), times.as_ref().map_or(TIMES_PER_ROW, |times| times[row]));
+            }
+        }
+        each!(Features, features, raw => self.for_each_cell(raw, times.as_deref(), count));
+    }
+
+    fn for_each_cell<T: RowValue>(
         &mut self,
         raw: &[T],
-        labels: &[f64],
-        count: &(dyn Fn(&mut ColumnCounts, RawCell) + Sync),
+        times: Option<&[u64]>,
+        count: &(dyn Fn(&mut ColumnCounts, RawCell, u64) + Sync),
     ) {
         let n_columns = self.columns.len();
-        if let Some(target) = &mut self.target {
-            labels.iter().for_each(|label| count(target, RawCell::Number(*label)));
-        }
         // Each thread has columns of its own: integers need no merging, and few rows no second thread.
         let at_once =
             if raw.len() < MANY_VALUES { n_columns } else { n_columns.div_ceil(rayon::current_num_threads()) };
         self.columns.par_chunks_mut(at_once.max(1)).enumerate().for_each(|(part, columns)| {
-            for row in raw.chunks_exact(n_columns) {
+            for (index, row) in raw.chunks_exact(n_columns).enumerate() {
+                let times = times.map_or(TIMES_PER_ROW, |times| times[index]);
                 for (column, value) in columns.iter_mut().zip(&row[part * at_once..]) {
                     if let Some(column) = column {
-                        count(column, RawCell::of_value(*value));
+                        count(column, RawCell::of_value(*value), times);
                     }
                 }
             }
@@ -138,6 +147,20 @@ impl Counts {
 }
 
 const MANY_VALUES: usize = 1 << 14;
+
+/// Raw rows to be counted.
+#[derive(Clone, Copy)]
+pub(crate) struct RawRows<'a> {
+    pub(crate) features: Features<'a>,
+    pub(crate) labels: &'a [f64],
+    /// What each row weighs; `None`: every row counts once.
+    pub(crate) row_weights: Option<&'a [f64]>,
+}
+
+/// How often a row of this weight counts.
+fn times(weight: f64) -> u64 {
+    (weight * TIMES_PER_ROW as f64).round() as u64
+}
 
 /// How the rows of a store are prepared: what was counted of them, and the constants by which they are encoded now.
 #[derive(Clone, Debug)]

@@ -8,36 +8,75 @@ use rayon::prelude::*;
 use super::checks::n_whole_rows;
 use super::error::RowsError;
 use super::table::len_of;
+use crate::derived::Encoder;
+use crate::error::ScaleError;
 use crate::rows::each;
 use crate::scale::{RowTransform, check_finite};
+
+/// What makes rows of a model of given ones.
+#[derive(Clone, Copy)]
+pub enum Scaling<'a> {
+    /// Each row by itself, and a constant 1.
+    ByRow(&'a RowTransform),
+    /// By constants that were derived from other rows.
+    Derived(&'a Encoder),
+}
+
+impl Scaling<'_> {
+    fn dim(self, n_features: usize) -> usize {
+        match self {
+            Self::ByRow(transform) => transform.model_dim(n_features),
+            Self::Derived(encoder) => encoder.dim(),
+        }
+    }
+
+    fn write<T: RowValue>(self, row: &[T], into: &mut [T], scratch: &mut Vec<f64>) -> Result<(), ScaleError> {
+        match self {
+            Self::ByRow(transform) => {
+                let (part, intercept) = into.split_at_mut(row.len());
+                transform.for_prediction().divisor_of(row, scratch)?.write(row, part);
+                intercept.fill(T::nearest(1.0));
+            }
+            Self::Derived(encoder) => {
+                check_finite(row)?;
+                encoder.encode(row, into, scratch);
+            }
+        }
+        Ok(())
+    }
+}
 
 /// `weights · scaled row` of every row, row by row: `result[i * weights.len() + k]`. The intercept's weight is the last.
 pub fn scores(
     features: Features<'_>,
     n_features: usize,
-    transform: &RowTransform,
+    scaling: Scaling<'_>,
     weights: &[Vec<f64>],
 ) -> Result<Vec<f64>, RowsError> {
     n_whole_rows(len_of(features), n_features)?;
-    let expected = transform.model_dim(n_features);
+    if let Scaling::Derived(encoder) = scaling
+        && encoder.n_columns() != n_features
+    {
+        return Err(RowsError::Count { what: "columns", found: n_features, expected: encoder.n_columns() });
+    }
+    let expected = scaling.dim(n_features);
     if let Some(weights) = weights.iter().find(|weights| weights.len() != expected) {
         return Err(RowsError::Count { what: "weights", found: weights.len(), expected });
     }
-    let transform = &transform.for_prediction();
     match features {
-        Features::F32(values) => scores_of(values, n_features, transform, weights, |block| Features::F32(block)),
-        Features::F64(values) => scores_of(values, n_features, transform, weights, |block| Features::F64(block)),
+        Features::F32(values) => scores_of(values, n_features, scaling, weights, |block| Features::F32(block)),
+        Features::F64(values) => scores_of(values, n_features, scaling, weights, |block| Features::F64(block)),
     }
 }
 
 fn scores_of<T: RowValue>(
     values: &[T],
     n_features: usize,
-    transform: &RowTransform,
+    scaling: Scaling<'_>,
     weights: &[Vec<f64>],
     features: impl Fn(&[T]) -> Features<'_> + Sync,
 ) -> Result<Vec<f64>, RowsError> {
-    let (dim, n_problems) = (transform.model_dim(n_features), weights.len());
+    let (dim, n_problems) = (scaling.dim(n_features), weights.len());
     let mut scores = vec![0.0; values.len() / n_features * n_problems];
     let blocks = scores.par_chunks_mut(BLOCK_ROWS * n_problems.max(1)).zip(values.par_chunks(BLOCK_ROWS * n_features));
     blocks.enumerate().try_for_each_init(
@@ -47,9 +86,7 @@ fn scores_of<T: RowValue>(
             let rows = values.chunks_exact(n_features).zip(block.chunks_exact_mut(dim));
             for (i, (row, scaled)) in rows.enumerate() {
                 let at_row = |source| RowsError::Scale { row: index * BLOCK_ROWS + i, source };
-                let (part, intercept) = scaled.split_at_mut(n_features);
-                transform.divisor_of(row, scratch).map_err(at_row)?.write(row, part);
-                intercept.fill(T::nearest(1.0));
+                scaling.write(row, scaled, scratch).map_err(at_row)?;
             }
             margins.resize(n_rows, 0.0);
             for (k, weights) in weights.iter().enumerate() {

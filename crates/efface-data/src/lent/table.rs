@@ -10,9 +10,9 @@ use efface_core::rounding::UpperBound;
 use efface_core::rows::{Features, RowCount};
 use zeroize::Zeroize;
 
-use super::checks::{check_labels, check_rows, check_weights};
+use super::checks::{check_labels, check_rows, check_weights, go_on};
 use super::error::RowsError;
-use crate::derived::{Counts, Preparation, Texts};
+use crate::derived::{Counts, Preparation, RawRows, Texts};
 use crate::rows::{Annotations, EncodedRows, FeatureValues, Precision, each};
 use crate::scale::{RowDivisor, RowTransform, Scale};
 
@@ -89,11 +89,10 @@ impl LentTable {
         }
         let own = FeatureValues::zeros(Precision::of(features), 0);
         let noted = Annotations::new(labels.to_vec(), selectors, row_weights);
-        let preparation = (spec.transform.scale == Scale::Auto).then(|| {
-            let mut counts = Counts::new(&vec![true; spec.n_features], spec.n_classes == 0);
-            counts.add(features, labels, &Texts::new());
-            Preparation::new(counts, spec.transform.intercept)
-        });
+        let preparation = match spec.transform.scale {
+            Scale::Auto => Some(counted(features, &noted, &spec, cancel)?),
+            _ => None,
+        };
         let targets = Vec::new();
         let mut table = Self { spec, n_lent, own, noted, preparation, targets, divisors, checksums };
         table.encode_targets();
@@ -159,7 +158,7 @@ impl LentTable {
     pub(super) fn append(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Range<usize> {
         self.own.extend_from(&rows.features, 0..rows.features.len());
         if let Some(preparation) = &mut self.preparation {
-            preparation.counts_mut().add(rows.features.slice(0..rows.features.len()), &rows.labels, &rows.texts);
+            preparation.counts_mut().add(rows.raw(), &rows.texts);
         }
         let arrived = self.noted.append(&rows.labels, selectors, rows.row_weights());
         self.encode_targets();
@@ -195,6 +194,32 @@ impl LentTable {
         }
     }
 }
+
+/// Counts the cells of all rows, in parts: between two of them work can be stopped.
+fn counted(
+    features: Features<'_>,
+    noted: &Annotations,
+    spec: &RowSpec,
+    cancel: &AtomicBool,
+) -> Result<Preparation, RowsError> {
+    let mut counts = Counts::new(&vec![true; spec.n_features], spec.n_classes == 0);
+    let n_rows = noted.len();
+    let at_once = (VALUES_AT_ONCE / spec.n_features.max(1)).max(1);
+    for start in (0..n_rows).step_by(at_once) {
+        go_on(cancel)?;
+        let rows = start..n_rows.min(start + at_once);
+        let values = rows.start * spec.n_features..rows.end * spec.n_features;
+        let features = match features {
+            Features::F32(lent) => Features::F32(&lent[values]),
+            Features::F64(lent) => Features::F64(&lent[values]),
+        };
+        let row_weights = noted.row_weights.as_ref().map(|weights| &weights[rows.clone()]);
+        counts.add(RawRows { features, labels: &noted.labels[rows], row_weights }, &Texts::new());
+    }
+    Ok(Preparation::new(counts, spec.transform.intercept))
+}
+
+const VALUES_AT_ONCE: usize = 1 << 20;
 
 impl Drop for LentTable {
     fn drop(&mut self) {

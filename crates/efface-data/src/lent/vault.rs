@@ -9,7 +9,7 @@ use super::checks::checksum;
 use super::error::RowsError;
 use super::table::{LentRows, LentTable, len_of};
 use super::view::RowsView;
-use crate::derived::{Counts, Preparation, Texts};
+use crate::derived::{Counts, Preparation, RawRows, Texts};
 use crate::rows::{EncodedRows, MemoryRows, Precision, each};
 use crate::vault::{Vault, VaultError};
 
@@ -41,17 +41,13 @@ impl<'a> LentVault<'a> {
     }
 
     /// Counts rows that are present in, or out, where constants are derived.
-    fn count(
-        &mut self,
-        positions: &[usize],
-        count: impl FnOnce(&mut Counts, Features<'_>, &[f64]),
-    ) -> Result<(), VaultError> {
+    fn count(&mut self, positions: &[usize], count: impl FnOnce(&mut Counts, RawRows<'_>)) -> Result<(), VaultError> {
         if self.table.preparation.is_none() || positions.is_empty() {
             return Ok(());
         }
         let rows = self.kept_batch(positions)?;
         if let Some(preparation) = &mut self.table.preparation {
-            count(preparation.counts_mut(), rows.features.slice(0..rows.features.len()), &rows.noted.labels);
+            count(preparation.counts_mut(), rows.raw());
         }
         Ok(())
     }
@@ -138,7 +134,7 @@ impl Vault for LentVault<'_> {
         self.count(&rows, Counts::retract)?;
         self.table.truncate(arrived.start);
         self.table.noted.set_present(left, true);
-        self.count(left, |counts, features, labels| counts.add(features, labels, &Texts::new()))
+        self.count(left, |counts, rows| counts.add(rows, &Texts::new()))
     }
 
     fn purge(&mut self, positions: &[usize]) -> Result<(), VaultError> {

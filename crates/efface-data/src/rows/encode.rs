@@ -6,7 +6,7 @@ use efface_core::rounding::UpperBound;
 use efface_core::rows::round_row_weight;
 use zeroize::Zeroize;
 
-use crate::derived::Texts;
+use crate::derived::{RawRows, Texts};
 use crate::error::{AppendError, EncodeError, ScaleError};
 use crate::id::{IdKey, IdKind, RowId};
 use crate::labels::LabelCodec;
@@ -77,6 +77,12 @@ impl EncodedRows {
     /// One per row, if there are any.
     pub fn subjects(&self) -> Option<&[RowId]> {
         self.subjects.as_deref()
+    }
+
+    /// The rows as they are counted, where they are raw.
+    pub(crate) fn raw(&self) -> RawRows<'_> {
+        let features = self.features.slice(0..self.features.len());
+        RawRows { features, labels: &self.labels, row_weights: self.row_weights() }
     }
 
     /// The texts behind hashes in rows that are kept raw.

@@ -7,7 +7,7 @@ use efface_core::rounding::UpperBound;
 use efface_core::rows::{BLOCK_ROWS, RowBlock, RowBlocks, RowCount, RowShape, RowStore, StoreError};
 use zeroize::Zeroize;
 
-use crate::derived::Encoder;
+use crate::derived::{Encoder, RawRows};
 use crate::error::{AppendError, EncodeError, LookupError};
 use crate::id::IdKey;
 use crate::labels::{LabelCodec, class_of};
@@ -87,6 +87,12 @@ impl MemoryRows {
             rows = rows.with_row_weights(row_weights)?;
         }
         Ok(rows)
+    }
+
+    /// The rows as they are counted, where they are raw and none was removed.
+    pub(crate) fn raw(&self) -> RawRows<'_> {
+        let features = self.features.slice(0..self.features.len());
+        RawRows { features, labels: &self.noted.labels, row_weights: self.noted.row_weights.as_deref() }
     }
 
     /// Raw rows, none of which was removed, as sums take them.

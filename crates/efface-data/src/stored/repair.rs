@@ -28,7 +28,7 @@ impl StoredRows {
         if self.preparation.is_some() {
             let rows = self.raw_batch(&(first..first + n_admitted).collect::<Vec<_>>())?;
             let Some(preparation) = &mut self.preparation else { return Ok(()) };
-            preparation.counts_mut().add(rows.features.slice(0..rows.features.len()), &rows.noted.labels, texts);
+            preparation.counts_mut().add(rows.raw(), texts);
         }
         // Where they were gone, copies in memory have zeros, and checksums have not been compared.
         self.cache.forget(blocks);
@@ -51,7 +51,7 @@ impl StoredRows {
             let block = first..self.len.min(first + self.layout.block_rows);
             let present: Vec<usize> = block.filter(|position| self.is_present(*position)).collect();
             let rows = self.raw_batch(&present)?;
-            counts.add(rows.features.slice(0..rows.features.len()), &rows.noted.labels, &texts);
+            counts.add(rows.raw(), &texts);
         }
         if let Some(preparation) = &mut self.preparation {
             *preparation.counts_mut() = counts;

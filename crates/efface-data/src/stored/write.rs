@@ -28,7 +28,7 @@ impl StoredRows {
         let row_weights = row_weights(rows);
         let added = self.grow(rows.n_rows(), |this, run| this.write_run(run, rows, selectors, &row_weights))?;
         if let Some(preparation) = &mut self.preparation {
-            preparation.counts_mut().add(rows.features.slice(0..rows.features.len()), rows.labels(), rows.texts());
+            preparation.counts_mut().add(rows.raw(), rows.texts());
         }
         self.weight_sum += row_weights.iter().map(|weight| WeightSum::of_row(*weight)).sum();
         Ok(added)
@@ -166,8 +166,7 @@ impl StoredRows {
         match self.raw_batch(positions) {
             Ok(rows) => {
                 if let Some(preparation) = &mut self.preparation {
-                    let features = rows.features.slice(0..rows.features.len());
-                    preparation.counts_mut().retract(features, &rows.noted.labels);
+                    preparation.counts_mut().retract(rows.raw());
                 }
                 Ok(())
             }

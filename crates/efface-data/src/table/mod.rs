@@ -15,7 +15,7 @@ pub use remarks::Remark;
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::derived::{Counts, Texts};
+use crate::derived::{Counts, RawRows, Texts};
 use crate::error::ReadError;
 use crate::id::RowId;
 use crate::labels::LabelCodec;
@@ -187,7 +187,9 @@ impl Table {
         let mut counts = Counts::new(&vec![true; feature_names.len()], numbers);
         let labels = labels.as_ref().filter(|_| numbers);
         let labels = labels.and_then(|labels| LabelCodec::Numeric.encode(labels).ok()).unwrap_or_default();
-        counts.add(features.slice(0..features.len()), &labels, texts.as_ref().unwrap_or(&Texts::new()));
+        let features = features.slice(0..features.len());
+        let rows = RawRows { features, labels: &labels, row_weights: None };
+        counts.add(rows, texts.as_ref().unwrap_or(&Texts::new()));
         counts
     }
 

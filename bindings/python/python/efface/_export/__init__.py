@@ -50,9 +50,9 @@ class Exports(Foundation):
         """Write the released weights as safetensors.
 
         Tensors ``weights`` (n_problems, n_features) and ``intercept`` (n_problems,), double precision, for rows scaled
-        as the metadata says under ``scale``. The rest of the metadata: ``format``, ``loss``, ``classes`` and
-        ``features`` (JSON lists of text), ``release``, ``certified``, the whole ``certificate``, and ``outside_scope``
-        (a JSON list), what it does not speak about.
+        as the metadata says under ``scale`` (and ``constants``, where they are derived from the rows). The rest of the
+        metadata: ``format``, ``loss``, ``classes`` and ``features`` (JSON lists of text), ``release``, ``certified``,
+        the whole ``certificate``, and ``outside_scope`` (a JSON list), what it does not speak about.
 
         Parameters
         ----------
@@ -62,8 +62,8 @@ class Exports(Foundation):
         save_file = _optional("safetensors.numpy").save_file
         released = self._current()
         tensors = {
-            "weights": np.ascontiguousarray(released.coef),
-            "intercept": np.ascontiguousarray(released.intercepts),
+            "weights": np.ascontiguousarray(released.scaled_coef),
+            "intercept": np.ascontiguousarray(released.scaled_intercepts),
         }
         save_file(tensors, os.fspath(path), metadata=self._metadata(released))
 
@@ -106,6 +106,7 @@ class Exports(Foundation):
             "certified": json.dumps(published["certified"]),
             "certificate": released.certificate,
             "outside_scope": json.dumps(released.claims()["outside_scope"]),
+            **({"constants": json.dumps(published["constants"])} if "constants" in published else {}),
         }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto, checker, helper
 
-from efface._released import Released
+from efface._released import Derived, Released
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -20,13 +20,14 @@ _IR_VERSION = 8
 def build(released: Released, *, loss: str, classes: NDArray[Any] | None, metadata: dict[str, str]) -> ModelProto:
     """The model that computes what the estimator does, in single precision."""
     n_features = released.coef.shape[1]
-    nodes, scaled, constants = _scaling(released.scale)
+    nodes, scaled, constants = _scaling(released)
+    coef, intercepts = _linear(released)
     rows = helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, n_features])
     if classes is None:
-        nodes.append(_regressor(released, scaled))
+        nodes.append(_regressor(coef, intercepts, scaled))
         outputs = [helper.make_tensor_value_info("prediction", TensorProto.FLOAT, [None, 1])]
     else:
-        more, score = _classifier(released, scaled, classes, with_probabilities=loss == "logistic")
+        more, score = _classifier(coef, intercepts, scaled, classes, with_probabilities=loss == "logistic")
         nodes.extend(more)
         kind = TensorProto.STRING if _labels(classes)[0] == "classlabels_strings" else TensorProto.INT64
         outputs = [
@@ -40,12 +41,25 @@ def build(released: Released, *, loss: str, classes: NDArray[Any] | None, metada
     return model
 
 
-def _scaling(scale: str) -> tuple[list[NodeProto], str, list[TensorProto]]:
+def _linear(released: Released) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weights and intercepts for the scaled columns."""
+    derived = released.derived
+    coef, intercepts = released.scaled_coef, released.scaled_intercepts
+    if derived is None:
+        return coef, intercepts
+    scale = derived.target_scale
+    return scale * derived.spread(coef), derived.target_location + scale * intercepts
+
+
+def _scaling(released: Released) -> tuple[list[NodeProto], str, list[TensorProto]]:
     """Nodes that scale rows, what their result is called, and their constants.
 
-    ``unit`` divides by the norm and ``clip:R`` by the larger of norm and R; the others take rows as they are.
+    ``unit`` divides by the norm and ``clip:R`` by the larger of norm and R; ``auto`` centres and scales columns, clips
+    them and shortens rows that are still long; the others take rows as they are.
     """
-    kind, _, radius = scale.partition(":")
+    if released.derived is not None:
+        return _derived_scaling(released.derived)
+    kind, _, radius = released.scale.partition(":")
     if kind not in ("unit", "clip"):
         return [], "X", []
     least = float(radius) if kind == "clip" else float(np.finfo(np.float32).tiny)
@@ -61,22 +75,49 @@ def _scaling(scale: str) -> tuple[list[NodeProto], str, list[TensorProto]]:
     return nodes, "scaled", constants
 
 
-def _regressor(released: Released, scaled: str) -> NodeProto:
+def _derived_scaling(derived: Derived) -> tuple[list[NodeProto], str, list[TensorProto]]:
+    n_columns, n_used = len(derived.location), max(1, int(derived.is_feature.sum()))
+    constants = [
+        helper.make_tensor("location", TensorProto.FLOAT, [n_columns], derived.location),
+        helper.make_tensor("per_unit", TensorProto.FLOAT, [n_columns], derived.per_unit),
+        helper.make_tensor("lowest", TensorProto.FLOAT, [], [-8.0]),
+        helper.make_tensor("highest", TensorProto.FLOAT, [], [8.0]),
+        helper.make_tensor("last_axis", TensorProto.INT64, [1], [1]),
+        helper.make_tensor("limit", TensorProto.FLOAT, [1], [4.0 * n_used**0.5]),
+        helper.make_tensor("one", TensorProto.FLOAT, [1], [1.0]),
+    ]
+    nodes = [
+        helper.make_node("Sub", ["X", "location"], ["centred"]),
+        helper.make_node("Mul", ["centred", "per_unit"], ["standard"]),
+        helper.make_node("Clip", ["standard", "lowest", "highest"], ["clipped"]),
+        helper.make_node("ReduceL2", ["clipped", "last_axis"], ["norm"], keepdims=1),
+        helper.make_node("Div", ["norm", "limit"], ["excess"]),
+        helper.make_node("Max", ["excess", "one"], ["divisor"]),
+        helper.make_node("Div", ["clipped", "divisor"], ["scaled"]),
+    ]
+    return nodes, "scaled", constants
+
+
+def _regressor(coef: NDArray[np.float64], intercepts: NDArray[np.float64], scaled: str) -> NodeProto:
     return helper.make_node(
         "LinearRegressor",
         [scaled],
         ["prediction"],
         domain="ai.onnx.ml",
-        coefficients=released.coef.ravel().tolist(),
-        intercepts=released.intercepts.tolist(),
+        coefficients=coef.ravel().tolist(),
+        intercepts=intercepts.tolist(),
         targets=1,
     )
 
 
 def _classifier(
-    released: Released, scaled: str, classes: NDArray[Any], *, with_probabilities: bool
+    coef: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+    scaled: str,
+    classes: NDArray[Any],
+    *,
+    with_probabilities: bool,
 ) -> tuple[list[NodeProto], str]:
-    coef, intercepts = released.coef, released.intercepts
     is_binary = len(coef) == 1
     if is_binary:
         coef, intercepts = np.vstack([-coef, coef]), np.concatenate([-intercepts, intercepts])

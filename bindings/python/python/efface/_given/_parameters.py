@@ -14,8 +14,6 @@ from typing import Any
 
 from efface._exceptions import PlanError
 
-DEFAULT_L2 = 1e-3
-
 
 def config(estimator: Any, *, loss: str, scale: str) -> str:
     """The configuration of a training, as JSON."""
@@ -45,8 +43,11 @@ def _ridge(estimator: Any) -> dict[str, float]:
         listed = " and ".join(f"{name}={value:g}" for name, value in named.items())
         raise PlanError(f"l2, C and alpha are names of one thing: at most one may be given, got {listed}")
     if "C" in named:
-        return {"alpha": 1.0 / named["C"]}
-    return named or {"l2": DEFAULT_L2}
+        alpha = 1.0 / named["C"]
+        if not math.isfinite(alpha):
+            raise PlanError(f"1 / C must be finite, got C=`{named['C']:g}`")
+        return {"alpha": alpha}
+    return named or {"alpha": 1.0}
 
 
 def declared_scale(estimator: Any) -> str:
@@ -54,12 +55,12 @@ def declared_scale(estimator: Any) -> str:
     scale = estimator.scale
     if isinstance(scale, str):
         kind, colon, radius = scale.partition(":")
-        if kind in ("unit", "none", "raw") and not colon:
+        if kind in ("auto", "unit", "none", "raw") and not colon:
             return scale
         if kind in ("clip", "within") and _is_radius(radius):
             return scale
     raise PlanError(
-        f'scale must be "unit", "clip:R", "within:R", "none" or "raw", R a positive number, got `{scale!r}`'
+        f'scale must be "auto", "unit", "clip:R", "within:R", "none" or "raw", R a positive number, got `{scale!r}`'
     )
 
 

@@ -2,7 +2,7 @@
 
 use efface_core::removal::Change;
 use efface_core::rows::RowStore;
-use efface_data::{longest_row, scores};
+use efface_data::{Scaling, longest_row, scores};
 
 use super::*;
 
@@ -111,7 +111,8 @@ fn a_row_of_weight_two_counts_as_two_rows() {
 fn scores_are_those_of_the_published_model() {
     let sample = Sample::new(Scale::Unit, true, 3);
     let weights = weights(&sample.train().model.model);
-    let found = scores(Features::F64(&sample.values), N_FEATURES, &sample.transform, &weights).expect("valid");
+    let found =
+        scores(Features::F64(&sample.values), N_FEATURES, Scaling::ByRow(&sample.transform), &weights).expect("valid");
     let kept = sample.kept(&all(), false);
     let expected = efface_core::predict::margins(&kept, &weights).expect("readable");
     for (i, row) in found.chunks_exact(3).enumerate() {
