@@ -16,22 +16,23 @@ class RemovableLogisticRegression(RemovableClassifier):
 
     Minimises ``Σ sᵢ log(1 + exp(−yᵢ wᵀxᵢ)) + ‖w‖² / (2 C)`` over the scaled rows xᵢ of weight sᵢ (1 by default), one
     against the others beyond two classes. The intercept is one more weight, of a feature that is 8 (and 1 unless
-    ``scale="auto"``), and regularised like the others: 64 times less. What is released, and all that ``coef_`` and ``predict`` show, is the minimiser plus
-    Gaussian noise of standard deviation ``noise_std``.
+    ``scale="auto"``), and regularised like the others: 64 times less. What is released, and all that ``coef_`` and
+    ``predict`` show, is the minimiser plus Gaussian noise of standard deviation ``noise_std``.
 
     Parameters
     ----------
     l2 : float, optional
         Strength of the regularisation per row: ``(l2 · Σ sᵢ / 2) ‖w‖²`` in the place of ``‖w‖² / (2 C)``.
     C : float, optional
-        The regularisation as scikit-learn has it. It does not change when rows leave. Default: 1, unless ``l2`` is given.
+        The regularisation as scikit-learn has it. It does not change when rows leave. Default: 1, unless ``l2`` is
+        given.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     scale : str, default="auto"
-        How rows are scaled. ``"auto"``: each column is centred, divided by a power of two near its deviation, and clipped
-        at 8 times that. These constants are derived from the rows in a way that can be undone: after a removal they are
-        those of rows that never had the removed ones, so they are inside the guarantee. The others look at one row at a
-        time. ``"unit"``: divided by its norm; ``"clip:R"``: divided by R, and shortened to 1 if still longer;
+        How rows are scaled. ``"auto"``: each column is centred, divided by a power of two near its deviation, and
+        clipped at 8 times that. These constants are derived from the rows in a way that can be undone: after a removal
+        they are those of rows that never had the removed ones, so they are inside the guarantee. The others look at one
+        row at a time. ``"unit"``: divided by its norm; ``"clip:R"``: divided by R, and shortened to 1 if still longer;
         ``"within:R"``: taken as it is, and refused if longer than R; ``"none"``: ``"within:1"``; ``"raw"``: taken as it
         is, within the least power of two that no row exceeds.
     epsilon, delta : float, default=1.0, 1e-4

@@ -18,8 +18,9 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
     """Ridge regression whose rows can be removed, with a certificate.
 
     Minimises ``½ Σ sᵢ (wᵀxᵢ − yᵢ)² + (alpha / 2) ‖w‖²`` over the scaled rows xᵢ of weight sᵢ (1 by default). The
-    intercept is one more weight, of a feature that is 8 (and 1 unless ``scale="auto"``), and regularised like the others. What is released, and all
-    that ``coef_`` and ``predict`` show, is the minimiser, plus Gaussian noise if ``noise_std`` asks for it.
+    intercept is one more weight, of a feature that is 8 (and 1 unless ``scale="auto"``), and regularised like the
+    others. What is released, and all that ``coef_`` and ``predict`` show, is the minimiser, plus Gaussian noise if
+    ``noise_std`` asks for it.
 
     Parameters
     ----------
@@ -33,8 +34,9 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
     fit_intercept : bool, default=True
         Whether there is an intercept.
     scale : str, default="auto"
-        How rows are scaled: ``"auto"``, by constants that are derived from the rows and inside the guarantee; ``"unit"``,
-        ``"clip:R"``, ``"within:R"``, ``"none"`` or ``"raw"``, one row at a time, as for `RemovableLogisticRegression`.
+        How rows are scaled: ``"auto"``, by constants that are derived from the rows and inside the guarantee;
+        ``"unit"``, ``"clip:R"``, ``"within:R"``, ``"none"`` or ``"raw"``, one row at a time, as for
+        `RemovableLogisticRegression`.
     epsilon, delta : float, default=1.0, 1e-4
         The promise for the whole life of the model.
     noise_std : float, optional

@@ -25,8 +25,9 @@ class RemovableRidgeClassifier(RemovableClassifier):
     fit_intercept : bool, default=True
         Whether there is an intercept.
     scale : str, default="auto"
-        How rows are scaled: ``"auto"``, by constants that are derived from the rows and inside the guarantee; ``"unit"``,
-        ``"clip:R"``, ``"within:R"``, ``"none"`` or ``"raw"``, one row at a time, as for `RemovableLogisticRegression`.
+        How rows are scaled: ``"auto"``, by constants that are derived from the rows and inside the guarantee;
+        ``"unit"``, ``"clip:R"``, ``"within:R"``, ``"none"`` or ``"raw"``, one row at a time, as for
+        `RemovableLogisticRegression`.
     epsilon, delta : float, default=1.0, 1e-4
         The promise for the whole life of the model.
     noise_std : float, optional
