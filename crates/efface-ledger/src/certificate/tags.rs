@@ -46,7 +46,7 @@ tagged! {
             "someone who kept a model from before the removal, and requests that were chosen after looking at one",
         CopiesElsewhere = "copies-elsewhere" =>
             "copies of the data, caches, and models trained elsewhere or derived downstream from the same rows",
-        FittedPreprocessing = "fitted-preprocessing" => "transforms and preprocessing that were fitted on the rows",
+        FittedPreprocessing = "fitted-preprocessing" => "transforms and preprocessing that were fitted on the rows elsewhere",
         HyperParameters = "hyper-parameters" => "hyper-parameters that were chosen on the rows",
         ClassList = "class-list" => "the list of classes",
         RowCount = "row-count" => "the number of rows, which is not hidden",
