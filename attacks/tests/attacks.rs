@@ -71,7 +71,7 @@ fn the_budget_collapses_under_mechanism_objective_and_not_under_release() {
     for releases in [&found.random, &found.hardest] {
         assert_eq!(releases.last().map(|release| release.n_removed), Some(1000), "half of the rows leave");
         for release in releases {
-            assert!(release.epsilon.0 <= 0.01 * release.epsilon.1, "the promise is hardly touched: {release:?}");
+            assert!(release.epsilon.0 <= 0.05 * release.epsilon.1, "the promise is hardly touched: {release:?}");
             assert!(release.before_settling.1 <= release.before_settling.0, "{release:?}");
             assert!(release.released.1 <= release.released.0, "{release:?}");
             assert!(release.released.0 <= 1e-5, "the claim is as good as that of a settled model: {release:?}");

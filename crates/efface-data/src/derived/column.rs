@@ -181,7 +181,8 @@ impl NumberScale {
             spread_of_others(&groups, &middle)?
         };
         let scale = nearest_power_of_two(spread)?;
-        let location = (middle.mean / scale).round() * scale;
+        // Not −0.
+        let location = (middle.mean / scale).round() * scale + 0.0;
         location.is_finite().then_some(Self { location, scale })
     }
 

@@ -7,6 +7,7 @@ use efface_core::rows::{Features, RowValue};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
+use super::Texts;
 use super::column::{ColumnConstants, NumberScale};
 use super::raw::RawCell;
 use crate::rows::FeatureValues;
@@ -20,6 +21,21 @@ pub struct Constants {
     /// How numbers to be predicted are scaled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<NumberScale>,
+}
+
+impl Constants {
+    /// The same with these texts as the names of categories: none that is not among them.
+    #[must_use]
+    pub fn named(mut self, texts: &Texts) -> Self {
+        for column in &mut self.columns {
+            if let ColumnConstants::Categories { categories, .. } = column {
+                for category in categories {
+                    category.name = texts.get(&category.hash).cloned().unwrap_or_default();
+                }
+            }
+        }
+        self
+    }
 }
 
 /// Encodes rows by given constants.

@@ -69,8 +69,14 @@ impl Counts {
         self.columns.iter().flatten().any(ColumnCounts::is_unsure)
     }
 
-    /// The texts that are categories, by their hashes.
-    pub fn texts(&self) -> &Texts {
+    /// The texts that are categories, by their hashes. Those that were until a change that is not purged yet are left out.
+    pub fn texts(&self) -> Texts {
+        let categories = self.texts.iter().filter(|(hash, _)| self.is_category(**hash));
+        categories.map(|(hash, text)| (*hash, text.clone())).collect()
+    }
+
+    /// All texts that are known.
+    pub(crate) fn known_texts(&self) -> &Texts {
         &self.texts
     }
 

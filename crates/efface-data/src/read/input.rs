@@ -54,6 +54,21 @@ impl Input {
         Self { likely_bytes, ..Self::new(reader, meter, max_bytes) }
     }
 
+    /// The first bytes that come, to the end of a line if there is one within `most`; they come again when the input is read.
+    pub(super) fn peek(&mut self, most: usize) -> io::Result<Vec<u8>> {
+        let (mut first, mut n_read) = (vec![0; most], 0);
+        while n_read < most && !first[..n_read].contains(&b'\n') {
+            match self.reader.read(&mut first[n_read..])? {
+                0 => break,
+                n => n_read += n,
+            }
+        }
+        first.truncate(n_read);
+        let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+        self.reader = Box::new(io::Cursor::new(first.clone()).chain(rest));
+        Ok(first)
+    }
+
     pub(super) fn meter(&self) -> Meter {
         self.meter.clone()
     }

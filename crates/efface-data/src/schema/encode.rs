@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::Schema;
 use super::cell::{Cell, canonical};
 use super::column::{ColumnKind, ColumnSchema, Missing, Scalar, Unknown, ValueRange};
+use super::written::number_as_written;
 use crate::derived::{RawCell, Texts};
 use crate::error::CellError;
 use crate::table::listed;
@@ -74,6 +75,9 @@ impl RowEncoder {
             return Ok(if x.is_finite() { RawCell::Number(x) } else { RawCell::Missing });
         }
         let text = cell.spelling();
+        if let Some(x) = number_as_written(&text) {
+            return Ok(RawCell::Number(x));
+        }
         let raw = RawCell::text(&text);
         if let RawCell::Text(hash) = raw {
             texts.entry(hash).or_insert_with(|| text.into_owned());

@@ -13,6 +13,7 @@ mod fitted;
 mod infer;
 mod nice;
 mod proposal;
+mod written;
 
 use std::collections::HashSet;
 use std::fs;

@@ -45,7 +45,7 @@ impl StoredRows {
     /// Counts the cells of all rows anew, where constants follow from them. The texts of categories stay known.
     fn count_again(&mut self) -> Result<(), StoredRowsError> {
         let Some(preparation) = &self.preparation else { return Ok(()) };
-        let (mut counts, texts) = (preparation.counts().emptied(), preparation.counts().texts().clone());
+        let (mut counts, texts) = (preparation.counts().emptied(), preparation.counts().known_texts().clone());
         for index in 0..self.layout.n_blocks(self.len) {
             let first = index * self.layout.block_rows;
             let block = first..self.len.min(first + self.layout.block_rows);

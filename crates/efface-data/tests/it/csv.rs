@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use efface_data::{Columns, FeatureValues, RawLabels, RowId, Table, read_table};
+use efface_data::{Columns, FeatureValues, RawLabels, RowId, Scale, Table, open_rows, read_table};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -145,4 +145,25 @@ fn cells_and_rows_have_an_end() {
     assert_eq!(without_folder(&error, folder.path()), format!("t.csv.gz, line 3: {message}"));
     // The header as well.
     assert_eq!(refusal(&text[42..]), format!("t.csv, line 1: {message}"));
+}
+
+/// What separates columns is told by the header, and numbers, dates and texts are told apart cell by cell.
+#[test]
+fn columns_are_separated_by_comma_semicolon_tab_or_bar() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let columns = Columns { label: Some("y".into()), ..Columns::default() };
+    for (delimiter, name) in [(",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar")] {
+        let rows = ["\"a, b\"|when|y", "1.5|2024-05-31|no", "\"2|\"|2024-06-01|yes", "|x|no"];
+        let text = rows.map(|row| row.replace('|', delimiter)).join("\n");
+        let path = folder.path().join(format!("{name}.csv"));
+        std::fs::write(&path, text).expect("writable");
+        let (mut reader, schema) = open_rows(&path, &columns, None, Scale::Auto).expect("readable");
+        assert_eq!(reader.feature_names(), ["a, b", "when"], "{name}");
+        assert_eq!(schema.expect("cells are kept as they are").derived(), [true, true]);
+        let table = reader.next_chunk(10).expect("readable").expect("rows");
+        let FeatureValues::F64(cells) = table.features() else { panic!("raw cells are doubles") };
+        assert_eq!((cells[0], cells[1], cells[3]), (1.5, 19_874.0, 19_875.0), "{name}");
+        assert!([cells[2], cells[4], cells[5]].iter().all(|cell| cell.is_nan()), "{name}");
+        assert_eq!(table.into_parts().texts.expect("texts").len(), 2, "{name}");
+    }
 }

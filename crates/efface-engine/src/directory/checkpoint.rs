@@ -113,7 +113,7 @@ impl DirectoryKeeper {
             tables.execute("DELETE FROM intents", [])?;
             put(tables, "status", &head.status(of))?;
             if let Some(preparation) = of.preparation {
-                put(tables, "texts", preparation.counts().texts())?;
+                put(tables, "texts", &preparation.counts().texts())?;
             }
             put(tables, "head", &head)
         });

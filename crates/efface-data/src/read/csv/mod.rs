@@ -53,10 +53,14 @@ impl CsvReader {
         resolve: impl FnOnce(&[String]) -> Result<Roles, ReadError>,
         encoder: Option<RowEncoder>,
     ) -> Result<Self, ReadError> {
-        let input = Input::open(path)?;
+        let mut input = Input::open(path)?;
         let meter = input.meter();
-        let mut reader =
-            ReaderBuilder::new().flexible(true).buffer_capacity(BUFFER_BYTES).from_reader(LineCounter::new(input));
+        let first = input.peek(HEADER_BYTES).map_err(|source| ReadError::Io { file: path.into(), source })?;
+        let mut reader = ReaderBuilder::new()
+            .flexible(true)
+            .delimiter(delimiter(&first))
+            .buffer_capacity(BUFFER_BYTES)
+            .from_reader(LineCounter::new(input));
         let header = reader.byte_headers().cloned();
         let header = header.map_err(|error| too_long(path, &reader).unwrap_or_else(|| failed(path, error)))?;
         refuse_wide(path, header.len() as u64)?;
@@ -136,6 +140,28 @@ impl TableReader for CsvReader {
         self.meter.progress(self.rows_read)
     }
 }
+
+/// What separates the names of columns: the one of comma, semicolon, tab and bar that stands there most often, outside of
+/// quotes.
+fn delimiter(first: &[u8]) -> u8 {
+    let mut counts = [0; DELIMITERS.len()];
+    let mut is_quoted = false;
+    for byte in first {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            b'\n' | b'\r' if !is_quoted => break,
+            _ if is_quoted => {}
+            byte => DELIMITERS.iter().zip(&mut counts).filter(|(it, _)| *it == byte).for_each(|(_, n)| *n += 1),
+        }
+    }
+    let most = counts.iter().max().copied().unwrap_or(0);
+    DELIMITERS[counts.iter().position(|count| *count == most).unwrap_or(0)]
+}
+
+const DELIMITERS: [u8; 4] = *b",;\t|";
+
+/// So much of a file is looked at to find out what separates its columns.
+const HEADER_BYTES: usize = 1 << 16;
 
 fn failed(path: &Path, error: csv::Error) -> ReadError {
     match error.into_kind() {

@@ -108,7 +108,8 @@ struct SumsHeader {
 pub(crate) fn encode(stamp: &Stamp, model: &Model, preparation: Option<&Preparation>) -> (Zeroizing<Vec<u8>>, String) {
     let preparation = preparation.map(|preparation| Prepared {
         counts: preparation.counts().clone(),
-        constants: preparation.encoder().constants().clone(),
+        // A category that has gone has left its name nowhere.
+        constants: preparation.encoder().constants().clone().named(&Texts::new()),
     });
     let header = Header { stamp: stamp.clone(), model: ModelHeader::of(model), preparation };
     let header = serde_json::to_vec(&header).expect("maps have string keys and numbers are finite or null");
@@ -139,6 +140,7 @@ impl StateFile {
     /// How the rows of the model are prepared; `texts` are those of categories.
     pub(crate) fn preparation(&self, settings: &Settings, texts: Texts) -> Option<Preparation> {
         let Prepared { counts, constants } = self.preparation.clone()?;
+        let constants = constants.named(&texts);
         Some(Preparation::with_constants(counts.with_texts(texts), constants, settings.transform.intercept))
     }
 

@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
-use crate::models::{Folder, json, published, randomness};
+use crate::models::{Folder, files, json, published, randomness};
 
 /// Rows of a table that nobody prepared: numbers of all sizes with outliers, years, texts, gaps.
 fn raw_rows(dice: &mut ChaCha8Rng, n_rows: usize) -> Vec<String> {
@@ -172,4 +172,34 @@ fn recoloured(row: &str, colour: &str) -> String {
     let mut cells: Vec<&str> = row.split(',').collect();
     cells[4] = colour;
     cells.join(",")
+}
+
+/// The name of a category stood in the database and the state until the next release, after all rows that had it were gone.
+#[test]
+fn a_category_leaves_its_name_nowhere() {
+    let mut dice = ChaCha8Rng::seed_from_u64(3);
+    let mut rows: Vec<String> = raw_rows(&mut dice, 80);
+    rows[..9].iter_mut().for_each(|row| *row = recoloured(row, "chartreuse"));
+    rows[9] = recoloured(&rows[9], "heliotrope");
+    let folder = Folder::new();
+    write(&folder, "all.csv", &rows);
+    train(&folder, "all.csv", "model", &Logistic);
+    let stands = |text: &str| {
+        let found = files(&folder.path("model")).into_iter().filter(|(name, _)| !name.starts_with("releases"));
+        let has = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        found.filter(|(_, bytes)| has(bytes)).map(|(name, _)| name.display().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!((stands("chartreuse"), stands("heliotrope")), (vec!["efface.db".into()], Vec::<String>::new()));
+    let mut model = open(&folder, "model");
+    model.remove(&ids(&[0, 1, 2, 3]), None).expect("present");
+    model.close().expect("writable");
+    assert_eq!(stands("chartreuse"), ["efface.db"], "five rows have it");
+    let mut model = open(&folder, "model");
+    model.remove(&ids(&[4, 5, 6, 7, 8]), None).expect("present");
+    model.close().expect("writable");
+    assert_eq!(stands("chartreuse"), Vec::<String>::new());
+    // The weights know rows that were encoded with it, and the next release follows.
+    let mut model = open(&folder, "model");
+    model.remove(&ids(&[20]), None).expect("present");
+    assert!(release(&mut model).1);
 }
