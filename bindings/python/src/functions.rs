@@ -53,7 +53,9 @@ pub(crate) fn decision<'py>(
     })??;
     let mut scores = scores.map_err(|error| raised(py, &error))?;
     if let Some(target) = encoder.and_then(|encoder| encoder.constants().target) {
-        scores.iter_mut().for_each(|score| *score = target.location + target.scale * *score);
+        for score in &mut scores {
+            *score = target.location + target.scale * *score;
+        }
     }
     PyArray1::from_vec(py, scores).reshape(shape)
 }

@@ -218,12 +218,13 @@ struct Listed(i32, u128, u128, u128);
 impl BinCounts {
     fn listed(&self) -> Vec<Listed> {
         let mut listed = Vec::new();
+        let number = |index: usize| i32::try_from(index).expect("there are 16,384 bins of a sign");
         for (side, sign) in [(&self.negative, -1), (&self.positive, 1)] {
             for (exponent, bins) in side.by_exponent() {
                 let with_numbers = bins.iter().enumerate().filter(|(_, bin)| **bin != Bin::default());
                 // Above 0: that stands for zeros.
                 listed.extend(with_numbers.map(|(index, bin)| {
-                    Listed(sign * ((exponent * BINS + index) as i32 + 1), bin.n, bin.sum, bin.squares)
+                    Listed(sign * number(exponent * BINS + index + 1), bin.n, bin.sum, bin.squares)
                 }));
             }
         }

@@ -78,7 +78,7 @@ impl Encoder {
         let places = columns.iter().map(places_of).collect();
         let n_features = columns.iter().map(ColumnConstants::width).sum();
         let norm_limit = USUAL_LENGTHS * (n_used.max(1) as f64).sqrt();
-        Self { has_intercept, n_features, norm_limit, plain, places, constants }
+        Self { constants, has_intercept, n_features, norm_limit, plain, places }
     }
 
     /// What it encodes by.
@@ -166,7 +166,9 @@ impl Encoder {
         let limit = self.norm_limit;
         if square > limit * limit {
             let factor = limit / square.sqrt();
-            features.iter_mut().for_each(|x| *x *= factor);
+            for x in features.iter_mut() {
+                *x *= factor;
+            }
         }
         let (into, intercept) = row.split_at_mut(self.n_features);
         into.iter_mut().zip(&*features).for_each(|(into, x)| *into = T::nearest(*x));

@@ -153,7 +153,7 @@ fn columns_are_separated_by_comma_semicolon_tab_or_bar() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let columns = Columns { label: Some("y".into()), ..Columns::default() };
     for (delimiter, name) in [(",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar")] {
-        let rows = ["\"a, b\"|when|y", "1.5|2024-05-31|no", "\"2|\"|2024-06-01|yes", "|x|no"];
+        let rows = ["\"a, b\"|when|y", "1.5|2024-05-31|no", "\"2|x\"|2024-06-01|yes", "|x|no"];
         let text = rows.map(|row| row.replace('|', delimiter)).join("\n");
         let path = folder.path().join(format!("{name}.csv"));
         std::fs::write(&path, text).expect("writable");

@@ -106,12 +106,11 @@ impl ModelDirectory {
         }
         let mut keeper = DirectoryKeeper::new(path.into(), database, head, witness);
         keeper.passphrase.clone_from(&options.passphrase);
-        let (model, replayed) = match current {
-            Some((model, _)) => (model, &*intents),
-            None => {
-                known.check_complete(path, &keeper.database)?;
-                (recovery::repair(&settings, &mut rows, &mut keeper, &known)?, &[][..])
-            }
+        let (model, replayed) = if let Some((model, _)) = current {
+            (model, &*intents)
+        } else {
+            known.check_complete(path, &keeper.database)?;
+            (recovery::repair(&settings, &mut rows, &mut keeper, &known)?, &[][..])
         };
         let mut this = Self { settings, model, rows, keeper, repairs: Vec::new(), _lock: Some(lock) };
         this.replay(replayed)?;

@@ -19,6 +19,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::Fields;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::ParquetMetaData;
+use parquet::file::statistics::Statistics;
 
 use self::batches::Batches;
 use self::cells::{CellError, Slot, append_ids, append_labels, cell, width, write_features};
@@ -98,7 +99,6 @@ impl ParquetReader {
         let (path, widths, feature_names) = (path.into(), Vec::new(), Vec::new());
         let (pending, encoder, rows_read) = (None, None, 0);
         Ok(Self {
-            may_have_gaps,
             path,
             batches,
             pending,
@@ -106,6 +106,7 @@ impl ParquetReader {
             widths,
             feature_names,
             encoder,
+            may_have_gaps,
             file_bytes,
             n_rows,
             rows_read,
@@ -336,7 +337,7 @@ fn may_have_gaps(metadata: &ParquetMetaData, plan: &ColumnPlan) -> bool {
         leaf < schema.num_columns()
             && roots.contains(&schema.get_column_root_idx(leaf))
             && column.column_descr().max_def_level() > 0
-            && column.statistics().and_then(|statistics| statistics.null_count_opt()) != Some(0)
+            && column.statistics().and_then(Statistics::null_count_opt) != Some(0)
     })
 }
 

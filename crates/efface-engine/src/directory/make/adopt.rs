@@ -7,6 +7,7 @@ use std::fs;
 
 use efface_core::model::Model;
 use efface_core::rows::{RowCount, RowStore};
+use efface_data::derived::Preparation;
 use efface_data::{IdDigest, RowLayout, Vault};
 
 use super::row_sink::RowSink;
@@ -56,7 +57,7 @@ impl Adopted<'_> {
         let dim = settings.transform.kept().model_dim(settings.features.len());
         let layout = RowLayout::new(dim, settings.precision, settings.max_row_weight.is_some());
         let mut sink = RowSink::new(&new.aside, settings.transform.row_norm_bound(), None)?;
-        sink.lay_out(layout, preparation.map(|preparation| preparation.emptied()))?;
+        sink.lay_out(layout, preparation.map(Preparation::emptied))?;
         let n_positions = self.rows.n_positions();
         let present: Vec<usize> = (0..n_positions).filter(|position| self.rows.is_present(*position)).collect();
         for chunk in present.chunks(chunk_rows(dim)) {
