@@ -272,7 +272,9 @@ mod tests {
 
     fn counted(numbers: &[f64]) -> BinCounts {
         let mut counts = BinCounts::default();
-        numbers.iter().for_each(|x| counts.add(*x, 3));
+        for x in numbers {
+            counts.add(*x, 3);
+        }
         counts
     }
 

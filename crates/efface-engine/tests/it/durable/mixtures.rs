@@ -96,7 +96,9 @@ fn removals_that_only_a_state_counts_are_not_forgotten() {
         let folder = with_old_and_new(witness);
         let mut old = vec!["efface.db", "state/removed"];
         old.extend(old_rows.then_some("rows"));
-        old.iter().for_each(|part| folder.restore("old", part));
+        for part in &old {
+            folder.restore("old", part);
+        }
         let context = format!("{old:?} old, witness {witness:?}");
         assert!(!Status::read(folder.model()).expect("readable").out_of_step.is_empty(), "{context}");
         if old_rows && witness.is_none() {
