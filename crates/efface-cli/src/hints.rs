@@ -54,6 +54,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
             ChangeError::NoLabelNamed { .. } => "--label NAME|FILE names the column or the array of labels",
             ChangeError::NoSubjectNamed { .. } => "--subject NAME names the column (or the array) of subjects",
             ChangeError::NoIdNamed { .. } => "--id NAME names the column (or the array) of ids",
+            ChangeError::TooManyTexts { .. } => "leave it out with --ignore, or name it with --id or --subject",
             ChangeError::ClassGone { .. } => "train a new model to bring the class back",
             ChangeError::LastRow { .. } | ChangeError::LastWeight { .. } => "delete the whole model directory instead",
             ChangeError::NoSubjects => "name rows with --id",

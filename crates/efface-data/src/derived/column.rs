@@ -14,9 +14,8 @@ pub(crate) struct ColumnCounts {
     numbers: BinCounts,
     n_missing: u128,
     n_texts: u128,
-    /// Rows per text, by its hash, as long as there are few enough of them.
-    texts: Option<BTreeMap<u64, u128>>,
-    is_unsure: bool,
+    /// By hash, how often each text counts.
+    texts: BTreeMap<u64, u128>,
 }
 
 /// Texts in fewer rows than this are one category together.
@@ -27,17 +26,13 @@ pub(crate) const TIMES_PER_ROW: u64 = 1 << 20;
 
 const MIN_CATEGORY_TIMES: u128 = (MIN_CATEGORY_ROWS * TIMES_PER_ROW) as u128;
 
-/// A column with more different texts than this has no categories: it tells rows apart.
-pub const MAX_TEXTS: usize = 20_000;
+/// A column with more different texts than this tells rows apart, and is refused.
+pub const MAX_TEXTS: usize = 100_000;
 
 /// So many numbers for one text, and a column is one of numbers; its texts then count as missing.
 const NUMBERS_PER_TEXT: u128 = 9;
 
 impl ColumnCounts {
-    pub(crate) fn new() -> Self {
-        Self { texts: Some(BTreeMap::new()), ..Self::default() }
-    }
-
     /// Counts a cell so many times.
     pub(crate) fn add(&mut self, cell: RawCell, times: u64) {
         match cell {
@@ -45,11 +40,7 @@ impl ColumnCounts {
             RawCell::Missing => self.n_missing += u128::from(times),
             RawCell::Text(hash) => {
                 self.n_texts += u128::from(times);
-                let Some(texts) = &mut self.texts else { return };
-                *texts.entry(hash).or_default() += u128::from(times);
-                if texts.len() > MAX_TEXTS {
-                    self.texts = None;
-                }
+                *self.texts.entry(hash).or_default() += u128::from(times);
             }
         }
     }
@@ -61,27 +52,28 @@ impl ColumnCounts {
             RawCell::Missing => self.n_missing = self.n_missing.wrapping_sub(u128::from(times)),
             RawCell::Text(hash) => {
                 self.n_texts = self.n_texts.wrapping_sub(u128::from(times));
-                let Some(texts) = &mut self.texts else {
-                    self.is_unsure = true;
-                    return;
-                };
-                let count = texts.entry(hash).or_default();
+                let count = self.texts.entry(hash).or_default();
                 *count = count.wrapping_sub(u128::from(times));
                 if *count == 0 {
-                    texts.remove(&hash);
+                    self.texts.remove(&hash);
                 }
             }
         }
     }
 
-    /// Whether a text stands in enough rows to be a category.
-    pub(crate) fn is_category(&self, hash: u64) -> bool {
-        self.texts.as_ref().and_then(|texts| texts.get(&hash)).is_some_and(|n| *n >= MIN_CATEGORY_TIMES)
+    /// Whether a text stands in the column.
+    pub(crate) fn has(&self, hash: u64) -> bool {
+        self.texts.contains_key(&hash)
     }
 
-    /// Whether the cells must be counted anew: there were too many different texts to count each, and some have left since.
-    pub(crate) fn is_unsure(&self) -> bool {
-        self.is_unsure
+    /// How many different texts do.
+    pub(crate) fn n_different(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Whether a text stands in enough rows to be a category.
+    pub(crate) fn is_category(&self, hash: u64) -> bool {
+        self.texts.get(&hash).is_some_and(|n| *n >= MIN_CATEGORY_TIMES)
     }
 
     /// The constants that these counts stand for: a function of the counts alone. `names` are the texts behind hashes.
@@ -91,12 +83,11 @@ impl ColumnCounts {
             let has_missing = has_missing || self.n_texts > 0;
             return match NumberScale::of(&self.numbers) {
                 Some(scale) => ColumnConstants::Number { scale, has_missing },
-                None if has_missing => ColumnConstants::Number { scale: NumberScale::NONE, has_missing },
+                None if has_missing => ColumnConstants::Gaps,
                 None => ColumnConstants::Nothing,
             };
         }
-        let Some(texts) = self.texts.as_ref().filter(|_| self.n_texts > 0) else { return ColumnConstants::Nothing };
-        let frequent = texts.iter().filter(|(_, n)| **n >= MIN_CATEGORY_TIMES);
+        let frequent = self.texts.iter().filter(|(_, n)| **n >= MIN_CATEGORY_TIMES);
         let n_frequent: u128 = frequent.clone().map(|(_, n)| n).sum();
         let named = |hash: &u64| Category { hash: *hash, name: names.get(hash).cloned().unwrap_or_default() };
         let mut categories: Vec<Category> = frequent.map(|(hash, _)| named(hash)).collect();
@@ -132,6 +123,8 @@ pub enum ColumnConstants {
         /// Whether cells with nothing in them have one.
         has_missing: bool,
     },
+    /// One feature: whether there is no number. Those that are there are all equal.
+    Gaps,
     /// A feature as it is: what it becomes does not depend on the rows.
     Given,
     /// No feature: nothing in it tells rows apart, or everything does.
@@ -147,6 +140,14 @@ pub struct Category {
     pub name: String,
 }
 
+impl Category {
+    /// A text that begins with a question mark gets another one: `?other` and `?missing` are no texts.
+    fn feature_name(&self, column: &str) -> String {
+        let mark = if self.name.starts_with('?') { "?" } else { "" };
+        format!("{column}={mark}{}", self.name)
+    }
+}
+
 /// Location and scale of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NumberScale {
@@ -157,9 +158,6 @@ pub struct NumberScale {
 }
 
 impl NumberScale {
-    /// Every number becomes 0.
-    const NONE: Self = Self { location: 0.0, scale: f64::INFINITY };
-
     /// Numbers as they are.
     pub const UNIT: Self = Self { location: 0.0, scale: 1.0 };
 
@@ -225,7 +223,7 @@ impl ColumnConstants {
             Self::Categories { categories, has_others, has_missing } => {
                 categories.len() + usize::from(*has_others) + usize::from(*has_missing)
             }
-            Self::Given => 1,
+            Self::Given | Self::Gaps => 1,
             Self::Nothing => 0,
         }
     }
@@ -235,9 +233,10 @@ impl ColumnConstants {
         let (mut names, others, missing) = match self {
             Self::Nothing => return Vec::new(),
             Self::Given => (vec![column.to_owned()], false, false),
+            Self::Gaps => (Vec::new(), false, true),
             Self::Number { has_missing, .. } => (vec![column.to_owned()], false, *has_missing),
             Self::Categories { categories, has_others, has_missing } => {
-                let names = categories.iter().map(|category| format!("{column}={}", category.name)).collect();
+                let names = categories.iter().map(|category| category.feature_name(column)).collect();
                 (names, *has_others, *has_missing)
             }
         };
@@ -252,7 +251,7 @@ mod tests {
     use super::*;
 
     fn numbers(numbers: impl IntoIterator<Item = f64>) -> ColumnCounts {
-        let mut counts = ColumnCounts::new();
+        let mut counts = ColumnCounts::default();
         numbers.into_iter().for_each(|x| counts.add(RawCell::Number(x), TIMES_PER_ROW));
         counts
     }
@@ -290,7 +289,7 @@ mod tests {
 
     #[test]
     fn texts_become_categories_while_enough_rows_have_them() {
-        let mut counts = ColumnCounts::new();
+        let mut counts = ColumnCounts::default();
         for text in ["red", "blue"] {
             (0..5).for_each(|_| counts.add(RawCell::text(text), TIMES_PER_ROW));
         }
@@ -303,6 +302,8 @@ mod tests {
         assert_eq!(names(&counts), ["colour=blue", "colour=red", "colour=?missing"]);
         counts.retract(RawCell::text("red"), TIMES_PER_ROW);
         assert_eq!(names(&counts), ["colour=blue", "colour=?other", "colour=?missing"]);
+        let marked = Category { hash: 1, name: "?other".into() };
+        assert_eq!(marked.feature_name("colour"), "colour=??other");
     }
 
     #[test]
@@ -320,12 +321,21 @@ mod tests {
 
     #[test]
     fn columns_that_tell_rows_apart_have_no_features() {
-        let mut counts = ColumnCounts::new();
-        (0..MAX_TEXTS + 10).for_each(|i| counts.add(RawCell::text(&format!("row {i}")), TIMES_PER_ROW));
+        let mut counts = ColumnCounts::default();
+        for i in 0..100 {
+            counts.add(RawCell::text(&format!("row {i}")), TIMES_PER_ROW);
+        }
         assert_eq!(counts.constants(&Texts::new()), ColumnConstants::Nothing);
-        let mut counts = ColumnCounts::new();
-        (0..100).for_each(|i| counts.add(RawCell::text(&format!("row {i}")), TIMES_PER_ROW));
-        assert_eq!(counts.constants(&Texts::new()), ColumnConstants::Nothing);
+    }
+
+    /// The scale of such a column was infinite, which no file holds.
+    #[test]
+    fn equal_numbers_with_gaps_say_where_the_gaps_are() {
+        let mut counts = numbers([7.0; 20]);
+        counts.add(RawCell::Missing, TIMES_PER_ROW);
+        assert_eq!(names(&counts, "c"), ["c=?missing"]);
+        counts.retract(RawCell::Missing, TIMES_PER_ROW);
+        assert_eq!(counts, numbers([7.0; 20]));
     }
 
     #[test]

@@ -199,6 +199,7 @@ impl Encoder {
                     }
                 }
                 (ColumnConstants::Given, _) => into[0] = value.wide(),
+                (ColumnConstants::Gaps, cell) => into[0] = f64::from(u8::from(!matches!(cell, RawCell::Number(_)))),
                 (ColumnConstants::Nothing, _) => {}
             }
         }

@@ -16,7 +16,7 @@ mod column;
 mod encoder;
 mod raw;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use efface_core::rows::{Features, RowValue};
 use rayon::prelude::*;
@@ -47,8 +47,8 @@ pub type Texts = BTreeMap<u64, String>;
 impl Counts {
     /// Of a table without rows. Columns that are not `derived` are given: they are features as they are.
     pub fn new(derived: &[bool], is_regression: bool) -> Self {
-        let columns = derived.iter().map(|derived| derived.then(ColumnCounts::new)).collect();
-        Self { columns, target: is_regression.then(ColumnCounts::new), texts: Texts::new() }
+        let columns = derived.iter().map(|derived| derived.then(ColumnCounts::default)).collect();
+        Self { columns, target: is_regression.then(ColumnCounts::default), texts: Texts::new() }
     }
 
     /// The constants that follow.
@@ -62,11 +62,6 @@ impl Counts {
             _ => NumberScale::UNIT,
         });
         Constants { columns: self.columns.par_iter().map(of).collect(), target }
-    }
-
-    /// Whether the cells must be counted anew before constants follow.
-    pub fn is_unsure(&self) -> bool {
-        self.columns.iter().flatten().any(ColumnCounts::is_unsure)
     }
 
     /// The texts that are categories, by their hashes. Those that were until a change that is not purged yet are left out.
@@ -88,6 +83,19 @@ impl Counts {
 
     fn is_category(&self, hash: u64) -> bool {
         self.columns.iter().flatten().any(|column| column.is_category(hash))
+    }
+
+    /// The first column that would have more different texts than can be counted, with these rows.
+    pub(crate) fn overflowing(&self, rows: RawRows<'_>) -> Option<usize> {
+        let Features::F64(raw) = rows.features else { return None };
+        let n_columns = self.columns.len();
+        (0..n_columns).find(|index| {
+            let Some(column) = &self.columns[*index] else { return false };
+            let cells = raw.iter().skip(*index).step_by(n_columns).map(|value| RawCell::of(*value));
+            let new = cells.filter_map(|cell| if let RawCell::Text(hash) = cell { Some(hash) } else { None });
+            let new: BTreeSet<u64> = new.filter(|hash| !column.has(*hash)).collect();
+            column.n_different() + new.len() > MAX_TEXTS
+        })
     }
 
     /// Nothing counted.
@@ -206,7 +214,7 @@ impl Preparation {
 
     /// Whether rows are encoded by the constants that follow from those present.
     pub fn is_current(&self) -> bool {
-        !self.counts.is_unsure() && self.counts.constants() == *self.encoder.constants()
+        self.counts.constants() == *self.encoder.constants()
     }
 
     pub(crate) fn counts_mut(&mut self) -> &mut Counts {

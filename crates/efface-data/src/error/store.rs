@@ -13,6 +13,9 @@ use crate::stored::RowLayout;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppendError {
+    /// A column tells rows apart: it has more different texts than are counted.
+    #[error("column number {} has more than {limit} different texts", column + 1)]
+    TooManyTexts { column: usize, limit: usize },
     /// A row of that id is in the store.
     #[error("row id `{id}` is already present")]
     AlreadyPresent { id: RowId },
@@ -115,6 +118,11 @@ pub enum StoredRowsError {
 }
 
 impl StoredRowsError {
+    /// The column that has too many different texts.
+    pub fn overflowing_column(&self) -> Option<usize> {
+        if let Self::Append(AppendError::TooManyTexts { column, .. }) = self { Some(*column) } else { None }
+    }
+
     /// The position of a row whose record is not the one that was written.
     pub fn damaged_row(&self) -> Option<usize> {
         if let Self::File(SegmentError::Checksum { position, .. }) = self { Some(*position) } else { None }

@@ -61,9 +61,6 @@ impl StoredRows {
 
     /// Encodes rows by the constants that follow from those present, from now on. Whether that changes anything.
     pub fn derive(&mut self) -> Result<bool, StoredRowsError> {
-        if self.preparation.as_ref().is_some_and(|preparation| preparation.counts().is_unsure()) {
-            self.count_again()?;
-        }
         match &mut self.preparation {
             Some(preparation) if !preparation.is_current() => preparation.derive(),
             _ => return Ok(false),

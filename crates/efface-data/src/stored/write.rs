@@ -15,6 +15,7 @@ use super::checksum::{checksum, relabelled};
 use super::layout::{Run, consecutive};
 use super::segment::Segment;
 use super::{StoredRows, StoredRowsError};
+use crate::derived::{MAX_TEXTS, Preparation};
 use crate::error::{AppendError, LookupError, SegmentError};
 use crate::files;
 use crate::labels::class_of;
@@ -211,6 +212,10 @@ impl StoredRows {
             && let Some((row, value)) = row_weights(rows).iter().enumerate().find(|(_, weight)| **weight != 1.0)
         {
             return Err(AppendError::Unweighted { row, value: *value });
+        }
+        let counts = self.preparation.as_ref().map(Preparation::counts).filter(|_| !rows.texts().is_empty());
+        if let Some(column) = counts.and_then(|counts| counts.overflowing(rows.raw())) {
+            return Err(AppendError::TooManyTexts { column, limit: MAX_TEXTS });
         }
         rows.check_count("selectors", selectors.len())
     }

@@ -11,6 +11,12 @@ use super::EngineError;
 #[expect(missing_docs, reason = "the fields are named in the messages")]
 #[non_exhaustive]
 pub enum ChangeError {
+    /// A column of texts tells rows apart.
+    #[error(
+        "column `{column}` has more than {} different texts: it tells rows apart, and cannot be a feature",
+        efface_data::derived::MAX_TEXTS
+    )]
+    TooManyTexts { column: String },
     /// Damaged rows were to be removed, and there are none.
     #[error("no row is damaged")]
     NothingDamaged,
@@ -83,6 +89,7 @@ impl ChangeError {
     /// Stable name.
     pub fn code(&self) -> &'static str {
         match self {
+            Self::TooManyTexts { .. } => "too-many-texts",
             Self::NothingNamed => "nothing-named",
             Self::NothingDamaged => "nothing-damaged",
             Self::WeightLost => "weight-lost",

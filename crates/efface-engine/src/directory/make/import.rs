@@ -13,7 +13,7 @@ use efface_data::{
 use super::row_sink::RowSink;
 use super::{FilledRows, TrainProgress, chunk_rows};
 use crate::directory::witness::{Memory, removed_in};
-use crate::error::EngineError;
+use crate::error::{ChangeError, EngineError};
 use crate::history::{RowKeys, row_keys};
 use crate::settings::fresh;
 
@@ -89,6 +89,7 @@ impl<'a> Import<'a> {
 
     fn take(&mut self, chunk: Table) -> Result<(), EngineError> {
         let mut keys = row_keys(&self.id_key, chunk.ids(), chunk.subjects());
+        let names = chunk.feature_names().to_vec();
         let is_kept = |keys: &RowKeys| !keys.is_among(|digest| self.removed.contains(&digest));
         let kept: Vec<bool> = keys.iter().map(is_kept).collect();
         let labels = self.labels.push_table(&chunk, |row| kept[row])?;
@@ -104,6 +105,12 @@ impl<'a> Import<'a> {
         let is_derived = self.transform.scale == Scale::Auto;
         let preparation = is_derived.then(|| Preparation::new(counts(), self.transform.intercept));
         self.sink.lay_out(layout, preparation)?;
-        self.sink.put(&encoded, &keys)
+        self.sink.put(&encoded, &keys).map_err(|error| match error {
+            EngineError::Rows(source) if source.overflowing_column().is_some() => {
+                let column = source.overflowing_column().and_then(|column| names.get(column));
+                ChangeError::TooManyTexts { column: column.cloned().unwrap_or_default() }.into()
+            }
+            other => other,
+        })
     }
 }

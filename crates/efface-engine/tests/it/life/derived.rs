@@ -203,3 +203,23 @@ fn a_category_leaves_its_name_nowhere() {
     model.remove(&ids(&[20]), None).expect("present");
     assert!(release(&mut model).1);
 }
+
+/// A column of one number with a gap had a scale that no file holds, and the sign of a location of zero told of rows that had left.
+#[test]
+fn constants_of_plain_columns_are_the_same_in_both_worlds() {
+    let folder = Folder::new();
+    let row = |i: usize, gap: &str, x: f64| format!("row-{i},{x},7,{gap},plain,{gap},0,{},yes", i % 5);
+    let gap = |i: usize| if i == 3 || i == 20 { "" } else { "7" };
+    let rows: Vec<String> = (0..21).map(|i| row(i, gap(i), if i == 20 { -0.5 } else { [-1.0, 1.0][i % 2] })).collect();
+    write(&folder, "all.csv", &rows);
+    write(&folder, "rest.csv", &rows[..20]);
+    train(&folder, "all.csv", "all", &Squared);
+    train(&folder, "rest.csv", "rest", &Squared);
+    let mut model = open(&folder, "all");
+    model.remove(&ids(&[20]), None).expect("present");
+    let removed = published(model.release(&mut randomness(), None).expect("writable")).model;
+    let never = published(open(&folder, "rest").release(&mut randomness(), None).expect("writable")).model;
+    let text = std::fs::read_to_string(&removed).expect("readable");
+    assert_eq!(text, std::fs::read_to_string(never).expect("readable"));
+    assert!(text.contains("year=?missing") && !text.contains(": null"), "{text}");
+}
