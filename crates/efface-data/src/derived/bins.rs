@@ -50,6 +50,7 @@ impl BinCounts {
     }
 
     /// Counts a finite number so many times.
+    #[inline]
     pub(crate) fn add(&mut self, x: f64, times: u64) {
         let times = u128::from(times);
         self.n += times;
@@ -111,7 +112,18 @@ struct Place {
 }
 
 impl Side {
+    #[inline]
     fn bin(&mut self, exponent: usize, bin: usize) -> &mut Bin {
+        let known = exponent.wrapping_sub(self.first);
+        if !matches!(self.exponents.get(known), Some(Some(_))) {
+            self.make_room(exponent);
+        }
+        &mut self.exponents[exponent - self.first].get_or_insert_default()[bin]
+    }
+
+    /// Makes bins for an exponent.
+    #[cold]
+    fn make_room(&mut self, exponent: usize) {
         if self.exponents.is_empty() {
             self.first = exponent;
         }
@@ -124,7 +136,7 @@ impl Side {
         if index >= self.exponents.len() {
             self.exponents.resize_with(index + 1, || None);
         }
-        &mut self.exponents[index].get_or_insert_default()[bin]
+        self.exponents[index].get_or_insert_default();
     }
 
     fn by_exponent(&self) -> impl Iterator<Item = (usize, &[Bin; BINS])> {

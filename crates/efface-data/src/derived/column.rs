@@ -34,6 +34,7 @@ const NUMBERS_PER_TEXT: u128 = 9;
 
 impl ColumnCounts {
     /// Counts a cell so many times.
+    #[inline]
     pub(crate) fn add(&mut self, cell: RawCell, times: u64) {
         match cell {
             RawCell::Number(x) => self.numbers.add(x, times),

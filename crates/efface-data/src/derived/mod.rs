@@ -107,7 +107,7 @@ impl Counts {
 
     /// Counts raw rows, given the texts in them.
     pub(crate) fn add(&mut self, rows: RawRows<'_>, texts: &Texts) {
-        self.for_each(rows, &|column, cell, times| column.add(cell, times));
+        self.for_each(rows, ColumnCounts::add);
         // A text that becomes one later is in the rows that make it one.
         let categories: Vec<u64> = texts.keys().copied().filter(|hash| self.is_category(*hash)).collect();
         self.texts.extend(categories.into_iter().map(|hash| (hash, texts[&hash].clone())));
@@ -115,7 +115,7 @@ impl Counts {
 
     /// Takes out raw rows that were counted.
     pub(crate) fn retract(&mut self, rows: RawRows<'_>) {
-        self.for_each(rows, &|column, cell, times| column.retract(cell, times));
+        self.for_each(rows, ColumnCounts::retract);
     }
 
     /// Forgets texts that no longer are categories. Until then a change can be taken back.
@@ -126,7 +126,7 @@ impl Counts {
         }
     }
 
-    fn for_each(&mut self, rows: RawRows<'_>, count: &(dyn Fn(&mut ColumnCounts, RawCell, u64) + Sync)) {
+    fn for_each(&mut self, rows: RawRows<'_>, count: impl Fn(&mut ColumnCounts, RawCell, u64) + Sync) {
         let RawRows { features, labels, row_weights } = rows;
         let times: Option<Vec<u64>> = row_weights.map(|weights| weights.iter().map(|weight| times(*weight)).collect());
         if let Some(target) = &mut self.target {
@@ -134,14 +134,14 @@ impl Counts {
                 count(target, RawCell::Number(*label), times.as_ref().map_or(TIMES_PER_ROW, |times| times[row]));
             }
         }
-        each!(Features, features, raw => self.for_each_cell(raw, times.as_deref(), count));
+        each!(Features, features, raw => self.for_each_cell(raw, times.as_deref(), &count));
     }
 
     fn for_each_cell<T: RowValue>(
         &mut self,
         raw: &[T],
         times: Option<&[u64]>,
-        count: &(dyn Fn(&mut ColumnCounts, RawCell, u64) + Sync),
+        count: &(impl Fn(&mut ColumnCounts, RawCell, u64) + Sync),
     ) {
         let n_columns = self.columns.len();
         // Each thread has columns of its own: integers need no merging, and few rows no second thread.
