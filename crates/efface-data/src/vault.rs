@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use efface_core::rows::RowStore;
 
-use crate::derived::{Preparation, Texts};
+use crate::derived::{Constants, Preparation, Texts};
 use crate::error::{AppendError, LookupError, StoredRowsError};
 use crate::lent::RowsError;
 use crate::rows::EncodedRows;
@@ -62,11 +62,14 @@ pub trait Vault {
         None
     }
 
-    /// Encodes rows by the constants that follow from those present, from now on. Whether that changes anything: then the
-    /// weights are those of other rows.
-    fn derive(&mut self) -> Result<bool, VaultError> {
-        Ok(false)
+    /// Encodes rows by the constants that follow from those present, from now on. Those before, if they were others: then
+    /// the weights are those of other rows.
+    fn derive(&mut self) -> Result<Option<Constants>, VaultError> {
+        Ok(None)
     }
+
+    /// Encodes rows by these constants again: nothing was trained under the new ones.
+    fn encode_by(&mut self, _constants: Constants) {}
 
     /// Adds rows with one selector each and returns their positions. They are where they will stay, as durable as they
     /// will be, when this returns. On an error nothing is added.
@@ -159,8 +162,12 @@ impl Vault for StoredRows {
         Self::preparation(self)
     }
 
-    fn derive(&mut self) -> Result<bool, VaultError> {
+    fn derive(&mut self) -> Result<Option<Constants>, VaultError> {
         Ok(Self::derive(self)?)
+    }
+
+    fn encode_by(&mut self, constants: Constants) {
+        Self::encode_by(self, constants);
     }
 
     fn arrive(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, VaultError> {

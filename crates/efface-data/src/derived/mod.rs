@@ -39,6 +39,9 @@ pub struct Counts {
     /// The texts that are categories, by their hashes. Whoever keeps the counts keeps them elsewhere.
     #[serde(skip)]
     texts: Texts,
+    /// Whether a row left or came back whose cells nobody knows: all are to be counted anew before constants follow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_unsure: bool,
 }
 
 /// The texts behind the hashes in raw rows.
@@ -48,7 +51,7 @@ impl Counts {
     /// Of a table without rows. Columns that are not `derived` are given: they are features as they are.
     pub fn new(derived: &[bool], is_regression: bool) -> Self {
         let columns = derived.iter().map(|derived| derived.then(ColumnCounts::default)).collect();
-        Self { columns, target: is_regression.then(ColumnCounts::default), texts: Texts::new() }
+        Self { columns, target: is_regression.then(ColumnCounts::default), texts: Texts::new(), is_unsure: false }
     }
 
     /// The constants that follow.
@@ -96,6 +99,16 @@ impl Counts {
             let new: BTreeSet<u64> = new.filter(|hash| !column.has(*hash)).collect();
             column.n_different() + new.len() > MAX_TEXTS
         })
+    }
+
+    /// A row left or came back whose cells are not known.
+    pub(crate) fn lose_count(&mut self) {
+        self.is_unsure = true;
+    }
+
+    /// Whether the cells must be counted anew before constants follow.
+    pub(crate) fn is_unsure(&self) -> bool {
+        self.is_unsure
     }
 
     /// Nothing counted.
@@ -214,16 +227,25 @@ impl Preparation {
 
     /// Whether rows are encoded by the constants that follow from those present.
     pub fn is_current(&self) -> bool {
-        self.counts.constants() == *self.encoder.constants()
+        !self.counts.is_unsure() && self.counts.constants() == *self.encoder.constants()
     }
 
     pub(crate) fn counts_mut(&mut self) -> &mut Counts {
         &mut self.counts
     }
 
-    /// Encodes rows by the constants that follow from those present, from now on.
-    pub(crate) fn derive(&mut self) {
-        self.encoder = Encoder::new(self.counts.constants(), self.has_intercept);
+    /// Encodes rows by the constants that follow from those present, from now on. Those before, if they were others.
+    pub(crate) fn derive(&mut self) -> Option<Constants> {
+        if self.is_current() {
+            return None;
+        }
+        let before = self.encoder.constants().clone();
+        self.encode_by(self.counts.constants());
+        Some(before)
+    }
+
+    pub(crate) fn encode_by(&mut self, constants: Constants) {
+        self.encoder = Encoder::new(constants, self.has_intercept);
     }
 
     /// Encodes raw rows, those that are present; the others are zeros.

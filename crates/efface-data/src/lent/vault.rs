@@ -9,7 +9,7 @@ use super::checks::checksum;
 use super::error::RowsError;
 use super::table::{LentRows, LentTable, len_of};
 use super::view::RowsView;
-use crate::derived::{Counts, Preparation, RawRows, Texts};
+use crate::derived::{Constants, Counts, Preparation, RawRows, Texts};
 use crate::rows::{EncodedRows, MemoryRows, Precision, each};
 use crate::vault::{Vault, VaultError};
 
@@ -109,13 +109,17 @@ impl Vault for LentVault<'_> {
         self.table.preparation.as_ref()
     }
 
-    fn derive(&mut self) -> Result<bool, VaultError> {
-        match &mut self.table.preparation {
-            Some(preparation) if !preparation.is_current() => preparation.derive(),
-            _ => return Ok(false),
+    fn derive(&mut self) -> Result<Option<Constants>, VaultError> {
+        let before = self.table.preparation.as_mut().and_then(Preparation::derive);
+        self.table.encode_targets();
+        Ok(before)
+    }
+
+    fn encode_by(&mut self, constants: Constants) {
+        if let Some(preparation) = &mut self.table.preparation {
+            preparation.encode_by(constants);
         }
         self.table.encode_targets();
-        Ok(true)
     }
 
     fn arrive(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, VaultError> {

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::layout::consecutive;
 use super::segment::Segment;
 use super::{StoredRows, StoredRowsError};
-use crate::derived::Texts;
+use crate::derived::{Constants, Preparation, Texts};
 use crate::error::LookupError;
 
 impl StoredRows {
@@ -25,10 +25,12 @@ impl StoredRows {
             self.gone.remove(position);
         }
         self.weight_sum += arriving;
-        if self.preparation.is_some() {
-            let rows = self.raw_batch(&(first..first + n_admitted).collect::<Vec<_>>())?;
-            let Some(preparation) = &mut self.preparation else { return Ok(()) };
-            preparation.counts_mut().add(rows.raw(), texts);
+        let rows = self.preparation.is_some().then(|| self.raw_batch(&(first..first + n_admitted).collect::<Vec<_>>()));
+        match (&mut self.preparation, rows.transpose()) {
+            (Some(preparation), Ok(Some(rows))) => preparation.counts_mut().add(rows.raw(), texts),
+            (Some(preparation), Err(error)) if error.damaged_row().is_some() => preparation.counts_mut().lose_count(),
+            (_, Err(error)) => return Err(error),
+            _ => {}
         }
         // Where they were gone, copies in memory have zeros, and checksums have not been compared.
         self.cache.forget(blocks);
@@ -59,14 +61,24 @@ impl StoredRows {
         Ok(())
     }
 
-    /// Encodes rows by the constants that follow from those present, from now on. Whether that changes anything.
-    pub fn derive(&mut self) -> Result<bool, StoredRowsError> {
-        match &mut self.preparation {
-            Some(preparation) if !preparation.is_current() => preparation.derive(),
-            _ => return Ok(false),
+    /// Encodes rows by the constants that follow from those present, from now on. Those before, if they were others.
+    pub fn derive(&mut self) -> Result<Option<Constants>, StoredRowsError> {
+        if self.preparation.as_ref().is_some_and(|preparation| preparation.counts().is_unsure()) {
+            self.count_again()?;
+        }
+        let before = self.preparation.as_mut().and_then(Preparation::derive);
+        if before.is_some() {
+            self.empty_cache();
+        }
+        Ok(before)
+    }
+
+    /// Encodes rows by these constants again.
+    pub fn encode_by(&mut self, constants: Constants) {
+        if let Some(preparation) = &mut self.preparation {
+            preparation.encode_by(constants);
         }
         self.empty_cache();
-        Ok(true)
     }
 
     /// The epochs of the first `n_segments` segments of a folder, which is only read.

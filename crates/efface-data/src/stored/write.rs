@@ -159,7 +159,7 @@ impl StoredRows {
         self.sync()
     }
 
-    /// Takes rows that are about to leave out of the counts. One that is damaged is left in them until all are counted anew.
+    /// Takes rows that are about to leave out of the counts. With one that is damaged the count is lost.
     fn retract(&mut self, positions: &[usize]) -> Result<(), StoredRowsError> {
         if self.preparation.is_none() {
             return Ok(());
@@ -171,7 +171,12 @@ impl StoredRows {
                 }
                 Ok(())
             }
-            Err(error) if error.damaged_row().is_some() => Ok(()),
+            Err(error) if error.damaged_row().is_some() => {
+                if let Some(preparation) = &mut self.preparation {
+                    preparation.counts_mut().lose_count();
+                }
+                Ok(())
+            }
             Err(error) => Err(error),
         }
     }

@@ -197,10 +197,11 @@ impl Life<'_> {
     /// Trains again: what the weights owe to a row that is not known any more cannot be taken out of them.
     fn train_without_damaged(&mut self, n_left: usize, class_counts: &mut Vec<usize>) -> Result<(), EngineError> {
         *class_counts = self.rows.recount(class_counts.len())?;
-        self.rows.derive()?;
+        let before = self.rows.derive()?;
         let mut account = self.model.state().account;
         account.n_left = account.n_left.saturating_add(n_left);
-        *self.model = self.rows.sum(|rows| train_again(self.settings, rows, class_counts, account))??;
+        let trained = self.rows.sum(|rows| train_again(self.settings, rows, class_counts, account));
+        *self.model = self.or_encode_by(before, trained)?;
         Ok(())
     }
 

@@ -5,6 +5,8 @@ use std::time::Instant;
 use efface_core::model::{Model, Outcome, Phase, ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::RowStore;
+use efface_data::VaultError;
+use efface_data::derived::Constants;
 use serde::Serialize;
 
 use super::Life;
@@ -79,9 +81,12 @@ impl Life<'_> {
     ) -> Result<RetrainReport, EngineError> {
         let start = Instant::now();
         self.keeper.check_usable()?;
-        self.rows.derive()?;
-        let trained = self.rows.sum(|rows| self.model.plan().train_again(rows, noise, report))??;
-        check_is_bounded(&trained.model)?;
+        let before = self.rows.derive()?;
+        let trained = self.rows.sum(|rows| {
+            let trained = self.model.plan().train_again(rows, noise, report)?;
+            check_is_bounded(&trained.model).map(|()| trained)
+        });
+        let trained = self.or_encode_by(before, trained)?;
         *self.model = trained.model.with_account(self.model.state().account);
         self.commit_weights(true)?;
         let claim = self.model.claim();
@@ -102,13 +107,25 @@ impl Life<'_> {
     /// Trains again where rows that came or left have changed the constants by which all are encoded, as training without
     /// them would have found them. Whether that was so.
     pub(super) fn follow_constants(&mut self) -> Result<bool, EngineError> {
-        if !self.rows.derive()? {
-            return Ok(false);
-        }
+        let Some(before) = self.rows.derive()? else { return Ok(false) };
         let (account, class_counts) = (self.model.state().account, &self.keeper.history().class_counts);
-        *self.model = self.rows.sum(|rows| train_again(self.settings, rows, class_counts, account))??;
+        let trained = self.rows.sum(|rows| train_again(self.settings, rows, class_counts, account));
+        *self.model = self.or_encode_by(Some(before), trained)?;
         self.commit_weights(true)?;
         Ok(true)
+    }
+
+    /// What was trained under new constants; where nothing was, rows are encoded as `before` again, as the model knows them.
+    pub(super) fn or_encode_by<T, E: Into<EngineError>>(
+        &mut self,
+        before: Option<Constants>,
+        trained: Result<Result<T, E>, VaultError>,
+    ) -> Result<T, EngineError> {
+        let trained = trained.map_err(EngineError::from).and_then(|trained| trained.map_err(Into::into));
+        if let (Err(_), Some(before)) = (&trained, before) {
+            self.rows.encode_by(before);
+        }
+        trained
     }
 
     /// Changes the model by sums over rows that are the same before and after. If they are not, what is known of the

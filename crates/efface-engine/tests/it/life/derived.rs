@@ -8,7 +8,7 @@ use efface_core::model::TrainingConfig;
 use efface_core::ridge::Ridge;
 use efface_data::{Columns, RowId, RowTransform, Scale, open_rows};
 use efface_engine::{ModelDirectory, OpenOptions, Place, RowSource, Selection, TrainRequest};
-use efface_ledger::verify::CheckOutcome;
+use efface_ledger::verify::{CheckOutcome, Verdict};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
@@ -222,4 +222,44 @@ fn constants_of_plain_columns_are_the_same_in_both_worlds() {
     let text = std::fs::read_to_string(&removed).expect("readable");
     assert_eq!(text, std::fs::read_to_string(never).expect("readable"));
     assert!(text.contains("year=?missing") && !text.contains(": null"), "{text}");
+}
+
+/// A training under new constants that failed left the rows encoded by them, and the model as it was under the old ones; and a
+/// damaged row that could not leave was counted twice when it came back.
+#[test]
+fn a_training_under_new_constants_that_fails_changes_nothing() {
+    for loss in [&Squared as &'static dyn Loss, &Logistic] {
+        let mut dice = ChaCha8Rng::seed_from_u64(11);
+        let mut rows = raw_rows(&mut dice, 100);
+        rows[..6].iter_mut().for_each(|row| *row = recoloured(row, "violet"));
+        let folder = Folder::new();
+        write(&folder, "all.csv", &rows);
+        train(&folder, "all.csv", "all", loss);
+        let path = folder.path("all/rows/000000.rows");
+        let mut bytes = std::fs::read(&path).expect("there");
+        // The first cell of rows 50 and 60: behind the header and 256 labels, selectors and checksums.
+        let cells = bytes[4096 + 256 * 20..].len() / 100;
+        for row in [50, 60] {
+            bytes[4096 + 256 * 20 + row * cells] ^= 4;
+        }
+        std::fs::write(&path, bytes).expect("writable");
+        let mut model = open(&folder, "all");
+        model.remove(&ids(&[0, 1, 2]), None).expect("present");
+        let error = model.release(&mut randomness(), None).expect_err("two rows are damaged");
+        assert!(error.damaged_row().is_some(), "{error}");
+        // One of them cannot leave without the other.
+        assert!(model.remove(&ids(&[50, 10]), None).is_err());
+        model.remove(&ids(&[20]), None).expect("present");
+        assert_eq!(model.remove(&Selection::Damaged, None).expect("removable").n_changed, 2);
+        let (removed, _) = release(&mut model);
+        assert_eq!(model.verify(true).expect("readable").verdict, Verdict::Valid);
+        let left = |i: &usize| ![0, 1, 2, 20, 50, 60].contains(i);
+        write(&folder, "rest.csv", (0..100).filter(left).map(|i| &rows[i]));
+        train(&folder, "rest.csv", "rest", loss);
+        let (never, _) = release(&mut open(&folder, "rest"));
+        assert_eq!((&removed["features"], &removed["constants"]), (&never["features"], &never["constants"]));
+        if !loss.is_classification() {
+            assert_eq!(removed["weights"], never["weights"]);
+        }
+    }
 }
