@@ -155,7 +155,9 @@ impl GradientSum {
     ///
     /// by Σ s |ℓ′| ‖x‖ ≤ √(Σ s ℓ′²) √(Σ s ‖x‖²). Without a bound on the slopes the last part is R Σ s |ℓ′|.
     pub fn error_within(&self, loss: &dyn Loss, square_sum: Option<UpperBound>) -> UpperBound {
-        let Some(square_sum) = square_sum.filter(|_| self.charged.n_rows > 0) else { return self.error() };
+        // Rows that were retracted have left their rounding, and may not be in F².
+        let is_whole = self.charged == self.count && self.count.n_rows > 0;
+        let Some(square_sum) = square_sum.filter(|_| is_whole) else { return self.error() };
         let tiny = least_size(&self.charged);
         let slope_size = UpperBound::new(self.slope_size) * UpperBound::new(1.000_001) + tiny;
         let row_norm = self.origin.row_norm;
