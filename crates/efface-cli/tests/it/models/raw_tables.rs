@@ -57,13 +57,14 @@ fn numbers_far_from_zero_are_predicted() {
         writeln!(text, "{age},{salary},{flag},{price}").expect("text");
     }
     sandbox.write("prices.csv", text);
-    for noise in [&[][..], &["--noise-std", "0.001"]] {
+    // The prices have a deviation of some 1,300. Noise of 0.001 is about 10 of them in the constant
+    // alone (a standard deviation of 1,300 · 8 · 0.001): the limit is ten times as far away.
+    for (noise, limit) in [(&[][..], 5.0), (&["--noise-std", "0.001"], 130.0)] {
         let out = format!("model-{}", noise.len());
         let train = ["train", "prices.csv", "--label", "price", "--loss", "squared", "--out", &out];
         sandbox.run_all(&[&train[..], noise].concat()).ends_with(0);
         sandbox.json(&format!("release {out} --out {out}.json"));
         let evaluation = sandbox.json(&format!("evaluate {out}.json prices.csv --label price"));
-        // The prices have a deviation of some 1,300.
-        assert!(number(&evaluation, "rmse") < 20.0, "{evaluation}");
+        assert!(number(&evaluation, "rmse") < limit, "{evaluation}");
     }
 }
