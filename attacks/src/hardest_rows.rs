@@ -146,6 +146,7 @@ fn draw(rng: &mut ChaCha12Rng, n_rows: usize) -> anyhow::Result<MemoryRows> {
         labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),
         ids: None,
         subjects: None,
+        row_weights: None,
         origin,
         texts: None,
     })?;

@@ -8,7 +8,7 @@ use anyhow::Context;
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
+use efface_data::{ClassWeights, Columns, RowId, RowTransform, Scale, open_table};
 use efface_engine::{ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainRequest};
 use efface_ledger::key::PublicKey;
 use efface_ledger::verify::{Evidence, verify};
@@ -157,6 +157,7 @@ fn train(out: &Path, key: Option<&Path>) -> anyhow::Result<()> {
         schema: None,
         transform: RowTransform { scale: Scale::None, intercept: false },
         config: TrainingConfig::new(&loss::Logistic, 1e-2, None),
+        class_weights: ClassWeights::default(),
         memory_bytes: None,
         place: Place { out: out.into(), key: key.map(Into::into), ..Place::default() },
     };

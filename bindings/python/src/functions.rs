@@ -123,6 +123,7 @@ fn table(py: Python<'_>, rows: &Bound<'_, PyAny>, labels: &Bound<'_, PyAny>) -> 
         labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),
         ids: None,
         subjects: None,
+        row_weights: None,
         origin,
         texts: None,
     };

@@ -163,6 +163,7 @@ impl Given {
             labels: Some(Labels::new(labels, origin.clone(), None)),
             ids: self.ids.clone(),
             subjects: self.subjects.clone(),
+            row_weights: None,
             origin,
             texts: None,
         })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
+use efface_data::{ClassWeights, Columns, RowId, RowTransform, Scale, open_table};
 use efface_engine::{
     ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainReport, TrainRequest, benchmarks,
 };
@@ -97,6 +97,7 @@ pub(crate) fn train_request(
         schema: None,
         transform: RowTransform { scale: Scale::Unit, intercept: false },
         config: TrainingConfig::new(&loss::Logistic, 1e-3, n_classes),
+        class_weights: ClassWeights::default(),
         memory_bytes: None,
         place: Place { out, ..Place::default() },
     })

@@ -54,6 +54,10 @@ fn specific(error: &EngineError) -> Option<&'static str> {
             ChangeError::NoLabelNamed { .. } => "--label NAME|FILE names the column or the array of labels",
             ChangeError::NoSubjectNamed { .. } => "--subject NAME names the column (or the array) of subjects",
             ChangeError::NoIdNamed { .. } => "--id NAME names the column (or the array) of ids",
+            ChangeError::InPart { source, .. } => {
+                return hint(source)
+                    .or(Some("mend the file and run the same again: with --request-id it goes on where it was"));
+            }
             ChangeError::TooManyTexts { .. } => "leave it out with --ignore, or name it with --id or --subject",
             ChangeError::ClassGone { .. } => "train a new model to bring the class back",
             ChangeError::LastRow { .. } | ChangeError::LastWeight { .. } => "delete the whole model directory instead",
@@ -73,6 +77,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         EngineError::Encode(EncodeError::Label(LabelError::NotANumber { .. })) => {
             "to predict classes instead of numbers, train with --loss logistic"
         }
+        EngineError::Read(ReadError::NotUnicode { .. }) => "--encoding NAME says what the text is in, as in --encoding latin1",
         EngineError::Read(ReadError::NotANumber { .. }) => {
             "text columns are read through a schema (`efface schema DATA --out schema.toml`); a column that is no \
              feature is named by --id, --subject or --ignore, or left out of --features"

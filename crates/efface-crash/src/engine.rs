@@ -7,7 +7,7 @@ use efface_core::loss::{Logistic, Squared};
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_core::residual::Rung;
-use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
+use efface_data::{ClassWeights, Columns, RowId, RowTransform, Scale, open_table};
 use efface_engine::{
     EngineError, ModelDirectory, OpenError, OpenOptions, ReleaseAnswer, ReleasePolicy, RowSource, Selection, Status,
     TrainRequest,
@@ -100,6 +100,7 @@ pub fn train(root: &Path, inputs: &Path, setup: Setup) -> Result<(), String> {
         schema: None,
         transform: RowTransform { scale: Scale::None, intercept: false },
         config: TrainingConfig { noise_std: Some(NOISE_STD), ..config },
+        class_weights: ClassWeights::default(),
         memory_bytes: None,
         place: efface_engine::Place {
             out: place.model,

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use efface_core::loss::Logistic;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
+use efface_data::{ClassWeights, Columns, RowId, RowTransform, Scale, open_table};
 use efface_engine::{ModelDirectory, Place, ReleaseAnswer, Selection, TrainRequest};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         transform: RowTransform { scale: Scale::Unit, intercept: true },
         // λ = 1e-2 per row; the promise (ε, δ) has its defaults.
         config: TrainingConfig::new(&Logistic, 1e-2, None),
+        class_weights: ClassWeights::default(),
         memory_bytes: None,
         place: Place { out: out.clone(), ..Place::default() },
     };

@@ -3,7 +3,7 @@
 use efface_core::model::{Model, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_data::derived::{Counts, Preparation, Texts};
-use efface_data::{Columns, IdKey, LabelCodec, Precision, RowSpec, RowTransform, Scale, Schema};
+use efface_data::{ClassWeights, Columns, IdKey, LabelCodec, Precision, RowSpec, RowTransform, Scale, Schema};
 use efface_ledger::certificate::FittedBeside;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,9 @@ pub struct Settings {
     /// The most that a row may weigh; without, every row counts once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_row_weight: Option<f64>,
+    /// As how many rows a row of each class counts, where that differs.
+    #[serde(default, skip_serializing_if = "ClassWeights::is_empty")]
+    pub class_weights: ClassWeights,
     /// Whether the bound on the length of rows was taken from the rows.
     pub row_norm_from_rows: bool,
     /// What else was fitted on the rows, as whoever trained declared it: certificates say that they do not cover it.

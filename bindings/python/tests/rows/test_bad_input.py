@@ -122,8 +122,7 @@ def test_removals(rows):
     model.remove(ids=7)
     with pytest.raises(efface.AlreadyRemovedError, match="7"):
         model.remove(ids=[8, 7])
-    with pytest.raises(efface.RepeatedIdError, match="9"):
-        model.remove(ids=[9, 9])
+    assert model.remove(ids=[9, 9])["n_changed"] == 1, "names that are given twice are one"
     with pytest.raises(efface.UnknownIdError, match="nobody"):
         model.remove(subjects="nobody")
     model.remove(subjects=3)
@@ -137,7 +136,7 @@ def test_removals(rows):
         model.correct([4444], rows[0][:1], rows[1][:1])
     with pytest.raises(efface.RepeatedIdError, match="1"):
         model.partial_fit(rows[0][:1], rows[1][:1], ids=[1], subjects=["x"])
-    assert model.status_["n_rows"] == 189
+    assert model.status_["n_rows"] == 188
     report = model.remove(ids=[1, 7, 9999], skip_missing=True)
     assert report["n_changed"] == 1
 

@@ -17,7 +17,7 @@ pub(crate) use ledger::{
     PolicyCommandArgs, RenewArgs, RequestCertificateArgs, RevokeArgs, ShowCertificateArgs, SigningArgs, VerifyArgs,
 };
 pub(crate) use reproduce::{DEFAULT_SEED, ReproduceArgs};
-pub(crate) use store::{ModelArgs, StoreArgs};
+pub(crate) use store::{ModelArgs, SourceArgs, StoreArgs};
 pub(crate) use train::{ChosenColumns, PromiseArgs, RoleArgs, RowArgs, TrainArgs};
 
 /// Train linear models that can forget: remove rows, or everything about a person, in milliseconds, and prove it.
@@ -146,13 +146,14 @@ pub(crate) struct WhichArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:
   efface add churn.efface new-customers.csv
+  efface add churn.efface 2024-*.csv --request-id import-7
   efface correct churn.efface corrected.csv
   efface add model.efface x.npy --label y.npy --id ids.npy")]
 pub(crate) struct AddArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// Rows, in the form the model was trained on.
-    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: SourceArgs,
     /// Column or file with the labels [default: the column of training].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) label: Option<String>,
@@ -162,6 +163,10 @@ pub(crate) struct AddArgs {
     /// Column or file that says whose rows they are [default: the column of training].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) subject: Option<String>,
+    /// Makes the request safe to repeat: asked for again under the same id, it gets the same answer. A long file that was cut
+    /// short goes on where it was.
+    #[arg(long, value_name = "ID")]
+    pub(crate) request_id: Option<String>,
 }
 
 #[derive(Args)]
@@ -249,8 +254,8 @@ replace what was read off the rows by what is publicly known, and write origin =
 certificates list the column as outside the guarantee. Numbers become [-1, 1] by a public range, categories one
 feature per declared value, long-tailed texts hashed buckets. Nothing is fitted on the rows.")]
 pub(crate) struct SchemaArgs {
-    /// Rows: `.csv`, `.parquet`, `.npy`, `.npz` or IDX; all but Parquet and NPZ may be gzipped.
-    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: SourceArgs,
     #[command(flatten)]
     pub(crate) roles: RoleArgs,
     /// Columns to leave out.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use efface_data::{ReadError, Source};
 use efface_engine::OpenOptions;
 
 #[derive(Args)]
@@ -36,6 +37,28 @@ impl StoreArgs {
             witness: self.witness.clone(),
             wait: Duration::from_secs(self.wait.into()),
             ..OpenOptions::default()
+        }
+    }
+}
+
+/// Where rows come from.
+#[derive(Args)]
+pub(crate) struct SourceArgs {
+    /// Rows: `.csv` (`.tsv`, `.txt`), `.jsonl`, `.parquet`, `.npy`, `.npz`, `.svm` (libsvm) or IDX, all but Parquet and NPZ also
+    /// gzipped; `-` for standard input. Several files, a folder of files or a quoted pattern (`'2024-*.csv'`) are one table.
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+    /// Encoding of texts: utf-8, latin1, utf-16le, windows-1250, shift_jis, … [default: told by the text itself].
+    #[arg(long, value_name = "NAME", display_order = LAST)]
+    pub(crate) encoding: Option<String>,
+}
+
+impl SourceArgs {
+    pub(crate) fn source(&self) -> Result<Source, ReadError> {
+        let source = Source::named(&self.data)?;
+        match &self.encoding {
+            None => Ok(source),
+            Some(name) => source.encoded(name),
         }
     }
 }

@@ -9,24 +9,27 @@ use efface_core::model::{BudgetRule, Mechanism, MechanismKind, TrainingConfig};
 use efface_core::noise::NoiseLaw;
 use efface_core::residual::{Constants, Rung};
 use efface_core::ridge::Ridge;
+use efface_core::rows::MOST_ROW_WEIGHT;
 use efface_data::{Columns, RowTransform, Scale};
 
 use super::choices::{losses, one_of};
 use super::ledger::{NewKeyArgs, PolicyArgs};
-use super::{SeedArgs, StoreArgs};
+use super::{SeedArgs, SourceArgs, StoreArgs};
 
 #[derive(Args)]
 #[command(after_help = "Examples:
   efface train people.csv --label churned --id customer --out churn.efface
   efface train people.csv --label churned --id customer --C 10 --out churn.efface
   efface train people.csv --schema schema.toml --label churned --scale clip:4 --intercept --l2 1e-5 --out churn.efface
+  efface train 2024-*.csv --label churned --id customer --weight n_orders --out churn.efface
+  zcat people.jsonl.gz | efface train - --label churned --id customer --out churn.efface
   efface train x.npy --label y.npy --scale unit --l2 1e-3 --out model.efface
   efface train rows.parquet --label y --id id --memory 512MB --witness /elsewhere/churn.witness --out churn.efface
   efface train people.csv --label churned --id customer --key operator.key --min-removals 10 --release-every 30d --out churn.efface
   efface train people.csv --label churned --id customer --mechanism objective --noise-std 10 --gamma paper --budget paper --out paper.efface")]
 pub(crate) struct TrainArgs {
-    /// Rows: `.csv`, `.parquet`, `.npy`, `.npz`, `.svm` (libsvm) or IDX; all but Parquet and NPZ may be gzipped.
-    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: SourceArgs,
     /// The model directory to make. A training that is interrupted leaves nothing of it.
     #[arg(long)]
     pub(crate) out: PathBuf,
@@ -34,6 +37,12 @@ pub(crate) struct TrainArgs {
     pub(crate) roles: RoleArgs,
     #[command(flatten)]
     pub(crate) chosen: ChosenColumns,
+    /// Column (or `.npy` file) that says as how many rows a row counts [default: each counts once].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) weight: Option<String>,
+    /// Let every row of a class count so many times: `--class-weight fraud=20`. May be repeated.
+    #[arg(long, value_name = "CLASS=W", value_parser = class_weight)]
+    pub(crate) class_weight: Vec<(String, f64)>,
     /// What raw columns become: numbers by public ranges, categories by declared values; `efface schema` proposes one.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "ignore"])]
     pub(crate) schema: Option<PathBuf>,
@@ -111,7 +120,7 @@ impl RoleArgs {
     /// The columns of these roles, besides those that are chosen as features.
     pub(crate) fn columns(self, chosen: ChosenColumns) -> Columns {
         let (Self { label, id, subject }, ChosenColumns { features, ignore }) = (self, chosen);
-        Columns { features, label, id, subject, ignore }
+        Columns { features, label, id, subject, weight: None, ignore }
     }
 }
 
@@ -201,6 +210,19 @@ impl RidgeArgs {
             (None, None, None) => Ridge::Total(1.0),
         }
     }
+}
+
+fn class_weight(text: &str) -> Result<(String, f64), String> {
+    if text == "balanced" {
+        let why = "weights by how frequent classes are would remember rows that left; write CLASS=W";
+        return Err(why.into());
+    }
+    let (class, weight) = text.rsplit_once('=').ok_or("write CLASS=W, as in fraud=20")?;
+    let weight: f64 = weight.parse().map_err(|error| format!("weight `{weight}`: {error}"))?;
+    let is_usable = (0.0..=MOST_ROW_WEIGHT).contains(&weight);
+    is_usable
+        .then(|| (class.to_owned(), weight))
+        .ok_or_else(|| format!("a row counts as 0 to {MOST_ROW_WEIGHT} rows, got `{weight}`"))
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -40,27 +40,31 @@ pub(crate) fn remove(args: &RemoveArgs, output: &Output) -> anyhow::Result<Answe
 }
 
 pub(crate) fn add(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
+    let source = source(args)?;
     let mut model = open(&args.model, output)?;
-    let report = output.working("adding", || model.add(&source(args)))?;
+    let report = output.working("adding", || model.add(&source))?;
     model.close()?;
     show(&Shown { model: &args.model.path, done: "added", knows_old_rows: false }, &report, None, output)
 }
 
 pub(crate) fn correct(args: &AddArgs, output: &Output) -> anyhow::Result<Answer> {
+    let source = source(args)?;
     let mut model = open(&args.model, output)?;
-    let report = output.working("correcting", || model.correct(&source(args)))?;
+    let report = output.working("correcting", || model.correct(&source))?;
     let published = model.n_releases() > 0;
     model.close()?;
     show(&Shown { model: &args.model.path, done: "corrected", knows_old_rows: published }, &report, None, output)
 }
 
-fn source(args: &AddArgs) -> RowSource<'_> {
-    RowSource {
-        data: &args.data,
+fn source(args: &AddArgs) -> anyhow::Result<RowSource<'_>> {
+    Ok(RowSource {
+        data: args.data.source().map_err(EngineError::from)?,
         label: args.label.as_deref(),
         id: args.id.as_deref(),
         subject: args.subject.as_deref(),
-    }
+        request_id: args.request_id.as_deref(),
+        part_rows: None,
+    })
 }
 
 fn selection(which: &WhichArgs) -> anyhow::Result<Selection> {

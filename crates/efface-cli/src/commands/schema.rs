@@ -26,12 +26,12 @@ struct ProposalAnswer<'a> {
 pub(crate) fn run(args: &SchemaArgs, output: &Output) -> anyhow::Result<Answer> {
     let RoleArgs { label, id, subject } = args.roles.clone();
     let columns = Columns { label, id, subject, ignore: args.ignore.clone(), ..Columns::default() };
-    check_label_is_named(&args.data, &columns)?;
+    let source = args.data.source().map_err(EngineError::from)?;
+    check_label_is_named(source.first(), &columns)?;
     if let Some(taken) = args.out.as_ref().filter(|out| out.exists()) {
         return Err(EngineError::from(SchemaError::Exists { file: taken.clone() }).into());
     }
-    let proposal =
-        output.working("reading", || propose(&args.data, &columns, args.sample)).map_err(EngineError::from)?;
+    let proposal = output.working("reading", || propose(source, &columns, args.sample)).map_err(EngineError::from)?;
     if let Some(out) = &args.out {
         Schema::write_new(out, &proposal.to_toml()).map_err(EngineError::from)?;
     } else if output.is_text() {
@@ -81,7 +81,7 @@ fn explain(args: &SchemaArgs, proposal: &SchemaProposal, output: &Output) {
     let l2 = if args.sample.is_none() { format!(" --l2 {l2}") } else { String::new() };
     output.say(&format!(
         "next: efface train {} --schema {schema} --scale clip:{}{l2} --intercept --out MODEL",
-        quoted(&args.data),
+        args.data.data.iter().map(|data| quoted(data)).collect::<Vec<_>>().join(" "),
         parameter(radius)
     ));
 }

@@ -1,7 +1,7 @@
 //! `efface train`
 
 use anyhow::Context;
-use efface_data::{Schema, open_rows};
+use efface_data::{ClassWeights, Columns, Schema, open_rows};
 use efface_engine::{EngineError, ModelDirectory, Place, TrainProgress, TrainRequest};
 
 use super::{check_label_is_named, noise, schema_and_columns};
@@ -13,10 +13,12 @@ use crate::progress::Progress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     let config = args.config();
+    let source = args.data.source().map_err(EngineError::from)?;
     let (schema, columns) = schema_and_columns(args.schema.as_deref(), args.roles.columns(args.chosen))?;
-    check_label_is_named(&args.data, &columns)?;
+    let columns = Columns { weight: args.weight, ..columns };
+    check_label_is_named(source.first(), &columns)?;
     let transform = args.rows.transform();
-    let (rows, schema) = open_rows(&args.data, &columns, schema, transform.scale).map_err(EngineError::from)?;
+    let (rows, schema) = open_rows(source, &columns, schema, transform.scale).map_err(EngineError::from)?;
     let not_public = schema.as_ref().map(Schema::not_public).unwrap_or_default();
     let intercept = transform.intercept;
     let mut noise = noise(&args.seed, output)?;
@@ -26,6 +28,7 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
         columns,
         schema,
         transform,
+        class_weights: ClassWeights::new(args.class_weight),
         config,
         memory_bytes: args.store.memory,
         place: Place {
@@ -36,17 +39,23 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
         },
     };
     interrupt::clean_up_after(&request.place.out, !output.is_text()).context("signals cannot be waited for")?;
-    let mut progress = Progress::new(output.is_text());
+    let (mut progress, mut guessed) = (Progress::new(output.is_text()), None);
     let report = ModelDirectory::train(request, &mut noise, &mut |event| match event {
         TrainProgress::Cleared(left) => {
             output.warn(&format!("removed {}, which held rows of a training that was killed", quoted(&left)));
         }
         TrainProgress::Remark(remark) => output.warn(&format!("{remark}; {}", hints::for_remark(&remark))),
-        TrainProgress::Reading(read) => progress.reading(read),
+        TrainProgress::Reading(read) => {
+            guessed = guessed.or(read.guessed_encoding);
+            progress.reading(read);
+        }
         TrainProgress::Training(phase) => progress.training(phase),
     })?;
     output.in_force();
     drop(progress);
+    if let Some(encoding) = guessed {
+        output.warn(&format!("the rows are not in UTF-8; they were read as {encoding}, name another by --encoding"));
+    }
     if !not_public.is_empty() {
         output.warn(&format!(
             "schema entries that nobody has marked public are outside the guarantee: {}",

@@ -3,29 +3,29 @@
 use std::path::PathBuf;
 
 use crate::labels::MAX_CLASSES;
-use crate::table::Place;
+use crate::table::{Place, shortened};
 
 /// Labels do not suit the model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelError {
     /// A label that the model has not been trained on.
-    #[error("{place}: label `{value}` is not one of {classes}")]
+    #[error("{place}: label `{shown}` is not one of {classes}", shown = shortened(value))]
     UnknownClass { place: Place, value: String, classes: String },
     /// All labels are the same.
-    #[error("{}: all {n_rows} labels are `{class}`; classification needs two classes or more", file.display())]
+    #[error("{}: all {n_rows} labels are `{shown}`; classification needs two classes or more", file.display(), shown = shortened(class))]
     OneClass { file: PathBuf, class: String, n_rows: usize },
     /// More classes than can be meant.
-    #[error("{place}: label `{value}` would be class {}, at most {MAX_CLASSES} are allowed", MAX_CLASSES + 1)]
+    #[error("{place}: label `{shown}` would be class {}, at most {MAX_CLASSES} are allowed", MAX_CLASSES + 1, shown = shortened(value))]
     TooManyClasses { place: Place, value: String },
     /// A fraction, or an integer beyond 2⁵³, where a class is expected.
-    #[error("{place}: numeric class labels must be integers of at most 2^53, got `{value}`")]
+    #[error("{place}: numeric class labels must be integers of at most 2^53, got `{shown}`", shown = shortened(value))]
     NotAnInteger { place: Place, value: String },
     /// Not a finite number where one is expected.
-    #[error("{place}: labels must be finite numbers, got `{value}`")]
+    #[error("{place}: labels must be finite numbers, got `{shown}`", shown = shortened(value))]
     NotANumber { place: Place, value: String },
     /// NaN or infinity where a class is expected.
-    #[error("{place}: class labels cannot be NaN or infinite, got `{value}`")]
+    #[error("{place}: class labels cannot be NaN or infinite, got `{shown}`", shown = shortened(value))]
     NotFinite { place: Place, value: String },
     /// An empty text.
     #[error("{place}: empty label")]
@@ -35,7 +35,7 @@ pub enum LabelError {
 /// A text is not a way to scale rows.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "scale must be `unit`, `clip:R`, `within:R`, `none` or `raw`, R positive and finite, got `{text}`{}",
+    "scale must be `auto`, `unit`, `clip:R`, `within:R`, `none` or `raw`, R positive and finite, got `{text}`{}",
     why_not(text)
 )]
 pub struct ParseScaleError {
@@ -46,7 +46,7 @@ pub struct ParseScaleError {
 /// Why a scaler that is known elsewhere is not to be had here.
 fn why_not(text: &str) -> &'static str {
     if crate::schema::is_fitted_word(text) {
-        ": what is fitted on the rows still depends on those removed later; a schema scales columns by public ranges"
+        ": `auto` centres and scales columns by constants that do not depend on rows removed later"
     } else {
         ""
     }

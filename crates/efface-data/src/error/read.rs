@@ -3,9 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
+use efface_core::rows::MOST_ROW_WEIGHT;
+
 use super::schema::CellError;
 use crate::id::RowId;
-use crate::table::{Place, RowNumber, listed};
+use crate::table::{Place, RowNumber, listed, shortened};
 
 /// A table could not be read, or is not fit to be one.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +16,22 @@ pub enum ReadError {
     /// The file's name ends in nothing that can be read.
     #[error("{}: unknown kind of file; supported are {SUPPORTED}", file.display())]
     UnknownExtension { file: PathBuf },
+    /// A pattern or a folder stands for no file.
+    #[error("{}: no files", name.display())]
+    NoFiles { name: PathBuf },
+    /// A folder has folders in it, whose names would be columns that are in no file.
+    #[error(
+        "{}: has the folder `{}` in it; partitions are not read, name the files instead",
+        file.display(),
+        folder.file_name().unwrap_or_default().display()
+    )]
+    FolderInFolder { file: PathBuf, folder: PathBuf },
+    /// A file is named twice.
+    #[error("{}: named twice; its rows would count twice", file.display())]
+    FileTwice { file: PathBuf },
+    /// No encoding goes by this name.
+    #[error("encoding `{name}` is unknown; known are utf-8, latin1, windows-1252, utf-16le and many more")]
+    UnknownEncoding { name: String },
     /// The operating system refused, or a compressed file is damaged.
     #[error("{}: {source}", file.display())]
     Io { file: PathBuf, source: io::Error },
@@ -34,7 +52,7 @@ pub enum ReadError {
     NoProposal { file: PathBuf, reason: String },
     /// The format has no use for a schema.
     #[error(
-        "{}: a schema serves CSV, Parquet, NPY, NPZ and IDX files; the features of libsvm files are numbers already",
+        "{}: a schema serves CSV, JSON lines, Parquet, NPY, NPZ and IDX files; the features of libsvm files are numbers already",
         file.display()
     )]
     NoSchema { file: PathBuf },
@@ -60,16 +78,19 @@ pub enum ReadError {
     #[error("{place}: empty cell")]
     EmptyCell { place: Place },
     /// A feature is not a number.
-    #[error("{place}: features must be numbers, got `{value}`{}", also(others))]
+    #[error("{place}: features must be numbers, got `{shown}`{}", also(others), shown = shortened(value))]
     NotANumber { place: Place, value: String, others: Vec<String> },
     /// A feature is NaN or infinite.
-    #[error("{place}: features must be finite, got `{value}`")]
+    #[error("{place}: features must be finite, got `{shown}`", shown = shortened(value))]
     NotFinite { place: Place, value: String },
+    /// A weight is no number of rows.
+    #[error("{place}: a row counts as 0 to {MOST_ROW_WEIGHT} rows, got `{value}`")]
+    BadWeight { place: Place, value: f64 },
     /// A text is not valid UTF-8 or Unicode.
     #[error("{}: {what} is not valid Unicode", file.display())]
     NotUnicode { file: PathBuf, what: String },
     /// Two rows have the same id.
-    #[error("{place}: row id `{id}` is already that of {first}")]
+    #[error("{place}: row id `{shown}` is already that of {first}", shown = shortened(&id.to_string()))]
     DuplicateId { place: Place, id: RowId, first: RowNumber },
     /// Labels, ids or subjects are not one per row.
     #[error("{}: {found} {what}, but there are {expected} rows", file.display())]
@@ -121,7 +142,7 @@ pub enum ReadError {
     TrailingData { file: PathBuf, expected: u64 },
 }
 
-const SUPPORTED: &str = ".csv, .npy, .npz, .parquet, .svm, .libsvm and .idx, \
+const SUPPORTED: &str = ".csv, .tsv, .txt, .jsonl, .ndjson, .npy, .npz, .parquet, .svm, .libsvm and .idx, \
     and all but .npz and .parquet gzipped (.gz)";
 
 fn also(others: &[String]) -> String {

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::schema::{FORMAT, MAX_FEATURES};
+use crate::table::shortened;
 
 /// A schema file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -54,8 +55,8 @@ pub enum InvalidSchema {
     /// Something would be computed from the rows. `place` names the column, or is empty.
     #[error(
         "{place}`{what}` is fitted on the rows: a mean, deviation, quantile or extreme computed from them still depends \
-         on those removed later, which no certificate could cover; declare a public constant instead, such as \
-         kind = \"numeric\" with range = [low, high]"
+         on those removed later, which no certificate could cover; write kind = \"derived\", whose constants are those of \
+         the rows that are left, or declare public ones: kind = \"numeric\" with range = [low, high]"
     )]
     Fitted { place: String, what: String },
     /// An entry lacks what its kind needs.
@@ -98,19 +99,19 @@ pub enum CellError {
     #[error("missing value, which the schema does not allow here")]
     Missing,
     /// Not a number.
-    #[error("the schema declares numbers, got `{value}`")]
+    #[error("the schema declares numbers, got `{shown}`", shown = shortened(value))]
     NotANumber { value: String },
     /// NaN or infinite.
-    #[error("numbers must be finite, got `{value}`")]
+    #[error("numbers must be finite, got `{shown}`", shown = shortened(value))]
     NotFinite { value: String },
     /// Not among the declared values.
-    #[error("`{value}` is not among the values that the schema declares: {known}")]
+    #[error("`{shown}` is not among the values that the schema declares: {known}", shown = shortened(value))]
     Undeclared { value: String, known: String },
     /// Neither true nor false.
-    #[error("`{value}` is none of the spellings of true and false that the schema declares: {known}")]
+    #[error("`{shown}` is none of the spellings of true and false that the schema declares: {known}", shown = shortened(value))]
     NotABoolean { value: String, known: String },
     /// Not a list.
-    #[error("the schema declares a vector, got `{value}`; vectors are lists of numbers in a Parquet column")]
+    #[error("the schema declares a vector, got `{shown}`; vectors are lists of numbers in a Parquet column", shown = shortened(value))]
     NotAList { value: String },
     /// A list where none is declared.
     #[error("a list of {found} values, which only kind `vector` can read")]

@@ -8,6 +8,7 @@ use efface_core::rows::MOST_ROW_WEIGHT;
 use crate::id::{IdKind, RowId};
 use crate::rows::Precision;
 use crate::stored::RowLayout;
+use crate::table::shortened;
 
 /// Rows cannot be added to a store. Nothing has been added.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +18,7 @@ pub enum AppendError {
     #[error("column number {} has more than {limit} different texts", column + 1)]
     TooManyTexts { column: usize, limit: usize },
     /// A row of that id is in the store.
-    #[error("row id `{id}` is already present")]
+    #[error("row id `{shown}` is already present", shown = shortened(&id.to_string()))]
     AlreadyPresent { id: RowId },
     /// Not one label, selector or weight per row.
     #[error("{found} {what} for {expected} rows")]
@@ -44,13 +45,13 @@ pub enum AppendError {
 #[non_exhaustive]
 pub enum LookupError {
     /// There never was such an id.
-    #[error("unknown {kind} id `{id}`")]
+    #[error("unknown {kind} id `{shown}`", shown = shortened(&id.to_string()))]
     Unknown { kind: IdKind, id: RowId },
     /// The row, or the last row of the subject, has been removed.
-    #[error("{kind} id `{id}` has already been removed")]
+    #[error("{kind} id `{shown}` has already been removed", shown = shortened(&id.to_string()))]
     AlreadyRemoved { kind: IdKind, id: RowId },
     /// One request names an id twice.
-    #[error("{kind} id `{id}` is given twice")]
+    #[error("{kind} id `{shown}` is given twice", shown = shortened(&id.to_string()))]
     Repeated { kind: IdKind, id: RowId },
     /// No row is present at that position, or it is given twice.
     #[error("no row to take at position {position}; positions run to {len} and each can be given once")]

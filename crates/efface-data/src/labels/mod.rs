@@ -5,12 +5,14 @@
 //! is its text. Classes are sorted, numbers by value and texts by their bytes, so that the index of a class depends on
 //! the set of labels only.
 
+mod class_weights;
 mod collect;
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::class_weights::ClassWeights;
 pub use self::collect::ClassCollector;
 use crate::error::LabelError;
 use crate::table::{Labels, Place, RawLabels, listed};
@@ -56,7 +58,12 @@ impl LabelCodec {
 }
 
 fn encode_classes(classes: &[String], labels: &Labels) -> Result<Vec<f64>, LabelError> {
-    let by_name: HashMap<&str, f64> = classes.iter().map(String::as_str).zip((0_u32..).map(f64::from)).collect();
+    let by_name = classes.iter().map(String::as_str).zip((0_u32..).map(f64::from)).collect();
+    encode_named(&by_name, None, labels)
+}
+
+/// The number of each label's class. Without one for all `others`, a label of another class is refused.
+fn encode_named(by_name: &HashMap<&str, f64>, others: Option<f64>, labels: &Labels) -> Result<Vec<f64>, LabelError> {
     let by_integer: HashMap<i64, f64> =
         by_name.iter().filter_map(|(name, index)| Some((as_integer(name.parse().ok()?)?, *index))).collect();
     let of_number = |number: f64| by_integer.get(&as_integer(number)?);
@@ -64,8 +71,14 @@ fn encode_classes(classes: &[String], labels: &Labels) -> Result<Vec<f64>, Label
         let canonical = || text.parse().ok().and_then(of_number).or_else(|| by_name.get(as_boolean(text)?));
         by_name.get(text).or_else(canonical)
     };
-    let unknown = |place, value| LabelError::UnknownClass { place, value, classes: listed(classes) };
-    encode_each(labels, |text| of_text(text).copied(), |number| of_number(number).copied(), unknown)
+    let unknown = |place, value| {
+        let mut classes: Vec<(&f64, &str)> = by_name.iter().map(|(name, index)| (index, *name)).collect();
+        classes.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        let classes: Vec<&str> = classes.into_iter().map(|(_, name)| name).collect();
+        LabelError::UnknownClass { place, value, classes: listed(&classes) }
+    };
+    let or_others = |found: Option<&f64>| found.copied().or(others);
+    encode_each(labels, |text| or_others(of_text(text)), |number| or_others(of_number(number)), unknown)
 }
 
 fn encode_numbers(labels: &Labels) -> Result<Vec<f64>, LabelError> {

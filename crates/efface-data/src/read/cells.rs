@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use super::array::ArrayReader;
-use super::csv::CsvReader;
+use super::chain::Chain;
 use super::kind::Kind;
 use super::parquet::ParquetReader;
+use super::source::{Source, SourceFile};
+use super::text::{TextReader, Wanted};
 use super::{ReadProgress, TableReader};
 use crate::error::ReadError;
 use crate::rows::FeatureValues;
@@ -24,9 +26,25 @@ pub(crate) trait CellReader: TableReader {
 /// Columns of a type that cannot be read, and why.
 type Unreadable = Vec<(String, String)>;
 
-pub(crate) fn open_cells(path: &Path, columns: &Columns) -> Result<(Box<dyn CellReader>, Unreadable), ReadError> {
+/// Opens a table to look at its cells. Of several files the first says which columns there are.
+pub(crate) fn open_cells(source: &Source, columns: &Columns) -> Result<(Box<dyn CellReader>, Unreadable), ReadError> {
+    let (first, unreadable) = open_one(source.file(0), columns)?;
+    if source.files().len() == 1 {
+        return Ok((first, unreadable));
+    }
+    let (files, is_numbered) = (source.files(), columns.id.is_none());
+    let columns = Columns { features: Some(first.feature_names().to_vec()), ..columns.clone() };
+    let others = source.clone();
+    let open = move |index| open_one(others.file(index), &columns).map(|(reader, _)| reader);
+    Ok((Box::new(Chain::new(first, files, is_numbered, Box::new(open))), unreadable))
+}
+
+fn open_one(file: SourceFile<'_>, columns: &Columns) -> Result<(Box<dyn CellReader>, Unreadable), ReadError> {
+    let path = file.path;
     Ok(match Kind::of(path) {
-        Some(Kind::Csv) => (Box::new(CsvReader::open_cells(path, columns)?), Vec::new()),
+        Some(Kind::Csv | Kind::JsonLines | Kind::Stream) => {
+            (Box::new(TextReader::open(file, columns, Wanted::Cells)?.0), Vec::new())
+        }
         Some(Kind::Parquet) => {
             let (reader, unreadable) = ParquetReader::open_cells(path, columns)?;
             (Box::new(reader), unreadable)

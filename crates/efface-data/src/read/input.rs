@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 
 use super::ReadProgress;
-use super::kind::is_gzipped;
+use super::kind::{is_gzipped, is_stdin};
 use crate::error::ReadError;
 
 /// The bytes of a file, decompressed if its name ends in `.gz`.
@@ -25,6 +25,9 @@ pub(super) struct Input {
 
 impl Input {
     pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
+        if is_stdin(path) {
+            return Ok(Self::new(io::stdin(), Meter::new(0), u64::MAX));
+        }
         let failed = |source| ReadError::Io { file: path.into(), source };
         let file = File::open(path).map_err(failed)?;
         let file_bytes = file.metadata().map_err(failed)?.len();
@@ -69,6 +72,12 @@ impl Input {
         Ok(first)
     }
 
+    #[cfg(test)]
+    pub(super) fn of_bytes(bytes: Vec<u8>) -> Self {
+        let n_bytes = bytes.len() as u64;
+        Self::new(io::Cursor::new(bytes), Meter::new(n_bytes), n_bytes)
+    }
+
     pub(super) fn meter(&self) -> Meter {
         self.meter.clone()
     }
@@ -91,8 +100,8 @@ pub(super) struct MeteredFile {
 impl MeteredFile {
     /// A file of which `bytes_total` bytes are going to be read.
     pub(super) fn new(file: File, bytes_total: u64) -> (Self, Meter) {
-        let bytes_read = Arc::new(AtomicU64::new(0));
-        (Self { file, bytes_read: Arc::clone(&bytes_read) }, Meter { bytes_read, bytes_total })
+        let meter = Meter::new(bytes_total);
+        (Self { file, bytes_read: Arc::clone(&meter.bytes_read) }, meter)
     }
 }
 
@@ -109,14 +118,29 @@ impl Read for MeteredFile {
 pub(super) struct Meter {
     bytes_read: Arc<AtomicU64>,
     bytes_total: u64,
+    /// Whether its encoding had to be guessed.
+    is_guessed: Arc<AtomicBool>,
 }
 
 impl Meter {
+    fn new(bytes_total: u64) -> Self {
+        Self { bytes_read: Arc::default(), bytes_total, is_guessed: Arc::default() }
+    }
+
+    /// Notes that the text is read as Windows-1252, which it does not say itself.
+    pub(super) fn encoding_guessed(&self) {
+        self.is_guessed.store(true, Ordering::Relaxed);
+    }
+
     pub(super) fn progress(&self, rows: u64) -> ReadProgress {
         let bytes_read = self.bytes_read.load(Ordering::Relaxed).min(self.bytes_total);
-        ReadProgress { rows, bytes_read, bytes_total: self.bytes_total }
+        let guessed_encoding = self.is_guessed.load(Ordering::Relaxed).then_some(GUESSED);
+        ReadProgress { rows, bytes_read, bytes_total: self.bytes_total, guessed_encoding }
     }
 }
+
+/// What a text is taken for that is not in Unicode and does not say in what.
+const GUESSED: &str = "Windows-1252 (Latin-1)";
 
 /// Bytes asked of the operating system at a time.
 pub(super) const BUFFER_BYTES: usize = 1 << 18;

@@ -5,6 +5,9 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Csv,
+    JsonLines,
+    /// Text without an end in sight, from a pipe: comma-separated or lines of JSON, as its first byte tells.
+    Stream,
     Npy,
     Npz,
     Idx,
@@ -17,13 +20,17 @@ impl Kind {
     ///
     /// Archives and Parquet are compressed inside; of the others a gzipped file (`.gz`) is of the same kind.
     pub(super) fn of(path: &Path) -> Option<Self> {
+        if is_stdin(path) || is_pipe(path) {
+            return Some(Self::Stream);
+        }
         let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
         let (name, gzipped) = name.strip_suffix(".gz").map_or((name.as_str(), false), |inner| (inner, true));
         if is_mnist_name(name) {
             return Some(Self::Idx);
         }
         match Path::new(name).extension()?.to_str()? {
-            "csv" => Some(Self::Csv),
+            "csv" | "tsv" | "txt" => Some(Self::Csv),
+            "jsonl" | "ndjson" => Some(Self::JsonLines),
             "npy" => Some(Self::Npy),
             "svm" | "libsvm" => Some(Self::Libsvm),
             "idx" => Some(Self::Idx),
@@ -49,6 +56,23 @@ fn is_mnist_name(name: &str) -> bool {
     parts.next().is_some_and(is_type) && parts.next().is_some_and(has_axes) && parts.next().is_some()
 }
 
+/// Standard input, by the name that programs have for it.
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+
+    path.metadata().is_ok_and(|file| file.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_path: &Path) -> bool {
+    false
+}
+
 pub(super) fn is_gzipped(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
@@ -63,6 +87,12 @@ mod tests {
             ("a.csv", Some(Kind::Csv)),
             ("b/A.CSV", Some(Kind::Csv)),
             ("a.csv.gz", Some(Kind::Csv)),
+            ("a.tsv", Some(Kind::Csv)),
+            ("a.txt.gz", Some(Kind::Csv)),
+            ("a.jsonl", Some(Kind::JsonLines)),
+            ("a.ndjson.gz", Some(Kind::JsonLines)),
+            ("a.json", None),
+            ("-", Some(Kind::Stream)),
             ("a.npy", Some(Kind::Npy)),
             ("a.b.npy.GZ", Some(Kind::Npy)),
             ("a.npz", Some(Kind::Npz)),

@@ -27,7 +27,9 @@ pub(super) struct LibsvmReader {
 
 impl LibsvmReader {
     pub(super) fn open(path: &Path, columns: &Columns) -> Result<Self, ReadError> {
-        for (option, role) in [(&columns.label, "label"), (&columns.id, "id"), (&columns.subject, "subject")] {
+        for (option, role) in
+            [(&columns.label, "label"), (&columns.id, "id"), (&columns.subject, "subject"), (&columns.weight, "weight")]
+        {
             if let Some(column) = option {
                 return Err(ReadError::NoSuchRole { file: path.into(), role, column: column.clone() });
             }
@@ -80,6 +82,7 @@ impl TableReader for LibsvmReader {
             labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),
             ids: None,
             subjects: None,
+            row_weights: None,
             origin,
             texts: None,
         })

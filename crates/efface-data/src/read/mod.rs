@@ -5,11 +5,13 @@
 
 mod array;
 mod cells;
-mod csv;
+mod chain;
 mod input;
 mod kind;
 mod libsvm;
 mod parquet;
+mod source;
+mod text;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -17,10 +19,13 @@ use std::path::Path;
 use self::array::ArrayReader;
 use self::cells::EncodedReader;
 pub(crate) use self::cells::open_cells;
-use self::csv::CsvReader;
+use self::chain::Chain;
 use self::kind::Kind;
 use self::libsvm::LibsvmReader;
 use self::parquet::ParquetReader;
+pub use self::source::Source;
+use self::source::SourceFile;
+use self::text::{TextReader, Wanted, no_schema};
 use crate::error::ReadError;
 use crate::scale::Scale;
 use crate::schema::Schema;
@@ -50,12 +55,15 @@ pub struct ReadProgress {
     pub rows: u64,
     /// Bytes of the file read so far; of a compressed file, compressed bytes.
     pub bytes_read: u64,
-    /// Bytes of the file that are going to be read.
+    /// Bytes of the file that are going to be read; 0 where nobody knows.
     pub bytes_total: u64,
+    /// What a text is read as that is not in Unicode, and does not say in what it is.
+    pub guessed_encoding: Option<&'static str>,
 }
 
-/// Opens a table to be read in chunks: `.csv`, `.npy`, `.npz`, `.parquet`, `.svm` or `.libsvm`, and `.idx` or
-/// `…-idx3-ubyte`; all but `.npz` and `.parquet` also gzipped (`.gz`).
+/// Opens a table to be read in chunks: `.csv` (`.tsv`, `.txt`), `.jsonl` or `.ndjson`, `.npy`, `.npz`, `.parquet`, `.svm` or
+/// `.libsvm`, and `.idx` or `…-idx3-ubyte`; all but `.npz` and `.parquet` also gzipped (`.gz`). Several files are one table; the
+/// first says which columns it has.
 ///
 /// With a schema, features are what it makes of the columns, and [`Columns::features`] must be `None` or all of them.
 /// Without one, columns are features as they are.
@@ -70,13 +78,61 @@ pub struct ReadProgress {
 /// # Ok::<(), efface_data::ReadError>(())
 /// ```
 pub fn open_table(
-    path: impl AsRef<Path>,
+    source: impl Into<Source>,
     columns: &Columns,
     schema: Option<&Schema>,
 ) -> Result<Box<dyn TableReader>, ReadError> {
-    let path = path.as_ref();
+    let source = source.into();
+    let first = open_one(source.file(0), columns, schema)?;
+    Ok(with_the_others(first, &source, columns, schema))
+}
+
+/// Opens a table whose rows are scaled like this. Where constants are derived from the rows and no schema says what columns
+/// become, all of them are derived: then the schema that says so comes along, unless all columns are numbers without gaps.
+pub fn open_rows(
+    source: impl Into<Source>,
+    columns: &Columns,
+    schema: Option<Schema>,
+    scale: Scale,
+) -> Result<(Box<dyn TableReader>, Option<Schema>), ReadError> {
+    let source = source.into();
+    if schema.is_some() || scale != Scale::Auto {
+        return Ok((open_table(source, columns, schema.as_ref())?, schema));
+    }
+    let file = source.file(0);
+    let (first, schema): (Box<dyn TableReader>, _) = match Kind::of(file.path) {
+        Some(Kind::Csv | Kind::JsonLines | Kind::Stream) => {
+            let (reader, schema) = TextReader::open(file, columns, Wanted::Derived)?;
+            (Box::new(reader), schema)
+        }
+        Some(Kind::Parquet) if !all_plain(&source, columns) => {
+            let (reader, _) = open_cells(&source, columns)?;
+            let derived = Schema::of_derived(reader.feature_names(), columns);
+            let schema = derived.map_err(|error| no_schema(file.path, &error))?;
+            (open_one(file, columns, Some(&schema))?, Some(schema))
+        }
+        _ => (open_one(file, columns, None)?, None),
+    };
+    Ok((with_the_others(first, &source, columns, schema.as_ref()), schema))
+}
+
+/// Whether no feature is a text or may be missing in any of these Parquet files.
+fn all_plain(source: &Source, columns: &Columns) -> bool {
+    let is_plain = |path| ParquetReader::open(path, columns, None).is_ok_and(|reader| !reader.may_have_gaps());
+    source.files().iter().all(|path| is_plain(path))
+}
+
+fn open_one(
+    file: SourceFile<'_>,
+    columns: &Columns,
+    schema: Option<&Schema>,
+) -> Result<Box<dyn TableReader>, ReadError> {
+    let path = file.path;
     Ok(match (Kind::of(path), schema) {
-        (Some(Kind::Csv), _) => Box::new(CsvReader::open(path, columns, schema)?),
+        (Some(Kind::Csv | Kind::JsonLines | Kind::Stream), schema) => {
+            let wanted = schema.map_or(Wanted::Numbers, Wanted::Schema);
+            Box::new(TextReader::open(file, columns, wanted)?.0)
+        }
         (Some(Kind::Parquet), _) => Box::new(ParquetReader::open(path, columns, schema)?),
         (Some(Kind::Npy | Kind::Idx | Kind::Npz), Some(schema)) => {
             Box::new(EncodedReader::open(path, columns, schema)?)
@@ -88,29 +144,20 @@ pub fn open_table(
     })
 }
 
-/// Opens a table whose rows are scaled like this. Where constants are derived from the rows and no schema says what columns
-/// become, all of them are derived: then the schema that says so comes along, unless all columns are numbers without gaps.
-pub fn open_rows(
-    path: impl AsRef<Path>,
+/// The first file, and then the others with its columns.
+fn with_the_others(
+    first: Box<dyn TableReader>,
+    source: &Source,
     columns: &Columns,
-    schema: Option<Schema>,
-    scale: Scale,
-) -> Result<(Box<dyn TableReader>, Option<Schema>), ReadError> {
-    let path = path.as_ref();
-    let is_plain = match Kind::of(path) {
-        Some(Kind::Csv) => false,
-        Some(Kind::Parquet) => ParquetReader::open(path, columns, None).is_ok_and(|reader| !reader.may_have_gaps()),
-        _ => true,
-    };
-    let schema = match schema {
-        None if scale == Scale::Auto && !is_plain => {
-            let (reader, _) = open_cells(path, columns)?;
-            let derived = Schema::of_derived(reader.feature_names(), columns);
-            Some(derived.map_err(|error| ReadError::NoProposal { file: path.into(), reason: error.to_string() })?)
-        }
-        schema => schema,
-    };
-    Ok((open_table(path, columns, schema.as_ref())?, schema))
+    schema: Option<&Schema>,
+) -> Box<dyn TableReader> {
+    if source.files().len() == 1 {
+        return first;
+    }
+    let (others, schema, is_numbered) = (source.clone(), schema.cloned(), columns.id.is_none());
+    let columns = Columns { features: Some(first.feature_names().to_vec()), ..columns.clone() };
+    let open = move |index| open_one(others.file(index), &columns, schema.as_ref());
+    Box::new(Chain::new(first, source.files(), is_numbered, Box::new(open)))
 }
 
 /// Reads a whole table of any kind that [`open_table`] opens, and refuses ids that are there twice.

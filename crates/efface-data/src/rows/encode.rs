@@ -201,7 +201,7 @@ pub fn encode_table(
         (Some(codec), Some(labels)) => codec.encode(labels)?,
         (Some(_), None) => return Err(EncodeError::NoLabels { file: table.origin().file().into() }),
     };
-    let TableParts { feature_names, features, ids, subjects, origin, texts, .. } = table.into_parts();
+    let TableParts { feature_names, features, ids, subjects, row_weights, origin, texts, .. } = table.into_parts();
     let n_features = feature_names.len();
     let transformed = transformed(features, n_rows, n_features, transform, columns.as_deref(), precision);
     let features = transformed.map_err(|(row, source)| {
@@ -220,7 +220,7 @@ pub fn encode_table(
         labels,
         ids: ids.unwrap_or_default(),
         subjects,
-        row_weights: None,
+        row_weights,
         row_norm_bound: transform.row_norm_bound(),
         texts: texts.unwrap_or_default(),
     })
@@ -298,6 +298,7 @@ mod tests {
             labels: Some(labels),
             ids: None,
             subjects: None,
+            row_weights: None,
             origin,
             texts: None,
         };

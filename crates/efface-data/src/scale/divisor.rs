@@ -144,8 +144,16 @@ mod tests {
         let origin = Origin::with_lines("t.csv", vec![0; n_rows]);
         let feature_names = (0..n_features).map(|i| format!("x{i}")).collect();
         let precision = features.precision();
-        let parts =
-            TableParts { feature_names, features, labels: None, ids: None, subjects: None, origin, texts: None };
+        let parts = TableParts {
+            feature_names,
+            features,
+            labels: None,
+            ids: None,
+            subjects: None,
+            row_weights: None,
+            origin,
+            texts: None,
+        };
         let table = Table::new(parts).expect("valid");
         encode_table(table, transform, None, FeatureOrder::AsRead, precision).expect("valid").features.clone()
     }

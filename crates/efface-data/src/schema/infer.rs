@@ -1,7 +1,6 @@
 //! A schema proposed from the rows, to be reviewed by a person. The file is read once, in a stream.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::cell::Cell;
 use super::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Unknown};
@@ -10,15 +9,20 @@ use super::nice::nice_range;
 use super::proposal::{LeftOut, ProposedColumn, SchemaProposal};
 use super::{MAX_FEATURES, Schema, USUAL_MISSING_MARKERS};
 use crate::error::ReadError;
-use crate::read::open_cells;
+use crate::read::{Source, open_cells};
 use crate::table::Columns;
 
 /// Proposes a schema for the columns of a file that have no other role, from its first `max_rows` rows or from all.
 ///
 /// Every entry is marked `inferred`: it was chosen by a look at the rows, which nobody has reviewed yet.
-pub fn propose(path: impl AsRef<Path>, columns: &Columns, max_rows: Option<u64>) -> Result<SchemaProposal, ReadError> {
-    let path = path.as_ref();
-    let (mut reader, unreadable) = open_cells(path, columns)?;
+pub fn propose(
+    source: impl Into<Source>,
+    columns: &Columns,
+    max_rows: Option<u64>,
+) -> Result<SchemaProposal, ReadError> {
+    let source = source.into();
+    let path = source.first();
+    let (mut reader, unreadable) = open_cells(&source, columns)?;
     let names = reader.feature_names().to_vec();
     let mut seen: Vec<Seen> = names.iter().map(|_| Seen::default()).collect();
     let mut n_rows = 0;

@@ -1,6 +1,6 @@
 //! Which column of a table is what: label, row id, subject, feature, or none of these.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use crate::table::listed;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Columns {
-    /// The features, in this order; without, all columns that have no other role.
+    /// The features, in this order, each once; without, all columns that have no other role.
     pub features: Option<Vec<String>>,
     /// The label.
     pub label: Option<String>,
@@ -28,6 +28,9 @@ pub struct Columns {
     pub id: Option<String>,
     /// The person the row belongs to.
     pub subject: Option<String>,
+    /// As how many rows a row counts; without, every row counts once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<String>,
     /// Columns that are not features; those that the table does not have are no error.
     pub ignore: Vec<String>,
 }
@@ -38,6 +41,7 @@ pub(crate) struct Roles {
     pub(crate) label: Option<usize>,
     pub(crate) id: Option<usize>,
     pub(crate) subject: Option<usize>,
+    pub(crate) weight: Option<usize>,
 }
 
 impl Columns {
@@ -67,8 +71,11 @@ impl Columns {
         let label = self.label.as_deref().map(|name| take(name, "label")).transpose()?;
         let id = self.id.as_deref().map(|name| take(name, "row id")).transpose()?;
         let subject = self.subject.as_deref().map(|name| take(name, "subject")).transpose()?;
+        let weight = self.weight.as_deref().map(|name| take(name, "weight")).transpose()?;
         let features = if let Some(names) = &self.features {
-            names.iter().map(|name| take(name, "feature")).collect::<Result<Vec<_>, _>>()?
+            let mut seen = HashSet::with_capacity(names.len());
+            let distinct = names.iter().filter(|name| seen.insert(*name));
+            distinct.map(|name| take(name, "feature")).collect::<Result<Vec<_>, _>>()?
         } else {
             if let Some(absent) = self.ignore.iter().find(|name| !header.contains(name)) {
                 return Err(missing(absent));
@@ -81,7 +88,7 @@ impl Columns {
         if features.is_empty() {
             return Err(ReadError::NoFeatures { file: file.into() });
         }
-        Ok(Roles { features, label, id, subject })
+        Ok(Roles { features, label, id, subject, weight })
     }
 
     /// The same where the features are the columns of a schema: those in the table, one per entry.
@@ -126,7 +133,7 @@ mod tests {
     fn columns_without_a_role_are_features() {
         let ignoring = Columns { ignore: vec!["b".into()], ..columns() };
         let roles = ignoring.resolve(&header(), Path::new("t.csv")).expect("valid");
-        assert_eq!(roles, Roles { features: vec![2, 4], label: Some(5), id: Some(0), subject: Some(1) });
+        assert_eq!(roles, Roles { features: vec![2, 4], label: Some(5), id: Some(0), subject: Some(1), weight: None });
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub use remarks::Remark;
 use std::collections::HashMap;
 use std::fmt;
 
+use efface_core::rows::round_row_weight;
+
 use crate::derived::{Counts, RawRows, Texts};
 use crate::error::ReadError;
 use crate::id::RowId;
@@ -84,6 +86,8 @@ pub struct TableParts {
     pub ids: Option<Vec<RowId>>,
     /// One per row, if there are any.
     pub subjects: Option<Vec<RowId>>,
+    /// As how many rows each counts; without, every row counts once.
+    pub row_weights: Option<Vec<f64>>,
     /// Where the rows come from.
     pub origin: Origin,
     /// Of raw cells, the texts behind their hashes: then a cell may have nothing in it. `None`: all features are numbers.
@@ -101,7 +105,7 @@ pub struct Table {
 impl Table {
     /// Checks the parts and puts them together.
     pub fn new(mut parts: TableParts) -> Result<Self, ReadError> {
-        let TableParts { feature_names, features, labels, ids, subjects, origin, texts } = &parts;
+        let TableParts { feature_names, features, labels, ids, subjects, row_weights, origin, texts } = &parts;
         let file = || origin.file().to_path_buf();
         if feature_names.is_empty() {
             return Err(ReadError::NoFeatures { file: file() });
@@ -120,6 +124,7 @@ impl Table {
             ("labels", labels.as_ref().map(|labels| labels.values.len()), label_file),
             ("row ids", ids.as_ref().map(Vec::len), origin.file()),
             ("subjects", subjects.as_ref().map(Vec::len), origin.file()),
+            ("weights", row_weights.as_ref().map(Vec::len), origin.file()),
         ];
         for (what, count, file) in counts {
             if let Some(found) = count.filter(|count| *count != n_rows) {
@@ -132,6 +137,7 @@ impl Table {
             let place = origin.place(row, Some(&feature_names[feature]));
             return Err(ReadError::NotFinite { place, value: value.to_string() });
         }
+        let rounded = row_weights.as_ref().map(|weights| rounded(weights, origin)).transpose()?;
         for (what, ids) in [("row id", ids), ("subject", subjects)] {
             let is_empty = |id: &RowId| matches!(id, RowId::Text(text) if text.is_empty());
             if let Some(row) = ids.as_ref().and_then(|ids| ids.iter().position(is_empty)) {
@@ -142,6 +148,7 @@ impl Table {
             refuse_duplicates(ids, origin)?;
         }
         let first_id = i64::try_from(origin.first_row()).unwrap_or(i64::MAX);
+        parts.row_weights = rounded;
         parts.ids.get_or_insert_with(|| (first_id..).take(n_rows).map(RowId::Integer).collect());
         Ok(Self { parts, n_rows })
     }
@@ -176,6 +183,11 @@ impl Table {
         self.parts.subjects.as_deref()
     }
 
+    /// As how many rows each counts, if that is said.
+    pub fn row_weights(&self) -> Option<&[f64]> {
+        self.parts.row_weights.as_deref()
+    }
+
     /// Where the rows come from.
     pub fn origin(&self) -> &Origin {
         &self.parts.origin
@@ -193,6 +205,13 @@ impl Table {
         counts
     }
 
+    /// The same rows, called by their number among all rows of which `n_before` come from other files.
+    pub(crate) fn numbered_on(mut self, n_before: u64) -> Self {
+        let first = i64::try_from(n_before.saturating_add(self.parts.origin.first_row())).unwrap_or(i64::MAX);
+        self.parts.ids = Some((first..).take(self.n_rows).map(RowId::Integer).collect());
+        self
+    }
+
     /// Takes the table apart again, all checks done.
     pub fn into_parts(self) -> TableParts {
         self.parts
@@ -207,6 +226,14 @@ impl fmt::Debug for Table {
     }
 }
 
+/// Weights that rows can have.
+fn rounded(weights: &[f64], origin: &Origin) -> Result<Vec<f64>, ReadError> {
+    let of_row = |(row, value): (usize, &f64)| {
+        round_row_weight(*value).ok_or_else(|| ReadError::BadWeight { place: origin.place(row, None), value: *value })
+    };
+    weights.iter().enumerate().map(of_row).collect()
+}
+
 fn refuse_duplicates(ids: &[RowId], origin: &Origin) -> Result<(), ReadError> {
     let mut seen = HashMap::with_capacity(ids.len());
     for (row, id) in ids.iter().enumerate() {
@@ -216,6 +243,15 @@ fn refuse_duplicates(ids: &[RowId], origin: &Origin) -> Result<(), ReadError> {
         }
     }
     Ok(())
+}
+
+/// A value for a message; a long one is cut.
+pub(crate) fn shortened(value: &str) -> String {
+    const SHOWN: usize = 40;
+    match value.char_indices().nth(SHOWN) {
+        None => value.to_owned(),
+        Some((end, _)) => format!("{}… ({} bytes)", &value[..end], value.len()),
+    }
 }
 
 /// A list of names for a message; a long one is cut.
@@ -237,6 +273,7 @@ mod tests {
             labels: None,
             ids: None,
             subjects: None,
+            row_weights: None,
             origin: Origin::with_lines("t.csv", vec![2, 3]),
             texts: None,
         }

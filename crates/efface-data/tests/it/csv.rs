@@ -89,8 +89,9 @@ fn each_mistake_is_named_with_its_place_and_value() {
     assert_eq!(with(",bob,1,,2,no"), "t.csv, line 3, column `id`: empty cell");
     assert_eq!(with("2, ,1,,2,no"), "t.csv, line 3, column `who`: empty cell");
     assert_eq!(with("2,bob,1,,2,"), "t.csv, line 3, column `y`: empty cell");
-    let latin = [header.as_bytes(), b"1,Andr\xe9,1,,2,no\n"].concat();
-    assert_eq!(refusal(latin), "t.csv: line 2, column `who` is not valid Unicode");
+    // The first letter beyond ASCII says that the text is in UTF-8, and a later one is not.
+    let mixed = [header.as_bytes(), "1,Orléans,1,,2,no\n".as_bytes(), b"2,Orl\xe9ans,1,,2,no\n"].concat();
+    assert_eq!(refusal(mixed), "t.csv: line 3, column `who` is not valid Unicode");
 }
 
 #[test]
@@ -119,7 +120,7 @@ fn files_that_are_missing_or_of_another_kind_are_refused() {
         without_folder(&error.to_string(), folder.path())
     };
     assert!(message("absent.csv").starts_with("absent.csv: No such file"));
-    let text = "t.xlsx: unknown kind of file; supported are .csv, .npy, .npz, .parquet, .svm, .libsvm and .idx, and all but \
+    let text = "t.xlsx: unknown kind of file; supported are .csv, .tsv, .txt, .jsonl, .ndjson, .npy, .npz, .parquet, .svm, .libsvm and .idx, and all but \
                 .npz and .parquet gzipped (.gz)";
     assert_eq!(message("t.xlsx"), text);
 }

@@ -3,6 +3,7 @@
 mod chunks;
 mod conformance;
 mod csv;
+mod dialects;
 mod idx;
 mod lent;
 mod libsvm;

@@ -149,6 +149,7 @@ pub(crate) fn encoded_from(
         labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),
         ids: Some(ids),
         subjects: Some(subjects),
+        row_weights: None,
         origin,
         texts: None,
     })

@@ -83,6 +83,12 @@ pub enum ChangeError {
     /// A removal counts, but what it left behind could not be polished away.
     #[error("the rows are removed, but settling failed: {source}")]
     NotSettled { source: Box<EngineError> },
+    /// A long file is taken part by part: what was taken counts, what comes after it does not.
+    #[error("{} are in force, the others are not: {source}", rows(*n_changed))]
+    InPart { n_changed: usize, source: Box<EngineError> },
+    /// A class is to weigh more or less than others, and no row is of it.
+    #[error("class `{class}` has a weight, but there are no rows of it; there are {known}")]
+    WeightOfNoClass { class: String, known: String },
 }
 
 impl ChangeError {
@@ -111,6 +117,8 @@ impl ChangeError {
             Self::Tolerance { .. } => "tolerance",
             Self::Unbounded { .. } => "unbounded",
             Self::NotSettled { .. } => "not-settled",
+            Self::InPart { source, .. } => source.code(),
+            Self::WeightOfNoClass { .. } => "weight-of-no-class",
         }
     }
 }

@@ -6,7 +6,7 @@ use efface_core::removal::Change;
 use efface_core::residual::Rung;
 use efface_core::rows::{RowCount, RowStore};
 use efface_data::derived::Texts;
-use efface_data::{AppendError, EncodedRows, IdKind, LookupError, MemoryRows, TableParts};
+use efface_data::{AppendError, EncodedRows, IdKind, LookupError, MemoryRows, Table, TableParts};
 use efface_ledger::entry::Entry;
 
 use super::Life;
@@ -29,17 +29,9 @@ impl Life<'_> {
         missing: Missing,
     ) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        if request_id.is_some_and(|id| id.trim().is_empty()) {
-            return Err(ChangeError::RequestUnnamed.into());
-        }
-        if let Some(request_id) = request_id.filter(|id| numbered_change(id).is_some()) {
-            return Err(ChangeError::RequestReserved { request_id: request_id.into() }.into());
-        }
-        let fingerprint = self.settings.fingerprint(selection);
-        if let Some(request_id) = request_id
-            && let Some(past) = self.keeper.past_request(request_id)?
-        {
-            return past.repeated(request_id, &fingerprint);
+        let fingerprint = self.settings.fingerprint_of(selection);
+        if let Some(answered) = self.answered(request_id, &fingerprint)? {
+            return Ok(answered);
         }
         let (mut removed, n_missing) = self.select(selection, missing)?;
         // The same rows asked for in another order are the same change.
@@ -53,12 +45,79 @@ impl Life<'_> {
         self.take(step, request_id.map(|id| (id, fingerprint)), start)
     }
 
+    /// The answer that a request got, if it was asked before.
+    fn answered(&self, request_id: Option<&str>, fingerprint: &str) -> Result<Option<ChangeReport>, EngineError> {
+        let Some(request_id) = request_id else { return Ok(None) };
+        if request_id.trim().is_empty() {
+            return Err(ChangeError::RequestUnnamed.into());
+        }
+        if numbered_change(request_id).is_some() {
+            return Err(ChangeError::RequestReserved { request_id: request_id.into() }.into());
+        }
+        let past = self.keeper.past_request(request_id)?;
+        past.map(|past| past.repeated(request_id, fingerprint)).transpose()
+    }
+
     /// Adds the rows of a file, read in the way the model's own rows were read. Rows that were removed before, by
-    /// themselves or with their subject, are left out.
+    /// themselves or with their subject, are left out. A long file is taken part by part, each of them a change of its own.
     pub fn add(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
+        self.take_file(source, RowPurpose::Add)
+    }
+
+    /// Replaces rows by the rows of the same ids in a file: one removal and one addition in one step. A long file is taken
+    /// part by part, each of them a change of its own.
+    pub fn correct(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
+        self.take_file(source, RowPurpose::Correct)
+    }
+
+    fn take_file(&mut self, source: &RowSource<'_>, purpose: RowPurpose) -> Result<ChangeReport, EngineError> {
+        let (mut reader, is_numbered) = self.open_rows(source, purpose)?;
+        let max_rows = source.part_rows.unwrap_or_else(|| part_rows(reader.feature_names().len()));
+        let mut done: Option<ChangeReport> = None;
+        let mut part = || Ok(reader.next_chunk(max_rows)?.map(Table::into_parts));
+        for number in 1.. {
+            let taken = part().and_then(|parts: Option<TableParts>| {
+                let Some(mut parts) = parts else { return Ok(None) };
+                if is_numbered {
+                    parts.ids = None;
+                }
+                let request_id = source.request_id.map(|id| part_id(id, number));
+                self.take_part(parts, purpose, request_id.as_deref()).map(Some)
+            });
+            match (taken, done.take()) {
+                (Ok(Some(report)), None) => done = Some(report),
+                (Ok(Some(report)), Some(before)) => done = Some(report.after(&before)),
+                (Ok(None), Some(report)) => return Ok(report),
+                // A reader refuses a file without rows.
+                (Ok(None), None) => return Err(ChangeError::NothingNamed.into()),
+                (Err(error), None) => return Err(error),
+                (Err(error), Some(before)) => {
+                    let (n_changed, source) = (before.n_changed, Box::new(error));
+                    return Err(ChangeError::InPart { n_changed, source }.into());
+                }
+            }
+        }
+        unreachable!("there are fewer parts than numbers")
+    }
+
+    fn take_part(
+        &mut self,
+        parts: TableParts,
+        purpose: RowPurpose,
+        request_id: Option<&str>,
+    ) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
-        let new = self.read_rows(source, RowPurpose::Add)?;
-        self.add_rows(new, start)
+        let n_rows = parts.features.len() / parts.feature_names.len().max(1);
+        let fingerprint = self.settings.fingerprint(&(purpose, n_rows, &parts.ids));
+        if let Some(answered) = self.answered(request_id, &fingerprint)? {
+            return Ok(answered);
+        }
+        let request = request_id.map(|id| (id, fingerprint));
+        let new = self.encode_rows(parts, None, purpose)?;
+        match purpose {
+            RowPurpose::Add => self.add_rows(new, request, start),
+            RowPurpose::Correct => self.correct_rows(new, request, start),
+        }
     }
 
     /// Adds the rows of a table in memory, with labels. Without ids, numbering continues; without weights each counts once.
@@ -66,10 +125,10 @@ impl Life<'_> {
     pub fn add_table(&mut self, table: TableParts, row_weights: Option<Vec<f64>>) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
         let new = self.encode_rows(table, row_weights, RowPurpose::Add)?;
-        self.add_rows(new, start)
+        self.add_rows(new, None, start)
     }
 
-    fn add_rows(&mut self, new: NewRows, start: Instant) -> Result<ChangeReport, EngineError> {
+    fn add_rows(&mut self, new: NewRows, request: Request<'_>, start: Instant) -> Result<ChangeReport, EngineError> {
         let NewRows { mut rows, mut keys, .. } = new;
         let mut kept = Vec::with_capacity(keys.len());
         for (keys, id) in keys.iter().zip(rows.ids()) {
@@ -87,14 +146,7 @@ impl Life<'_> {
         keys.retain(|_| kept.next().unwrap_or(false));
         let counts = Counts { changed: rows.n_rows(), missing: 0, suppressed };
         let added = (rows.n_rows() > 0).then_some((rows, keys));
-        self.take(Step { kind: StepKind::Addition, leaving: None, added, counts }, None, start)
-    }
-
-    /// Replaces rows by the rows of the same ids in a file: one removal and one addition in one step.
-    pub fn correct(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
-        let start = Instant::now();
-        let new = self.read_rows(source, RowPurpose::Correct)?;
-        self.correct_rows(new, start)
+        self.take(Step { kind: StepKind::Addition, leaving: None, added, counts }, request, start)
     }
 
     /// Replaces rows by the rows of the same ids in a table in memory, with labels. Without subjects and weights they keep
@@ -109,10 +161,15 @@ impl Life<'_> {
             return Err(ChangeError::NoIdNamed { path: table.origin.file().into() }.into());
         }
         let new = self.encode_rows(table, row_weights, RowPurpose::Correct)?;
-        self.correct_rows(new, start)
+        self.correct_rows(new, None, start)
     }
 
-    fn correct_rows(&mut self, new: NewRows, start: Instant) -> Result<ChangeReport, EngineError> {
+    fn correct_rows(
+        &mut self,
+        new: NewRows,
+        request: Request<'_>,
+        start: Instant,
+    ) -> Result<ChangeReport, EngineError> {
         let NewRows { rows, keys, replaced } = new;
         for (keys, subject) in keys.iter().zip(rows.subjects().unwrap_or_default()) {
             if keys.subject.map_or(Ok(false), |subject| self.keeper.is_removed(subject))? {
@@ -122,7 +179,7 @@ impl Life<'_> {
         let counts = Counts { changed: rows.n_rows(), ..Counts::default() };
         self.take(
             Step { kind: StepKind::Correction, leaving: replaced, added: Some((rows, keys)), counts },
-            None,
+            request,
             start,
         )
     }
@@ -131,12 +188,7 @@ impl Life<'_> {
     ///
     /// New rows are where they will stay before the commit, and do not count without it; old rows are where they were
     /// until they are purged. So a step can be taken again until a state that includes it has been kept.
-    fn take(
-        &mut self,
-        step: Step,
-        request: Option<(&str, String)>,
-        start: Instant,
-    ) -> Result<ChangeReport, EngineError> {
+    fn take(&mut self, step: Step, request: Request<'_>, start: Instant) -> Result<ChangeReport, EngineError> {
         let Step { kind, leaving, added, counts } = step;
         self.keeper.check_usable()?;
         self.check(leaving.as_ref(), added.as_ref().map(|(rows, _)| rows))?;
@@ -229,6 +281,9 @@ impl Life<'_> {
     }
 }
 
+/// The id of a request, and a keyed hash of what it asks for.
+type Request<'a> = Option<(&'a str, String)>;
+
 struct Step {
     kind: StepKind,
     leaving: Option<Leaving>,
@@ -244,6 +299,18 @@ impl PastRequest {
         }
         Ok(ChangeReport { repeated: true, ..self.report })
     }
+}
+
+/// So many rows of a file are taken in one step.
+fn part_rows(n_features: usize) -> usize {
+    (PART_BYTES / (8 * n_features.max(1))).clamp(1 << 10, 1 << 20)
+}
+
+const PART_BYTES: usize = 256 << 20;
+
+/// What the parts of a request are called: the first as the request itself.
+fn part_id(request_id: &str, number: usize) -> String {
+    if number == 1 { request_id.into() } else { format!("{request_id} (part {number})") }
 }
 
 /// The number in `change-N`, as requests without an id of their own are called.

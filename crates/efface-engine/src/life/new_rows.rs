@@ -1,11 +1,11 @@
 //! New rows, from a file or from memory, read in the way the model's own rows were read.
 
-use std::path::Path;
-
 use efface_data::{
-    EncodedRows, FeatureOrder, IdKind, RowId, RowsError, Table, TableParts, carries_labels, encode_table, is_array,
-    read_table,
+    EncodedRows, FeatureOrder, IdKind, RowId, RowsError, Source, Table, TableParts, TableReader, carries_labels,
+    encode_table, is_array, open_table,
 };
+
+use serde::Serialize;
 
 use super::Life;
 use super::keeper::Found;
@@ -14,26 +14,30 @@ use crate::error::{ChangeError, EngineError};
 use crate::history::{RowKeys, row_keys};
 
 /// Rows to add, or to put in the place of others.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RowSource<'a> {
-    /// The file.
-    pub data: &'a Path,
+    /// The files.
+    pub data: Source,
     /// Column or file with the labels; `None`: the column that the model was trained with.
     pub label: Option<&'a str>,
     /// Column or file with the ids; `None`: likewise.
     pub id: Option<&'a str>,
     /// Column or file with the subjects; `None`: likewise.
     pub subject: Option<&'a str>,
+    /// Makes the change idempotent: asked for again under the same id, it gets the same answer.
+    pub request_id: Option<&'a str>,
+    /// So many rows at most are taken in one step; `None`: as many as are a quarter of a gigabyte. Most files are shorter.
+    pub part_rows: Option<usize>,
 }
 
-impl<'a> RowSource<'a> {
-    /// A file whose columns are called as those of training.
-    pub fn of(data: &'a Path) -> Self {
-        Self { data, label: None, id: None, subject: None }
+impl RowSource<'_> {
+    /// Files whose columns are called as those of training.
+    pub fn of(data: impl Into<Source>) -> Self {
+        Self { data: data.into(), label: None, id: None, subject: None, request_id: None, part_rows: None }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) enum RowPurpose {
     /// They join the others.
     Add,
@@ -49,14 +53,19 @@ pub(super) struct NewRows {
 }
 
 impl Life<'_> {
-    pub(super) fn read_rows(&self, source: &RowSource<'_>, purpose: RowPurpose) -> Result<NewRows, EngineError> {
-        let settings = self.settings;
-        let own_labels = carries_labels(source.data);
-        let mut columns = settings.columns_for(is_array(source.data) || own_labels);
+    /// Opens rows to be added, or to take the place of others; and whether they have no ids of their own.
+    pub(super) fn open_rows(
+        &self,
+        source: &RowSource<'_>,
+        purpose: RowPurpose,
+    ) -> Result<(Box<dyn TableReader>, bool), EngineError> {
+        let (settings, file) = (self.settings, source.data.first());
+        let own_labels = carries_labels(file);
+        let mut columns = settings.columns_for(is_array(file) || own_labels);
         columns.label = source.label.map(String::from).or(columns.label);
         columns.id = source.id.map(String::from).or(columns.id);
         columns.subject = source.subject.map(String::from).or(columns.subject);
-        let path = || source.data.into();
+        let path = || file.into();
         if columns.label.is_none() && !own_labels {
             return Err(ChangeError::NoLabelNamed { path: path() }.into());
         }
@@ -67,11 +76,7 @@ impl Life<'_> {
         if purpose == RowPurpose::Add && columns.subject.is_none() && settings.columns.subject.is_some() {
             return Err(ChangeError::NoSubjectNamed { path: path() }.into());
         }
-        let mut parts = read_table(source.data, &columns, settings.schema.as_ref())?.into_parts();
-        if numbered {
-            parts.ids = None;
-        }
-        self.encode_rows(parts, None, purpose)
+        Ok((open_table(source.data.clone(), &columns, settings.schema.as_ref())?, numbered))
     }
 
     /// Makes rows of the model of a table. Without weights, rows that are added count once and corrected ones as before.
@@ -91,6 +96,10 @@ impl Life<'_> {
             (Some(_), false) if settings.columns.subject.is_none() => return Err(ChangeError::NoSubjects.into()),
             (None, true) if purpose == RowPurpose::Add => return Err(RowsError::NoSubjects.into()),
             _ => {}
+        }
+        let mut row_weights = row_weights.or(parts.row_weights.take());
+        if let (Some(labels), false) = (&parts.labels, settings.class_weights.is_empty()) {
+            row_weights = Some(settings.class_weights.weigh(labels, row_weights)?);
         }
         let table = Table::new(parts)?;
         let order = FeatureOrder::Named(&settings.features);

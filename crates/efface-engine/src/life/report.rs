@@ -72,6 +72,18 @@ impl ChangeReport {
         }
     }
 
+    /// What this part of a request led to, after the parts before it.
+    pub(super) fn after(self, before: &Self) -> Self {
+        Self {
+            n_changed: before.n_changed + self.n_changed,
+            n_suppressed: before.n_suppressed + self.n_suppressed,
+            step_seconds: before.step_seconds + self.step_seconds,
+            seconds: before.seconds + self.seconds,
+            repeated: before.repeated && self.repeated,
+            ..self
+        }
+    }
+
     /// The same with what the model claims now: after settling, the settled values.
     pub(crate) fn up_to_date(&self, model: &Model) -> Self {
         let Self { n_changed, n_missing, n_suppressed, step_seconds, seconds, repeated, .. } = *self;

@@ -53,12 +53,8 @@ impl Life<'_> {
             self.settings.check_has_ids()?;
         }
         let mut seen = HashSet::with_capacity(ids.len());
-        let (distinct, repeated): (Vec<&RowId>, Vec<&RowId>) = ids.iter().partition(|id| seen.insert(*id));
-        if let (Some(id), Missing::Refuse) = (repeated.first(), missing) {
-            return Err(LookupError::Repeated { kind, id: (*id).clone() }.into());
-        }
-        let (mut positions, mut n_missing) = (Vec::with_capacity(distinct.len()), 0);
-        for id in distinct {
+        let (mut positions, mut n_missing) = (Vec::with_capacity(ids.len()), 0);
+        for id in ids.iter().filter(|id| seen.insert(*id)) {
             match (self.find(kind, id)?, missing) {
                 (Found::At(found), _) => positions.extend(found),
                 (_, Missing::Skip) => n_missing += 1,
@@ -68,8 +64,12 @@ impl Life<'_> {
         Ok((positions, n_missing))
     }
 
-    /// The position of each row, in the order of `ids`.
+    /// The position of each row, in the order of `ids`, of which none is given twice.
     pub(crate) fn positions_of(&self, ids: &[RowId]) -> Result<Vec<usize>, EngineError> {
+        let mut seen = HashSet::with_capacity(ids.len());
+        if let Some(id) = ids.iter().find(|id| !seen.insert(*id)) {
+            return Err(LookupError::Repeated { kind: IdKind::Row, id: id.clone() }.into());
+        }
         Ok(self.select(&Selection::Ids(ids.to_vec()), Missing::Refuse)?.0)
     }
 
@@ -85,7 +85,8 @@ impl Life<'_> {
             }
         };
         // What is known of a row and its record are kept apart: they must be of the same row before it leaves.
-        let expected = positions.iter().zip(&keys).filter(|(position, _)| whole.contains(position));
+        let known: HashSet<&usize> = whole.iter().collect();
+        let expected = positions.iter().zip(&keys).filter(|(position, _)| known.contains(position));
         let mut found = expected.zip(rows.selectors());
         if let Some(((position, _), _)) = found.find(|((_, keys), selector)| **selector != keys.id.selector()) {
             return Err(StorageError::OtherRow { position: *position }.into());
@@ -111,14 +112,21 @@ impl Life<'_> {
 }
 
 impl Settings {
-    /// A keyed hash of what a request asks for: the same for the same ids in any order, and no id in clear.
-    pub(crate) fn fingerprint(&self, selection: &Selection) -> String {
+    /// A keyed hash of what a request asks for: the same for the same ids in any order and number, and no id in clear.
+    pub(crate) fn fingerprint_of(&self, selection: &Selection) -> String {
         let mut selection = selection.clone();
         match &mut selection {
-            Selection::Ids(ids) | Selection::Subjects(ids) => ids.sort_unstable(),
+            Selection::Ids(ids) | Selection::Subjects(ids) => {
+                ids.sort_unstable();
+                ids.dedup();
+            }
             Selection::Damaged => {}
         }
-        let text = serde_json::to_vec(&selection).expect("ids are numbers or strings");
+        self.fingerprint(&selection)
+    }
+    /// A keyed hash of what is asked for.
+    pub(super) fn fingerprint(&self, asked: &impl Serialize) -> String {
+        let text = serde_json::to_vec(asked).expect("ids are numbers or strings");
         hex::encode(self.id_key.fingerprint(&text))
     }
 }

@@ -101,6 +101,7 @@ impl Sample {
             labels: Some(Labels::new(labels, origin.clone(), None)),
             ids: None,
             subjects: None,
+            row_weights: None,
             origin,
             texts: None,
         }

@@ -3,8 +3,8 @@
 use efface_core::model::{Phase, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_data::{
-    Columns, IdKey, IdKind, LabelCodec, LentRows, LentTable, LentVault, Precision, RowId, RowTransform, RowsError,
-    RowsToLend, Vault,
+    ClassWeights, Columns, IdKey, IdKind, LabelCodec, LentRows, LentTable, LentVault, Precision, RowId, RowTransform,
+    RowsError, RowsToLend, Vault,
 };
 use efface_ledger::certificate::FittedBeside;
 use rayon::prelude::*;
@@ -117,6 +117,7 @@ impl MemoryRequest<'_> {
             codec: self.codec.clone(),
             precision: Precision::of(self.rows.features),
             max_row_weight: self.max_row_weight,
+            class_weights: ClassWeights::default(),
             row_norm_from_rows: self.row_norm_from_rows,
             outside_scope,
             id_key: IdKey::new(fresh()?),

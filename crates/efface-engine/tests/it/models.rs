@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, RowId, RowTransform, Scale, open_table};
+use efface_data::{ClassWeights, Columns, RowId, RowTransform, Scale, open_table};
 use efface_engine::{
     EngineError, ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainReport, TrainRequest,
 };
@@ -99,6 +99,7 @@ impl Folder {
             schema: None,
             transform: RowTransform { scale: Scale::None, intercept: false },
             config,
+            class_weights: ClassWeights::default(),
             memory_bytes: None,
             place: Place { out: self.path(name), ..Place::default() },
         };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use efface_core::loss;
 use efface_core::model::{BudgetRule, Mechanism, TrainingConfig};
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, Precision, RowId, RowLayout, RowTransform, Scale, StoredRows, open_table};
+use efface_data::{ClassWeights, Columns, Precision, RowId, RowLayout, RowTransform, Scale, StoredRows, open_table};
 use efface_engine::{ModelDirectory, Place, Selection, TrainRequest, fuzzing};
 use efface_ledger::envelope::Envelope;
 use efface_ledger::key::{Protection, SigningKey};
@@ -74,6 +74,7 @@ fn train(folder: &Path, name: &str, config: TrainingConfig, n_classes: usize, wi
         schema: None,
         transform: RowTransform { scale: Scale::None, intercept: n_classes > 2 },
         config,
+        class_weights: ClassWeights::default(),
         memory_bytes: None,
         place: Place { out: folder.join(name), witness: witness.cloned(), ..Place::default() },
     };

@@ -91,6 +91,7 @@ pub fn rows_of(
         labels: Some(Labels::new(RawLabels::Numbers(classes), origin.clone(), None)),
         ids: None,
         subjects: None,
+        row_weights: None,
         origin,
         texts: None,
     })?;

@@ -14,8 +14,8 @@ use efface_core::model::{Mechanism, TrainingConfig};
 use efface_core::noise::NoiseSource;
 use efface_core::residual::Rung;
 use efface_data::{
-    Columns, EncodedRows, FeatureValues, IdKey, IdKind, LabelCodec, Labels, Origin, Precision, RawLabels, RowId,
-    RowLayout, RowTransform, Scale, StoredRows, TableParts, Vault,
+    ClassWeights, Columns, EncodedRows, FeatureValues, IdKey, IdKind, LabelCodec, Labels, Origin, Precision, RawLabels,
+    RowId, RowLayout, RowTransform, Scale, StoredRows, TableParts, Vault,
 };
 use efface_engine::{LatestRelease, MemoryModel, Missing, ReleaseAnswer, RowNames, Selection, Settings};
 use efface_testkit::store::{PlainRow, store_conformance};
@@ -143,6 +143,7 @@ fn settings(n_classes: usize, rung: Rung, noise_std: Option<f64>) -> Settings {
         },
         precision: Precision::F64,
         max_row_weight: None,
+        class_weights: ClassWeights::default(),
         row_norm_from_rows: false,
         outside_scope: Vec::new(),
         id_key: key(),
@@ -188,6 +189,7 @@ fn table(rows: Range<usize>, n_classes: usize) -> TableParts {
         labels: Some(Labels::new(labels, origin.clone(), None)),
         ids: None,
         subjects: None,
+        row_weights: None,
         origin,
         texts: None,
     }

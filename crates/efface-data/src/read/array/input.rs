@@ -19,6 +19,7 @@ pub(in crate::read) enum Role {
     Labels,
     RowIds,
     Subjects,
+    RowWeights,
 }
 
 impl Role {
@@ -28,12 +29,13 @@ impl Role {
             Self::Labels => "labels",
             Self::RowIds => "row ids",
             Self::Subjects => "subjects",
+            Self::RowWeights => "weights",
         }
     }
 
     fn supported(self) -> &'static str {
         match self {
-            Self::Features => "bool, int8 to int64, uint8 to uint64, float16, float32 and float64",
+            Self::Features | Self::RowWeights => "bool, int8 to int64, uint8 to uint64, float16, float32 and float64",
             _ => "bool, int8 to int64, uint8 to uint64, float16, float32, float64, str and bytes",
         }
     }

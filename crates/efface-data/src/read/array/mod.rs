@@ -33,6 +33,7 @@ pub(super) struct ArrayReader {
     labels: Option<ArrayInput>,
     ids: Option<ArrayInput>,
     subjects: Option<ArrayInput>,
+    row_weights: Option<ArrayInput>,
 }
 
 impl ArrayReader {
@@ -73,6 +74,7 @@ impl ArrayReader {
             labels: column(&columns.label, Role::Labels)?,
             ids: column(&columns.id, Role::RowIds)?,
             subjects: column(&columns.subject, Role::Subjects)?,
+            row_weights: column(&columns.weight, Role::RowWeights)?,
         })
     }
 
@@ -110,16 +112,19 @@ impl TableReader for ArrayReader {
         let labels = self.labels.as_mut().map(|array| next_labels(array, n, first_row)).transpose()?;
         let ids = self.ids.as_mut().map(|array| next_ids(array, n)).transpose()?;
         let subjects = self.subjects.as_mut().map(|array| next_ids(array, n)).transpose()?;
+        let row_weights = self.row_weights.as_mut().map(|array| next_weights(array, n)).transpose()?;
         self.rows_read += n;
         if self.rows_read == self.n_rows {
             self.turned = None;
             self.features.finish()?;
-            for column in [&mut self.labels, &mut self.ids, &mut self.subjects].into_iter().flatten() {
+            let columns = [&mut self.labels, &mut self.ids, &mut self.subjects, &mut self.row_weights];
+            for column in columns.into_iter().flatten() {
                 column.finish()?;
             }
         }
         let (feature_names, origin) = (self.feature_names.clone(), Origin::new(&self.file).starting_at(first_row));
-        Table::new(TableParts { feature_names, features, labels, ids, subjects, origin, texts: None }).map(Some)
+        Table::new(TableParts { feature_names, features, labels, ids, subjects, row_weights, origin, texts: None })
+            .map(Some)
     }
 
     fn progress(&self) -> ReadProgress {
@@ -185,6 +190,19 @@ fn next_ids(array: &mut ArrayInput, n: usize) -> Result<Vec<RowId>, ReadError> {
             found: "bool or float".to_owned(),
             role: "ids",
             supported: "integers and text",
+        }),
+    }
+}
+
+fn next_weights(array: &mut ArrayInput, n: usize) -> Result<Vec<f64>, ReadError> {
+    match array.read_elements(n)? {
+        Elements::Integers(weights) => Ok(weights.into_iter().map(|weight| weight as f64).collect()),
+        Elements::Numbers(weights) => Ok(weights),
+        Elements::Booleans(_) | Elements::Texts(_) => Err(ReadError::UnsupportedType {
+            file: array.name.clone(),
+            found: "bool or text".to_owned(),
+            role: Role::RowWeights.name(),
+            supported: "integers and floats",
         }),
     }
 }

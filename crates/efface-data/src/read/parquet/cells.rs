@@ -134,7 +134,7 @@ pub(super) fn cell(array: &dyn Array, row: usize) -> Result<Cell<'_>, CellError>
 }
 
 /// The numbers of a column or of a list, nulls as NaN.
-fn numbers(array: &dyn Array) -> Result<Vec<f64>, CellError> {
+pub(super) fn numbers(array: &dyn Array) -> Result<Vec<f64>, CellError> {
     let mut values = FeatureValues::F64(vec![0.0; array.len()]);
     write_numbers(array, Slot { first_row: 0, dim: 1, offset: 0, width: 1 }, &mut values)?;
     let FeatureValues::F64(mut values) = values else { return Err(CellError::Type) };

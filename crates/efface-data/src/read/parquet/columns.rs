@@ -23,6 +23,7 @@ pub(super) struct ColumnPlan {
     pub(super) label: Option<BatchColumn>,
     pub(super) id: Option<BatchColumn>,
     pub(super) subject: Option<BatchColumn>,
+    pub(super) weight: Option<BatchColumn>,
     pub(super) precision: Precision,
     /// Whether single elements of lists were asked for.
     names_elements: bool,
@@ -61,7 +62,7 @@ impl ColumnPlan {
         columns: &Columns,
     ) -> Result<(Self, Vec<(String, String)>), ReadError> {
         let header = header(fields);
-        let roles = [&columns.label, &columns.id, &columns.subject];
+        let roles = [&columns.label, &columns.id, &columns.subject, &columns.weight];
         let is_unreadable = |name: &String, data_type: &DataType| {
             !roles.contains(&&Some(name.clone()))
                 && !columns.ignore.contains(name)
@@ -80,7 +81,7 @@ impl ColumnPlan {
 
     fn of_roles(path: &Path, fields: &Fields, roles: &Roles, with_texts: bool) -> Result<Self, ReadError> {
         let header = header(fields);
-        let others = [roles.label, roles.id, roles.subject];
+        let others = [roles.label, roles.id, roles.subject, roles.weight];
         let mut roots: Vec<usize> = roles.features.iter().copied().chain(others.into_iter().flatten()).collect();
         roots.sort_unstable();
         let column = |root: usize| BatchColumn {
@@ -99,6 +100,7 @@ impl ColumnPlan {
                 Role::Features => "booleans, integers, floats and lists of these",
                 Role::Labels => "booleans, integers, floats and texts",
                 Role::RowIds | Role::Subjects => "integers and texts",
+                Role::RowWeights => "integers and floats",
             },
         };
         let mut precision = Precision::F32;
@@ -117,7 +119,8 @@ impl ColumnPlan {
         let label = checked(roles.label, Role::Labels, is_label)?;
         let id = checked(roles.id, Role::RowIds, is_id)?;
         let subject = checked(roles.subject, Role::Subjects, is_id)?;
-        Ok(Self { roots, features, label, id, subject, precision, names_elements: false })
+        let weight = checked(roles.weight, Role::RowWeights, |data_type| feature_precision(data_type).is_some())?;
+        Ok(Self { roots, features, label, id, subject, weight, precision, names_elements: false })
     }
 
     /// The names of all features, once it is known how long lists are; `widths` has one entry per column of features.

@@ -22,7 +22,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::statistics::Statistics;
 
 use self::batches::Batches;
-use self::cells::{CellError, Slot, append_ids, append_labels, cell, width, write_features};
+use self::cells::{CellError, Slot, append_ids, append_labels, cell, numbers, width, write_features};
 use self::columns::{BatchColumn, ColumnPlan};
 use self::pages::PageFile;
 use super::cells::CellReader;
@@ -197,6 +197,10 @@ impl ParquetReader {
                 append_ids(batch.column(column.index), ids).map_err(|error| self.cell(error, first_row, column, 0))?;
             }
         }
+        if let Some(column) = &self.plan.weight {
+            let weights = numbers(batch.column(column.index));
+            rows.row_weights.extend(weights.map_err(|error| self.cell(error, first_row, column, 0))?);
+        }
         rows.n_rows += batch.num_rows();
         Ok(())
     }
@@ -249,6 +253,7 @@ impl TableReader for ParquetReader {
             labels: None,
             ids: Vec::new(),
             subjects: Vec::new(),
+            row_weights: Vec::new(),
         };
         while rows.n_rows < max_rows {
             let Some(batch) = self.next_batch()? else { break };
@@ -272,6 +277,7 @@ impl TableReader for ParquetReader {
             labels: rows.labels.map(|values| Labels::new(values, origin.clone(), label_name)),
             ids: self.plan.id.as_ref().map(|_| rows.ids),
             subjects: self.plan.subject.as_ref().map(|_| rows.subjects),
+            row_weights: self.plan.weight.as_ref().map(|_| rows.row_weights),
             origin,
             texts: self.encoder.as_ref().and_then(RowEncoder::take_texts),
         })
@@ -282,7 +288,7 @@ impl TableReader for ParquetReader {
     fn progress(&self) -> ReadProgress {
         let share = self.rows_read as f64 / self.n_rows as f64;
         let bytes_read = ((self.file_bytes as f64 * share) as u64).min(self.file_bytes);
-        ReadProgress { rows: self.rows_read, bytes_read, bytes_total: self.file_bytes }
+        ReadProgress { rows: self.rows_read, bytes_read, bytes_total: self.file_bytes, guessed_encoding: None }
     }
 }
 
@@ -292,6 +298,7 @@ struct Filling {
     labels: Option<RawLabels>,
     ids: Vec<RowId>,
     subjects: Vec<RowId>,
+    row_weights: Vec<f64>,
 }
 
 /// Number of rows, and of values in the columns to read, all of which must lie within the file.

@@ -160,7 +160,7 @@ mod tests {
     use efface_core::loss::Logistic;
     use efface_core::model::TrainingConfig;
     use efface_core::noise::NoiseSource;
-    use efface_data::{Columns, RowTransform, Scale, open_table};
+    use efface_data::{ClassWeights, Columns, RowTransform, Scale, open_table};
 
     use super::*;
     use crate::{ModelDirectory, Place, TrainRequest};
@@ -178,6 +178,7 @@ mod tests {
             schema: None,
             transform: RowTransform { scale: Scale::None, intercept: false },
             config: TrainingConfig::new(&Logistic, 1e-2, None),
+            class_weights: ClassWeights::default(),
             memory_bytes: None,
             place: Place { out: path("model"), witness: Some(path("witness")), ..Place::default() },
         };

@@ -6,8 +6,8 @@ use std::path::Path;
 use efface_core::model::TrainError;
 use efface_data::derived::{Counts, Preparation};
 use efface_data::{
-    ClassCollector, FeatureOrder, IdDigest, IdKey, LabelCodec, RowLayout, RowTransform, Scale, StoredRows, Table,
-    TableReader, encode_table,
+    ClassCollector, ClassWeights, FeatureOrder, IdDigest, IdKey, LabelCodec, RowLayout, RowTransform, Scale,
+    StoredRows, Table, TableReader, encode_table,
 };
 
 use super::row_sink::RowSink;
@@ -22,12 +22,20 @@ pub(super) struct Import<'a> {
     /// Which columns constants are derived of, where some are.
     derived: Option<Vec<bool>>,
     is_classification: bool,
+    weights: RowWeights,
     sink: RowSink<'a>,
     labels: ClassCollector,
     id_key: IdKey,
     /// What was removed before and must not come back.
     removed: BTreeSet<IdDigest>,
     n_suppressed: usize,
+}
+
+/// As how many rows each counts.
+pub(super) struct RowWeights {
+    /// Whether rows may count other than once.
+    pub(super) are_given: bool,
+    pub(super) of_classes: ClassWeights,
 }
 
 pub(super) struct Imported {
@@ -44,6 +52,7 @@ impl<'a> Import<'a> {
         transform: RowTransform,
         derived: Option<Vec<bool>>,
         is_classification: bool,
+        weights: RowWeights,
         memory_bytes: Option<u64>,
         known: Option<&Memory>,
     ) -> Result<Self, EngineError> {
@@ -52,6 +61,7 @@ impl<'a> Import<'a> {
             transform,
             derived,
             is_classification,
+            weights,
             sink: RowSink::new(directory, transform.row_norm_bound(), memory_bytes)?,
             labels: ClassCollector::new(is_classification),
             id_key: known.map_or_else(|| IdKey::new(key), |known| known.key.clone()),
@@ -80,6 +90,10 @@ impl<'a> Import<'a> {
         drop(reader);
         let rows = self.sink.rows.as_mut().filter(|rows| !rows.is_empty()).ok_or(TrainError::NoRows)?;
         let (codec, mapping) = self.labels.finish()?;
+        if let Some(class) = self.weights.of_classes.unknown_class(&codec) {
+            let (class, known) = (class.to_owned(), codec.classes().join(", "));
+            return Err(ChangeError::WeightOfNoClass { class, known }.into());
+        }
         rows.relabel(&mapping)?;
         let mut filled = self.sink.finish(&self.removed)?;
         filled.rows.derive()?;
@@ -93,13 +107,22 @@ impl<'a> Import<'a> {
         let is_kept = |keys: &RowKeys| !keys.is_among(|digest| self.removed.contains(&digest));
         let kept: Vec<bool> = keys.iter().map(is_kept).collect();
         let labels = self.labels.push_table(&chunk, |row| kept[row])?;
+        let weights = match chunk.labels() {
+            Some(labels) if !self.weights.of_classes.is_empty() => {
+                Some(self.weights.of_classes.weigh(labels, chunk.row_weights().map(<[f64]>::to_vec))?)
+            }
+            _ => None,
+        };
         let precision = self.sink.rows.as_ref().map_or(chunk.features().precision(), StoredRows::precision);
         let encoded = encode_table(chunk, &self.transform.kept(), None, FeatureOrder::AsRead, precision)?;
         let mut encoded = encoded.with_labels(labels)?;
+        if let Some(weights) = weights {
+            encoded = encoded.with_row_weights(weights)?;
+        }
         self.n_suppressed += encoded.retain(&kept);
         let mut kept = kept.into_iter();
         keys.retain(|_| kept.next().unwrap_or(true));
-        let layout = RowLayout::new(encoded.dim(), precision, false);
+        let layout = RowLayout::new(encoded.dim(), precision, self.weights.are_given);
         let derived = self.derived.clone().unwrap_or_else(|| vec![true; encoded.dim()]);
         let counts = || Counts::new(&derived, !self.is_classification);
         let is_derived = self.transform.scale == Scale::Auto;

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use efface_core::model::{TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
-use efface_core::rows::RowStore;
-use efface_data::{Columns, RowTransform, Schema, TableReader};
+use efface_core::rows::{MOST_ROW_WEIGHT, RowStore};
+use efface_data::{ClassWeights, Columns, RowTransform, Schema, TableReader};
 use serde::Serialize;
 
-use super::import::{Import, Imported};
+use super::import::{Import, Imported, RowWeights};
 use super::{NewDirectory, Place, TrainProgress};
 use crate::directory::ModelDirectory;
 use crate::error::{EngineError, OpenError};
@@ -28,6 +28,8 @@ pub struct TrainRequest {
     pub schema: Option<Schema>,
     /// How rows are scaled.
     pub transform: RowTransform,
+    /// As how many rows a row of each class counts, where that differs.
+    pub class_weights: ClassWeights,
     /// What to train and promise. `n_classes` is filled in from the labels.
     pub config: TrainingConfig,
     /// Rows are held in memory up to so many bytes; `None`: a quarter of the machine's memory.
@@ -74,7 +76,8 @@ impl ModelDirectory {
         report: &mut dyn FnMut(TrainProgress),
     ) -> Result<TrainReport, EngineError> {
         let start = Instant::now();
-        let TrainRequest { rows: reader, columns, schema, transform, config, memory_bytes, place } = request;
+        let TrainRequest { rows: reader, columns, schema, transform, class_weights, config, memory_bytes, place } =
+            request;
         // Whatever is wrong with the parameters is said before the rows are read.
         config.check()?;
         let mut new = NewDirectory::prepare(place)?;
@@ -86,7 +89,10 @@ impl ModelDirectory {
         let reading = Instant::now();
         let is_classification = config.loss.is_classification();
         let derived = schema.as_ref().map(Schema::derived);
-        let import = Import::new(&new.aside, transform, derived, is_classification, memory_bytes, known.as_ref())?;
+        let are_given = columns.weight.is_some() || !class_weights.is_empty();
+        let weights = RowWeights { are_given, of_classes: class_weights.clone() };
+        let import =
+            Import::new(&new.aside, transform, derived, is_classification, weights, memory_bytes, known.as_ref())?;
         let Imported { filled, features, codec, id_key, n_suppressed } =
             import.run(reader, &mut |progress| report(progress))?;
         let read_seconds = reading.elapsed().as_secs_f64();
@@ -103,7 +109,8 @@ impl ModelDirectory {
             transform,
             codec,
             precision,
-            max_row_weight: None,
+            max_row_weight: are_given.then_some(MOST_ROW_WEIGHT),
+            class_weights,
             row_norm_from_rows: false,
             outside_scope: Vec::new(),
             id_key,

@@ -332,6 +332,7 @@ mod tests {
             labels: Some(labels),
             ids: None,
             subjects: None,
+            row_weights: None,
             origin,
             texts: None,
         };

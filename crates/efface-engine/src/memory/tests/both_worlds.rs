@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use efface_data::{IdKind, open_table};
+use efface_data::{ClassWeights, IdKind, open_table};
 use efface_ledger::verify::Verdict;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -50,6 +50,7 @@ fn parts(rows: &[(usize, u64)], subjects: Option<Vec<RowId>>) -> TableParts {
         labels: Some(Labels::new(labels, origin.clone(), None)),
         ids: Some(rows.iter().map(|(i, _)| name(*i)).collect()),
         subjects,
+        row_weights: None,
         origin,
         texts: None,
     }
@@ -237,6 +238,7 @@ fn train_directory(folder: &tempfile::TempDir, config: TrainingConfig) -> Result
         schema: None,
         transform: TRANSFORM,
         config,
+        class_weights: ClassWeights::default(),
         memory_bytes: None,
         place: Place { out: out.clone(), ..Place::default() },
     };

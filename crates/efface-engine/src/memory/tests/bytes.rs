@@ -94,6 +94,7 @@ fn bytes_that_were_altered_are_refused_or_read_but_do_not_panic() {
         labels: Some(Labels::new(RawLabels::Text(vec!["y".into()]), origin.clone(), None)),
         ids: Some(vec![RowId::Integer(9)]),
         subjects: None,
+        row_weights: None,
         origin,
         texts: None,
     };

@@ -14,7 +14,6 @@ fn what_cannot_be_removed_is_refused_and_changes_nothing() {
     assert!(is_removed(&refused(&ids([3]))));
     assert!(matches!(refused(&ids([700])), EngineError::Lookup(LookupError::Unknown { .. })));
     assert!(matches!(refused(&ids([-1])), EngineError::Lookup(LookupError::Unknown { .. })));
-    assert!(matches!(refused(&ids([4, 5, 4])), EngineError::Lookup(LookupError::Repeated { .. })));
     assert!(matches!(refused(&ids([])), EngineError::Change(ChangeError::NothingNamed)));
     assert!(matches!(refused(&person_of(0)), EngineError::Change(ChangeError::NoSubjects)));
     let all_but_3 = ids((0..700).filter(|row| *row != 3));

@@ -54,6 +54,7 @@ fn parts(rows: &[usize]) -> TableParts {
         labels: Some(Labels::new(labels, origin.clone(), None)),
         ids: Some(rows.iter().map(|i| name(*i)).collect()),
         subjects: Some(rows.iter().map(|i| person(*i)).collect()),
+        row_weights: None,
         origin,
         texts: None,
     }

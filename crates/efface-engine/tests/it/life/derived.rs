@@ -6,7 +6,7 @@ use std::fmt::Write;
 use efface_core::loss::{Logistic, Loss, Squared};
 use efface_core::model::TrainingConfig;
 use efface_core::ridge::Ridge;
-use efface_data::{Columns, RowId, RowTransform, Scale, open_rows};
+use efface_data::{ClassWeights, Columns, RowId, RowTransform, Scale, open_rows};
 use efface_engine::{ModelDirectory, OpenOptions, Place, RowSource, Selection, TrainRequest};
 use efface_ledger::verify::{CheckOutcome, Verdict};
 use rand::{RngExt, SeedableRng};
@@ -51,6 +51,7 @@ fn train(folder: &Folder, data: &str, out: &str, loss: &'static dyn Loss) {
         schema,
         transform: RowTransform { scale: Scale::Auto, intercept: true },
         config: TrainingConfig { ridge: Ridge::Total(1.0), ..TrainingConfig::new(loss, 1.0, None) },
+        class_weights: ClassWeights::default(),
         memory_bytes: None,
         place: Place { out: folder.path(out), ..Place::default() },
     };

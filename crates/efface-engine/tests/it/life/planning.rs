@@ -21,6 +21,7 @@ fn same_rows(n_rows: usize) -> MemoryRows {
         labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),
         ids: None,
         subjects: None,
+        row_weights: None,
         origin,
         texts: None,
     })

@@ -1,10 +1,12 @@
 //! What became of a request: applied, covered or pending, certified.
 
 use efface_core::noise::NoiseSource;
-use efface_engine::{Missing, ModelDirectory, RowSource, make_key, public_key_of};
+use efface_engine::{Missing, ModelDirectory, PublishedModel, RowSource, Status, make_key, public_key_of};
 use efface_ledger::certificate::RequestState;
 
-use crate::models::{Folder, certificate, check, digest, files, ids, json, published, randomness, subjects, table};
+use crate::models::{
+    Folder, certificate, check, digest, files, ids, json, published, randomness, squared, subjects, table,
+};
 
 /// Certifies a request, checks the certificate as a stranger would, and returns the state and the covering release.
 #[track_caller]
@@ -95,8 +97,10 @@ fn requests_that_are_not_removals_or_not_there_are_refused() {
     let folder = Folder::with_model();
     let mut model = folder.open();
     model.correct(&RowSource::of(&folder.write("same.csv", table([5])))).expect("present");
+    let named = RowSource { request_id: Some("import"), ..RowSource::of(&folder.write("more.csv", table([90]))) };
+    model.add(&named).expect("new");
     let out = folder.path("request.json");
-    for request in ["ticket", "change-1", "change-2", "change-x", ""] {
+    for request in ["import", "ticket", "change-1", "change-2", "change-x", ""] {
         let error = model.certify_request(request, &out).expect_err("none").to_string();
         assert_eq!(error, format!("there is no removal request `{request}` in the log"));
     }
@@ -163,4 +167,44 @@ fn the_public_key_that_is_named_is_the_one_that_checks() {
     folder.write("trusted.pub.pub", format!("{other}\n"));
     assert_eq!(public_key_of(&folder.path("trusted.pub")).expect("a key"), trusted);
     assert_eq!(public_key_of(&folder.path("trusted")).expect("a key"), trusted);
+}
+
+/// The rows that are there, and what a model of them would say: the same however many rows were taken at a time.
+#[test]
+fn a_long_file_is_taken_part_by_part_and_goes_on_where_it_was() {
+    let [folder, whole] = [(); 2].map(|()| Folder::with(|config| *config = squared()));
+    let more = folder.write("more.csv", table(100..110));
+    let source = |part_rows| RowSource { request_id: Some("import"), part_rows, ..RowSource::of(&more) };
+    let mut model = folder.open();
+    // The file breaks off in its third part.
+    let cut = table(100..110).replacen("row-107,", "row-107,x,", 1);
+    let cut = RowSource { data: folder.write("cut.csv", cut).into(), ..source(Some(3)) };
+    let error = model.add(&cut).expect_err("cut short").to_string();
+    assert!(error.starts_with("6 rows are in force, the others are not: ") && error.contains("line 9"), "{error}");
+    model.close().expect("writable");
+    assert_eq!(Status::read(folder.model()).expect("readable").n_rows, 66);
+
+    let mut model = folder.open();
+    let report = model.add(&source(Some(3))).expect("the rest is new");
+    assert_eq!((report.n_changed, report.n_rows, report.repeated), (10, 70, false));
+    let again = model.add(&source(Some(3))).expect("answered before");
+    assert_eq!((again.n_changed, again.n_rows, again.repeated), (10, 70, true));
+    let error = model.add(&source(None)).expect_err("other rows under the same id").to_string();
+    assert!(error.contains("import"), "{error}");
+    model.settle(None).expect("settled");
+    let all = whole.write("more.csv", table(100..110));
+    let mut other = whole.open();
+    assert_eq!(other.add(&RowSource::of(&all)).expect("new").n_rows, 70);
+    other.settle(None).expect("settled");
+    // Of squares, without noise.
+    let weights = [(&mut model, &folder), (&mut other, &whole)].map(|(model, folder)| {
+        published(model.release(&mut randomness(), None).expect("writable"));
+        PublishedModel::open(&folder.model()).expect("a release").problems().concat()
+    });
+    let distance: f64 = weights[0].iter().zip(&weights[1]).map(|(a, b)| (a - b).abs()).sum();
+    assert!(distance < 1e-9, "{distance}");
+
+    let corrected = RowSource { request_id: Some("mend"), part_rows: Some(2), ..RowSource::of(&more) };
+    assert_eq!(model.correct(&corrected).expect("present").n_changed, 10);
+    assert!(model.correct(&corrected).expect("answered before").repeated);
 }

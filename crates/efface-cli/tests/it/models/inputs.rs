@@ -1,0 +1,164 @@
+//! Rows as people have them: in any number of files, from a pipe, in any encoding, with weights.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Sandbox, gzipped};
+
+/// Orders of three towns; who is late depends on the distance.
+fn orders(rows: impl IntoIterator<Item = usize>, delimiter: char) -> String {
+    let mut text = "order,when,town,distance,late\n".replace(',', &delimiter.to_string());
+    for i in rows {
+        let distance = (i * 37 % 101) as f64 / 10.0;
+        let (town, late) = (["Zürich", "Orléans", "Genève"][i % 3], if distance > 5.0 { "ja" } else { "nein" });
+        let day = 1 + i % 28;
+        writeln!(text, "{i}{delimiter}{day:02}.03.2024{delimiter}{town}{delimiter}{distance}{delimiter}{late}")
+            .expect("text");
+    }
+    text
+}
+
+fn json_lines(rows: impl IntoIterator<Item = usize>) -> String {
+    let text = orders(rows, ';');
+    let lines = text.lines().skip(1).map(|line| {
+        let cells: Vec<&str> = line.split(';').collect();
+        let (order, distance): (i64, f64) = (cells[0].parse().expect("a number"), cells[3].parse().expect("a number"));
+        json!({"order": order, "when": cells[1], "town": cells[2], "distance": distance, "late": cells[4]}).to_string()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn latin1(text: &str) -> Vec<u8> {
+    text.chars().map(|c| u8::try_from(u32::from(c)).expect("Latin-1")).collect()
+}
+
+const COLUMNS: &str = "--label late --id order --loss squared";
+
+/// What is published of a model: of squares, without noise.
+fn published(sandbox: &Sandbox, name: &str, train: &str) -> Value {
+    let answer = sandbox.shell(&format!("{train} --out {name}"));
+    answer.ends_with(0);
+    sandbox.json(&format!("release {name} --out {name}.json"));
+    sandbox.json_file(&format!("{name}.json"))
+}
+
+#[test]
+fn a_table_is_the_same_however_it_is_handed_over() {
+    let sandbox = Sandbox::new();
+    sandbox.write("all.csv", orders(0..300, ';'));
+    sandbox.write("latin.csv", latin1(&orders(0..300, ',')));
+    sandbox.write("lines.jsonl", json_lines(0..300));
+    std::fs::create_dir(sandbox.path("parts")).expect("writable");
+    for (name, part) in [("1.csv", 0..100), ("2.csv.gz", 100..200), ("3.jsonl", 200..300)] {
+        let text = if name.ends_with("jsonl") { json_lines(part) } else { orders(part, '\t') };
+        let bytes = if name.ends_with("gz") { gzipped(text) } else { text.into_bytes() };
+        sandbox.write(&format!("parts/{name}"), bytes);
+    }
+    sandbox.write("parts/_SUCCESS", "");
+    let expected = published(&sandbox, "whole", &format!("\"$0\" train all.csv {COLUMNS}"));
+    assert!(expected["features"].to_string().contains("town=Zürich"), "{expected}");
+    for (name, train) in [
+        ("latin", "\"$0\" train latin.csv"),
+        ("named", "\"$0\" train latin.csv --encoding latin1"),
+        ("lines", "\"$0\" train lines.jsonl"),
+        ("folder", "\"$0\" train parts"),
+        ("pattern", "\"$0\" train 'parts/[1-3]*'"),
+        ("files", "\"$0\" train parts/1.csv parts/2.csv.gz parts/3.jsonl"),
+        ("stdin", "\"$0\" train - < all.csv"),
+        ("stdin-lines", "cat lines.jsonl | \"$0\" train -"),
+        ("pipe", "mkfifo p; cat all.csv > p & \"$0\" train p"),
+    ] {
+        assert_eq!(published(&sandbox, name, &format!("{train} {COLUMNS}")), expected, "{name}");
+    }
+    let told = sandbox.run_all(&["schema", "latin.csv", "--label", "late", "--encoding", "utf-8"]);
+    told.is_refusal(&["latin.csv: line 2, column `town` is not valid Unicode", "--encoding"]);
+    sandbox.refuses("train 'none-*.csv' --label late --out m", &["No such file"]);
+    let none = sandbox.run_all(&["train", "none-*.csv", "--label", "late", "--out", "m"]);
+    none.is_refusal(&["none-*.csv: no files"]);
+    sandbox
+        .refuses("train all.csv all.csv --label late --out m", &["all.csv: named twice; its rows would count twice"]);
+    sandbox.refuses("train all.csv --encoding klingon --label late --out m", &["encoding `klingon` is unknown"]);
+}
+
+#[test]
+fn a_guessed_encoding_is_said() {
+    let sandbox = Sandbox::new();
+    sandbox.write("latin.csv", latin1(&orders(0..60, ';')));
+    let answer = sandbox.run("train latin.csv --label late --id order --scale auto --out model");
+    answer.ends_with(0);
+    let told =
+        "warning: the rows are not in UTF-8; they were read as Windows-1252 (Latin-1), name another by --encoding";
+    assert!(answer.stderr.contains(told), "{answer:?}");
+}
+
+#[test]
+fn a_row_of_weight_two_is_the_row_twice() {
+    let sandbox = Sandbox::new();
+    let (mut weighted, mut repeated) = ("id,a,b,n,y\n".to_owned(), "id,a,b,y\n".to_owned());
+    for i in 0..80_usize {
+        let (a, b) = ((i * 13 % 29) as f64, (i * 7 % 31) as f64);
+        let (n, y) = (1 + i % 3, if a + b > 28.0 { "yes" } else { "no" });
+        writeln!(weighted, "{i},{a},{b},{n},{y}").expect("text");
+        for k in 0..n {
+            writeln!(repeated, "{i}-{k},{a},{b},{y}").expect("text");
+        }
+    }
+    sandbox.write("weighted.csv", &weighted);
+    sandbox.write("repeated.csv", repeated);
+    let train = |rows: &str| format!("\"$0\" train {rows} --id id --label y --loss squared");
+    let expected = published(&sandbox, "repeated", &train("repeated.csv"));
+    let found = published(&sandbox, "weighted", &train("weighted.csv --weight n"));
+    assert_eq!(found["derived"], expected["derived"]);
+    let numbers = |model: &Value| -> Vec<f64> {
+        model["weights"].as_array().expect("weights").iter().map(|w| w.as_f64().expect("a number")).collect()
+    };
+    for (a, b) in numbers(&found).iter().zip(numbers(&expected)) {
+        assert!((a - b).abs() < 1e-12, "{a} and {b}");
+    }
+    // A class of weight two is a column of twos.
+    let twos = weighted.lines().enumerate().map(|(i, line)| match i {
+        0 => "id,a,b,n,y".to_owned(),
+        _ => {
+            let cells: Vec<&str> = line.split(',').collect();
+            let n = if cells[4] == "yes" { "2" } else { "1" };
+            format!("{},{},{},{n},{}", cells[0], cells[1], cells[2], cells[4])
+        }
+    });
+    sandbox.write("twos.csv", twos.collect::<Vec<_>>().join("\n"));
+    let expected = published(&sandbox, "twos", &train("twos.csv --weight n"));
+    let found = published(&sandbox, "class", &train("twos.csv --ignore n --class-weight yes=2"));
+    assert_eq!(found, expected);
+
+    // New rows weigh what their class and their column say.
+    for (name, more) in [("twos", "90,1,2,2,yes\n"), ("class", "90,1,2,yes\n")] {
+        let header = if name == "twos" { "id,a,b,n,y\n" } else { "id,a,b,y\n" };
+        sandbox.write("more.csv", format!("{header}{more}"));
+        sandbox.json(&format!("add {name} more.csv --request-id more"));
+        assert_eq!(sandbox.json(&format!("add {name} more.csv --request-id more"))["repeated"], true);
+        sandbox.json(&format!("release {name} --out {name}.json"));
+    }
+    assert_eq!(sandbox.json_file("twos.json")["weights"], sandbox.json_file("class.json")["weights"]);
+
+    let refuses = |arguments: &str, part: &str| {
+        sandbox.refuses(&format!("train twos.csv --id id --label y --out m {arguments}"), &[part]);
+    };
+    refuses("--class-weight maybe=2", "class `maybe` has a weight, but there are no rows of it");
+    refuses("--weight y", "column `y` cannot be both label and weight");
+    for (weight, part) in [("balanced", "would remember rows that left"), ("yes", "write CLASS=W"), ("yes=-1", "0 to")]
+    {
+        let answer = sandbox.run(&format!("train twos.csv --label y --out m --class-weight {weight}"));
+        assert!(answer.code == Some(2) && answer.stderr.contains(part), "{answer:?}");
+    }
+}
+
+/// Names that are given twice are one.
+#[test]
+fn names_that_are_given_twice_are_one() {
+    let sandbox = Sandbox::with_model("");
+    assert_eq!(sandbox.json("remove model --id u1 u1 --id u1 --request-id ticket")["n_changed"], 1);
+    assert_eq!(sandbox.json("remove model --id u1 --request-id ticket")["repeated"], true);
+    assert_eq!(sandbox.json("remove model --subject p3 p3")["n_changed"], 4);
+    let dim = sandbox.json("train two.csv --label y --id id --features a,b,a --out other")["dim"].clone();
+    assert_eq!(dim, 2);
+}

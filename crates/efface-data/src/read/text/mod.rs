@@ -1,0 +1,174 @@
+//! Texts: comma-separated with a header line, or a JSON object per line. Features are numbers, or what a schema makes of
+//! cells; all else is text.
+
+mod csv;
+mod decode;
+mod json;
+mod lines;
+mod record;
+
+use std::path::{Path, PathBuf};
+
+use self::csv::CsvRecords;
+use self::json::JsonRecords;
+use self::record::Records;
+use super::cells::CellReader;
+use super::input::{Input, Meter};
+use super::kind::Kind;
+use super::source::SourceFile;
+use super::{ReadProgress, TableReader};
+use crate::error::ReadError;
+use crate::id::RowId;
+use crate::rows::FeatureValues;
+use crate::schema::Schema;
+use crate::schema::cell::Cell;
+use crate::schema::encode::RowEncoder;
+use crate::table::{Columns, Labels, Origin, RawLabels, Roles, Table, TableParts};
+
+/// What becomes of the columns of a text.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted<'a> {
+    /// Numbers, as they are.
+    Numbers,
+    /// What a schema makes of them.
+    Schema(&'a Schema),
+    /// Whatever stands there, kept raw: constants are derived of it. Columns without a name are left out.
+    Derived,
+    /// Nothing: their cells are looked at. Columns without a name are left out.
+    Cells,
+}
+
+/// Reads rows; cells are trimmed, blank lines skipped.
+pub(super) struct TextReader {
+    path: PathBuf,
+    records: Box<dyn Records>,
+    meter: Meter,
+    roles: Roles,
+    feature_names: Vec<String>,
+    /// What makes features of cells that are not simply numbers.
+    encoder: Option<RowEncoder>,
+    rows_read: u64,
+}
+
+impl TextReader {
+    /// Opens a text, and answers the schema by which it is read, if it is read by one.
+    pub(super) fn open(
+        file: SourceFile<'_>,
+        columns: &Columns,
+        wanted: Wanted<'_>,
+    ) -> Result<(Self, Option<Schema>), ReadError> {
+        let path = file.path;
+        let mut input = Input::open(path)?;
+        let meter = input.meter();
+        let records: Box<dyn Records> = match Kind::of(path) {
+            Some(Kind::JsonLines) => Box::new(JsonRecords::open(file, input)?),
+            Some(Kind::Stream) if json::is_json(&mut input, path)? => Box::new(JsonRecords::open(file, input)?),
+            _ => Box::new(CsvRecords::open(file, input)?),
+        };
+        let header = records.header();
+        let named = || {
+            let unnamed = header.iter().find(|name| name.is_empty());
+            let ignore = columns.ignore.iter().chain(unnamed).cloned().collect();
+            Columns { ignore, ..columns.clone() }.resolve(header, path)
+        };
+        let (roles, schema) = match wanted {
+            Wanted::Numbers => (columns.resolve(header, path)?, None),
+            Wanted::Cells => (named()?, None),
+            Wanted::Schema(schema) => (columns.resolve_schema(schema, header, path)?, Some(schema.clone())),
+            Wanted::Derived => {
+                let roles = named()?;
+                let names: Vec<String> = roles.features.iter().map(|column| header[*column].clone()).collect();
+                (roles, Some(Schema::of_derived(&names, columns).map_err(|error| no_schema(path, &error))?))
+            }
+        };
+        let encoder = schema.as_ref().map(RowEncoder::new);
+        let feature_names = match &encoder {
+            None => roles.features.iter().map(|column| header[*column].clone()).collect(),
+            Some(encoder) => encoder.feature_names.clone(),
+        };
+        let reader = Self { path: path.into(), records, meter, roles, feature_names, encoder, rows_read: 0 };
+        Ok((reader, schema))
+    }
+
+    /// Writes the features of the record into a row of zeros.
+    fn write_features(&self, row: &mut [f64]) -> Result<(), ReadError> {
+        let columns = &self.roles.features;
+        for (index, &column) in columns.iter().enumerate() {
+            match &self.encoder {
+                None => row[index] = self.records.number(column, columns)?,
+                Some(encoder) => encoder
+                    .encode(index, &self.records.cell(column)?, row)
+                    .map_err(|error| ReadError::Cell { place: self.records.place(column), source: Box::new(error) })?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What stands in the columns does not make a schema.
+pub(super) fn no_schema(path: &Path, reason: &dyn std::fmt::Display) -> ReadError {
+    ReadError::NoProposal { file: path.into(), reason: reason.to_string() }
+}
+
+impl CellReader for TextReader {
+    fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError> {
+        let mut n_rows = 0;
+        while n_rows < max_rows && self.records.next()?.is_some() {
+            for (index, &column) in self.roles.features.iter().enumerate() {
+                visit(index, self.records.cell(column)?);
+            }
+            n_rows += 1;
+        }
+        Ok(n_rows)
+    }
+}
+
+impl TableReader for TextReader {
+    fn feature_names(&self) -> &[String] {
+        &self.feature_names
+    }
+
+    fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
+        let (mut lines, mut features, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ids, mut subjects, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        while lines.len() < max_rows.max(1)
+            && let Some(line) = self.records.next()?
+        {
+            let start = features.len();
+            features.resize(start + self.feature_names.len(), 0.0);
+            self.write_features(&mut features[start..])?;
+            let text = |column: Option<usize>| column.map(|column| self.records.text(column)).transpose();
+            labels.extend(text(self.roles.label)?.map(|label| label.into_owned()));
+            ids.extend(text(self.roles.id)?.map(|id| RowId::parse(&id)));
+            subjects.extend(text(self.roles.subject)?.map(|subject| RowId::parse(&subject)));
+            let weight = self.roles.weight.map(|column| self.records.number(column, &[column]));
+            weights.extend(weight.transpose()?);
+            lines.push(line);
+        }
+        if lines.is_empty() && self.rows_read > 0 {
+            return Ok(None);
+        }
+        features.shrink_to_fit();
+        let n_rows = lines.len() as u64;
+        let origin = Origin::with_lines(&self.path, lines).starting_at(self.rows_read);
+        let header = self.records.header();
+        let labels_of =
+            |column: usize| Labels::new(RawLabels::Text(labels), origin.clone(), Some(header[column].clone()));
+        let table = Table::new(TableParts {
+            feature_names: self.feature_names.clone(),
+            features: FeatureValues::F64(features),
+            labels: self.roles.label.map(labels_of),
+            ids: self.roles.id.map(|_| ids),
+            subjects: self.roles.subject.map(|_| subjects),
+            row_weights: self.roles.weight.map(|_| weights),
+            origin,
+            texts: self.encoder.as_ref().and_then(RowEncoder::take_texts),
+        })?;
+        self.rows_read += n_rows;
+        Ok(Some(table))
+    }
+
+    fn progress(&self) -> ReadProgress {
+        self.meter.progress(self.rows_read)
+    }
+}

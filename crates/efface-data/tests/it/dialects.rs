@@ -1,0 +1,210 @@
+//! One table, as people have it: in every dialect, encoding and number of files it is the same table.
+
+use efface_data::{Columns, FeatureValues, ReadError, Scale, Source, Table, open_rows, open_table, propose};
+
+use crate::samples::{file, gzipped, without_folder};
+
+const HEADER: [&str; 5] = ["kunde", "größe", "ort", "wieviel", "kommt"];
+
+/// Rows with a decimal point, an umlaut, a gap, a delimiter in quotes.
+const ROWS: [[&str; 5]; 4] = [
+    ["1", "1.83", "Zürich", "3", "ja"],
+    ["2", "1.60", "Orléans", "", "nein"],
+    ["3", "1.75", "a,b;c|d", "12", "ja"],
+    ["4", "", "Zürich", "7", "nein"],
+];
+
+fn columns() -> Columns {
+    Columns { label: Some("kommt".into()), id: Some("kunde".into()), ..Columns::default() }
+}
+
+/// The table in text, decimal commas where the delimiter leaves them.
+fn text(delimiter: char, end: &str) -> String {
+    let cell = |cell: &str| if cell.contains(',') { format!("\"{cell}\"") } else { cell.to_owned() };
+    let line = |cells: &[&str; 5]| cells.map(cell).join(&delimiter.to_string()) + end;
+    let rows: Vec<String> = ROWS.iter().map(|row| line(row)).collect();
+    line(&HEADER) + &rows.concat()
+}
+
+fn json_lines() -> String {
+    let row = |row: &[&str; 5]| {
+        let mut fields = serde_json::Map::new();
+        for (name, cell) in HEADER.iter().zip(row) {
+            let number = cell.parse::<f64>().ok().and_then(serde_json::Number::from_f64);
+            let value = match number {
+                Some(number) => number.into(),
+                None if cell.is_empty() => serde_json::Value::Null,
+                None => (*cell).into(),
+            };
+            fields.insert((*name).into(), value);
+        }
+        serde_json::Value::Object(fields).to_string() + "\n"
+    };
+    ROWS.iter().map(row).collect::<Vec<_>>().concat()
+}
+
+/// Everything that a model would see of a table.
+fn seen(table: &Table) -> String {
+    let texts = &table.clone().into_parts().texts;
+    let bits: Vec<u64> = match table.features() {
+        FeatureValues::F64(values) => values.iter().map(|x| x.to_bits()).collect(),
+        FeatureValues::F32(values) => values.iter().map(|x| x.to_bits().into()).collect(),
+    };
+    let labels = &table.labels().expect("labels").values;
+    format!("{:?} {bits:?} {:?} {labels:?} {texts:?}", table.feature_names(), table.ids())
+}
+
+fn read(source: Source) -> Result<String, ReadError> {
+    let (mut reader, schema) = open_rows(source, &columns(), None, Scale::Auto)?;
+    assert!(schema.is_some(), "columns are derived");
+    let table = reader.next_chunk(100)?.expect("rows");
+    assert!(reader.next_chunk(100)?.is_none());
+    Ok(seen(&table))
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+}
+
+fn latin1(text: &str) -> Vec<u8> {
+    text.chars().map(|c| u8::try_from(u32::from(c)).expect("Latin-1")).collect()
+}
+
+#[test]
+fn a_table_is_the_same_in_every_dialect() {
+    let (_folder, path) = file("t.csv", text(',', "\n").as_bytes());
+    let expected = read(Source::from(&path)).expect("readable");
+    let semicolons = text(';', "\r\n").replace("1.83", "1,83").replace("1.60", "1,60").replace("1.75", "1,75");
+    for (name, bytes) in [
+        ("semicolon.csv", semicolons.clone().into_bytes()),
+        ("excel.csv", [b"\xef\xbb\xbf", semicolons.as_bytes()].concat()),
+        ("tabs.tsv", text('\t', "\n").into_bytes()),
+        ("bars.txt", text('|', "\n").into_bytes()),
+        ("utf16.csv", utf16(&text(';', "\r\n"))),
+        ("latin.csv", latin1(&text(',', "\n"))),
+        ("latin.csv.gz", gzipped(&latin1(&text('\t', "\r\n")))),
+        ("lines.jsonl", json_lines().into_bytes()),
+        ("lines.ndjson.gz", gzipped(json_lines().as_bytes())),
+        ("utf16.jsonl", utf16(&json_lines())),
+    ] {
+        let (_folder, path) = file(name, &bytes);
+        assert_eq!(read(Source::from(&path)).expect(name), expected, "{name}");
+    }
+    let (_folder, path) = file("latin.csv", &latin1(&text(',', "\n")));
+    let mut reader =
+        open_table(&path, &Columns { features: Some(vec!["wieviel".into()]), ..columns() }, None).expect("a header");
+    let progress = || reader.progress().guessed_encoding;
+    assert_eq!(progress(), Some("Windows-1252 (Latin-1)"));
+    assert!(reader.next_chunk(1).expect("the first row").is_some());
+    assert_eq!(read(Source::from(&path).encoded("latin1").expect("known")).expect("readable"), expected);
+    assert!(read(Source::from(&path).encoded("utf-16le").expect("known")).is_err(), "another encoding is believed");
+}
+
+#[test]
+fn several_files_are_one_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("writable");
+    write("a.csv", "x,y,n\n1,2,0\n3,4,1\n");
+    // In another order, with a column of its own, in another dialect.
+    write("b.csv", "n;more;y;x\n0;9;6;5\n");
+    write("c.jsonl", "{\"x\": 7, \"y\": 8, \"n\": 1}\n\n{\"x\": 9, \"n\": 0, \"y\": 10}\n");
+    let columns = Columns { label: Some("n".into()), ..Columns::default() };
+    let mut reader = open_table(Source::named([folder.path()]).expect("files"), &columns, None).expect("readable");
+    let (mut ids, mut values, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    while let Some(table) = reader.next_chunk(2).expect("readable") {
+        ids.extend(table.ids().iter().map(ToString::to_string));
+        places.extend(
+            (0..table.n_rows()).map(|row| without_folder(&table.origin().place(row, None).to_string(), folder.path())),
+        );
+        match table.features() {
+            FeatureValues::F64(features) => values.extend_from_slice(features),
+            FeatureValues::F32(_) => unreachable!("texts are read in double precision"),
+        }
+    }
+    assert_eq!(ids, ["0", "1", "2", "3", "4"]);
+    assert_eq!(values, (1..=10).map(f64::from).collect::<Vec<_>>());
+    assert_eq!(places, ["a.csv, line 2", "a.csv, line 3", "b.csv, line 2", "c.jsonl, line 1", "c.jsonl, line 3"]);
+    assert_eq!(reader.progress().rows, 5);
+    let proposal = propose(Source::named([folder.path()]).expect("files"), &columns, None).expect("a schema");
+    assert_eq!(proposal.n_rows, 5);
+
+    write("d.csv", "x,n\n1,0\n");
+    let mut reader = open_table(Source::named([folder.path()]).expect("files"), &columns, None).expect("readable");
+    let error = loop {
+        match reader.next_chunk(10) {
+            Ok(table) => assert!(table.is_some(), "the last file lacks a column"),
+            Err(error) => break without_folder(&error.to_string(), folder.path()),
+        }
+    };
+    assert_eq!(error, "d.csv: no column `y`; there are `x`, `n`");
+}
+
+fn refusal(name: &str, bytes: &[u8]) -> String {
+    let (folder, path) = file(name, bytes);
+    let columns = Columns { label: Some("y".into()), ..Columns::default() };
+    let open = open_rows(&path, &columns, None, Scale::Auto).and_then(|(mut reader, _)| reader.next_chunk(2000));
+    without_folder(&open.expect_err("must be refused").to_string(), folder.path())
+}
+
+#[test]
+fn damaged_lines_of_json_are_named() {
+    let good = "{\"a\": 1, \"y\": \"no\"}\n";
+    let mut many = good.repeat(1001);
+    many.push_str("{\"a\": 1, \"late\": 5, \"y\": \"no\"}\n");
+    for (text, expected) in [
+        ("", "t.jsonl: no rows"),
+        ("[{\"a\": 1, \"y\": 2}]", "t.jsonl, line 1: an array; each line is one object: {\"column\": value, …}"),
+        (
+            &format!("{good}{{\"a\": 1, \"y\""),
+            "t.jsonl, line 2: not a JSON object: EOF while parsing an object, at character 12",
+        ),
+        (
+            &format!("{good}\n7\n"),
+            "t.jsonl, line 3: not a JSON object: invalid type: integer `7`, expected an object, at character 1",
+        ),
+        (
+            &format!("{good}{{\"a\": {{\"deep\": 1}}, \"y\": \"no\"}}\n"),
+            "t.jsonl, line 2, column `a`: an object, where a text, a number, true, false or null is expected",
+        ),
+        (
+            &format!("{good}{{\"a\": [1, 2], \"y\": \"no\"}}\n"),
+            "t.jsonl, line 2, column `a`: a list, where a text, a number, true, false or null is expected",
+        ),
+        (&format!("{good}{{\"a\": 1}}\n"), "t.jsonl, line 2, column `y`: empty cell"),
+        (
+            &many,
+            "t.jsonl, line 1002: not a JSON object: field `late` is in none of the first 1000 lines, at character 15",
+        ),
+    ] {
+        assert_eq!(refusal("t.jsonl", text.as_bytes()), expected);
+    }
+}
+
+/// A cell of two megabytes was printed whole.
+#[test]
+fn long_cells_are_quoted_shortly() {
+    let long = "é".repeat(400_000);
+    let (folder, path) = file("t.csv", format!("a,y\n1,0\n{long},1\n").as_bytes());
+    let columns = Columns { label: Some("y".into()), ..Columns::default() };
+    let error = open_table(&path, &columns, None).expect("a header").next_chunk(10).expect_err("not a number");
+    let expected =
+        format!("t.csv, line 3, column `a`: features must be numbers, got `{}… (800000 bytes)`", "é".repeat(40));
+    assert_eq!(without_folder(&error.to_string(), folder.path()), expected);
+}
+
+#[test]
+fn weights_are_read_in_every_format() {
+    let columns = Columns { label: Some("y".into()), weight: Some("w".into()), ..Columns::default() };
+    let read = |name: &str, text: &str| {
+        let (folder, path) = file(name, text.as_bytes());
+        let table = open_table(&path, &columns, None).and_then(|mut reader| reader.next_chunk(10));
+        table
+            .map(|table| table.expect("rows").row_weights().expect("weights").to_vec())
+            .map_err(|error| without_folder(&error.to_string(), folder.path()))
+    };
+    assert_eq!(read("t.csv", "x,y,w\n1,0,2\n2,1,0.5\n"), Ok(vec![2.0, 0.5]));
+    assert_eq!(read("t.jsonl", "{\"x\":1,\"y\":0,\"w\":2}\n{\"x\":2,\"y\":1,\"w\":0}\n"), Ok(vec![2.0, 0.0]));
+    let refused = "t.csv, line 2: a row counts as 0 to 2147483648 rows, got `-1`";
+    assert_eq!(read("t.csv", "x,y,w\n1,0,-1\n"), Err(refused.into()));
+    assert_eq!(read("t.csv", "x,y,w\n1,0,\n"), Err("t.csv, line 2, column `w`: empty cell".into()));
+}
