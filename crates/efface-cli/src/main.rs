@@ -11,6 +11,7 @@ mod interrupt;
 mod output;
 mod progress;
 mod secrets;
+mod whole_file;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::labelled;
 use crate::args::{EvaluateArgs, PredictArgs};
-use crate::output::{Answer, Output, number, quoted, write_whole};
+use crate::output::{Answer, Output, number, quoted};
+use crate::whole_file::write_whole;
 
 pub(crate) fn predict(args: &PredictArgs, output: &Output) -> anyhow::Result<Answer> {
     if let Some(out) = &args.out {
