@@ -9,6 +9,7 @@ use std::time::Duration;
 use efface_engine::ModelDirectory;
 
 use crate::output::Output;
+use crate::whole_file;
 
 /// Whether machines are told, too. Memory can run out anywhere.
 static JSON: AtomicBool = AtomicBool::new(false);
@@ -55,6 +56,7 @@ const FEWER_THREADS: &str = "RAYON_NUM_THREADS=1 in the environment makes do wit
 fn out_of_memory(n_bytes: usize) {
     // Rows of a model that gets no name. The thread at hand may be the one that is about to give it one: no long wait.
     ModelDirectory::abandon_unfinished(Duration::from_millis(100));
+    whole_file::abandon_unfinished();
     let output = Output::new(JSON.load(Ordering::Relaxed));
     output.error("out-of-memory", &format!("out of memory: {n_bytes} more bytes are not to be had"), None);
 }

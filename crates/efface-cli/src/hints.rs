@@ -5,7 +5,7 @@ use efface_data::{
     AppendError, CellError, EncodeError, IdKind, LabelError, LookupError, ReadError, Remark, SchemaError, SegmentError,
     StoredRowsError,
 };
-use efface_engine::{CertifyError, ChangeError, EngineError, OpenError, StorageError};
+use efface_engine::{CertifyError, ChangeError, EngineError, OpenError, PredictError, StorageError};
 use efface_ledger::key::KeyError;
 use efface_ledger::verify::{Check, CheckName, CheckOutcome};
 
@@ -111,6 +111,9 @@ fn specific(error: &EngineError) -> Option<&'static str> {
             "nothing was changed now; `remove --skip-missing` leaves out those that are not there any more"
         }
         EngineError::Lookup(LookupError::Repeated { .. }) => "nothing was changed; name each of them once",
+        EngineError::Predict(PredictError::Numbers | PredictError::NoProbabilities) => {
+            "models trained with --loss logistic have probabilities"
+        }
         EngineError::Append(AppendError::AlreadyPresent { .. }) => "`efface correct` replaces rows",
         EngineError::Rows(error) if matches!(**error, StoredRowsError::File(SegmentError::Truncated { .. })) => {
             "they are cut short, or older than the database: bring back rows/ of the same time as efface.db; where there is \

@@ -1,12 +1,34 @@
-//! Signals that end a training: what it has written is removed before the program ends. Every other command can be killed
-//! at any moment, and what it leaves is put right by the next one.
+//! Signals that end a training, or predictions into a file: what was written is removed before the program ends. Every other
+//! command can be killed at any moment, and what it leaves is put right by the next one.
 
 use std::path::Path;
+use std::time::Duration;
+
+#[cfg(unix)]
+use anyhow::Context;
+use efface_engine::ModelDirectory;
+
+use crate::output::{Output, quoted};
 
 /// Removes what a training has written when somebody interrupts it (Ctrl-C, a signal to terminate, a terminal that closes).
-/// A second signal does not wait for that.
+pub(crate) fn clean_up_after(out: &Path, json: bool) -> anyhow::Result<()> {
+    let out = out.to_path_buf();
+    at_signal(move || say(&out, json))
+}
+
+/// Does this when somebody interrupts the program, which then ends. A second signal does not wait for that.
 #[cfg(unix)]
-pub(crate) fn clean_up_after(out: &Path, json: bool) -> std::io::Result<()> {
+pub(crate) fn at_signal(clean_up: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
+    register(clean_up).context("signals cannot be waited for")
+}
+
+#[cfg(not(unix))]
+pub(crate) fn at_signal(_: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn register(clean_up: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
@@ -20,30 +42,18 @@ pub(crate) fn clean_up_after(out: &Path, json: bool) -> std::io::Result<()> {
         flag::register_conditional_shutdown(*signal, SIGNALLED + signal, Arc::clone(&is_second))?;
         flag::register(*signal, Arc::clone(&is_second))?;
     }
-    let (mut signals, out) = (Signals::new(ending)?, out.to_path_buf());
+    let mut signals = Signals::new(ending)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            say(&out, json);
+            clean_up();
             std::process::exit(SIGNALLED + signal);
         }
     })?;
     Ok(())
 }
 
-#[cfg(not(unix))]
-pub(crate) fn clean_up_after(_: &Path, _: bool) -> std::io::Result<()> {
-    Ok(())
-}
-
 /// Removes what is there of a model without a name, and says how the training ended.
-#[cfg(unix)]
 fn say(out: &Path, json: bool) {
-    use std::time::Duration;
-
-    use efface_engine::ModelDirectory;
-
-    use crate::output::{Output, quoted};
-
     let left = ModelDirectory::abandon_unfinished(Duration::from_secs(5));
     let place = quoted(out);
     let line = match left.iter().find(|left| left.exists()) {

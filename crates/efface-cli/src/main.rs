@@ -11,6 +11,7 @@ mod interrupt;
 mod output;
 mod progress;
 mod secrets;
+mod whole_file;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -80,8 +81,8 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {
         Command::Renew(args) => commands::ledger::renew(&args, output),
         Command::Revoke(args) => commands::ledger::revoke(&args, output),
         Command::Status(args) => commands::status::run(&args, output),
-        Command::Predict(args) => commands::predict::predict(&args, output),
-        Command::Evaluate(args) => commands::predict::evaluate(args, output),
+        Command::Predict(args) => commands::predict::run(&args, output),
+        Command::Evaluate(args) => commands::evaluate::run(args, output),
         Command::Plan(args) => commands::plan::run(args, output),
         Command::Audit(args) => commands::audit::run(&args, output),
         Command::Reproduce(args) => commands::reproduce::run(&args, output),

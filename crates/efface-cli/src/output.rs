@@ -208,22 +208,6 @@ pub(crate) fn shortened(names: &[String]) -> String {
     shown
 }
 
-/// Writes a file as a whole, aside first: a full disk leaves what was there before. A device is written as it is.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let written = if path.exists() && !path.is_file() {
-        fs::write(path, bytes)
-    } else {
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(format!(".partial-{}", std::process::id()));
-        let aside = path.with_file_name(name);
-        fs::write(&aside, bytes).and_then(|()| fs::rename(&aside, path)).inspect_err(|_| {
-            // Best effort: half a file helps nobody.
-            let _ = fs::remove_file(&aside);
-        })
-    };
-    written.with_context(|| in_one_line(&path.display().to_string()))
-}
-
 /// Writes a new file; one that is there already is left alone.
 pub(crate) fn write_new(path: &Path, text: &str, flag: &str) -> anyhow::Result<()> {
     let mut file = match fs::File::create_new(path) {

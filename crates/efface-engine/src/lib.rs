@@ -39,13 +39,16 @@ pub use directory::certify::{RenewalReport, RequestReport, RevocationReport, nea
 pub use directory::make::{Place, TrainProgress, TrainReport, TrainRequest};
 pub use directory::{AuditMaterial, DirectoryReport, ModelDirectory, OpenOptions, latest_certificate};
 pub use efface_ledger::certificate::{FittedBeside, FittedBesideError, ReleasePolicy};
-pub use error::{CertifyError, ChangeError, EngineError, Holder, OpenError, StorageError};
+pub use error::{CertifyError, ChangeError, EngineError, Holder, OpenError, PredictError, StorageError};
 pub use life::{
     ChangeReport, LatestRelease, Life, Missing, ReleaseAnswer, ReleaseReport, RetrainReport, RowSource, Selection,
     SettleReport, View,
 };
 pub use memory::{MemoryModel, MemoryRequest};
 pub use planning::{Basis, NeededNoise, PlanReport, PlanRow, plan_from_rows, plan_from_sizes};
-pub use published::{DerivedFeatures, Evaluation, Prediction, PublishedModel};
+pub use published::{
+    CalibrationReport, ClassEvaluation, ClassReport, DerivedFeatures, Evaluation, Evaluator, NumberEvaluation,
+    Prediction, Predictions, Predictor, Probabilities, PublishedModel,
+};
 pub use settings::{RowNames, Settings};
 pub use status::{OldPart, Repair, Status};

@@ -215,32 +215,52 @@ pub(crate) struct StatusArgs {
 #[command(after_help = "Examples:
   efface predict model.json people.csv --id customer --out predictions.csv
   efface predict churn.efface people.csv            (its latest release)
+  efface predict churn.efface people.csv --probabilities --threshold 0.3
 
-The probability is that of the predicted class.")]
+Of two classes, the one with the larger probability is predicted; --threshold moves that line. The positive class is the
+second under \"classes\" in model.json: classes are sorted, so of no and yes it is yes, and of 0 and 1 it is 1. The column
+`probability` is that of the predicted class. Files of any size are read and written in a stream; with --json and without --out,
+predictions are one object, which is kept in memory.")]
 pub(crate) struct PredictArgs {
     /// A published model, the folder of a release, or a model directory (its latest release).
     pub(crate) model: PathBuf,
-    /// Rows.
-    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: SourceArgs,
     /// Column with row ids [default: row numbers from 0].
     #[arg(long, value_name = "NAME")]
     pub(crate) id: Option<String>,
     /// Where predictions go, as CSV [default: stdout].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Add the probability of every class: a column `probability:CLASS` each; in JSON, a map `probabilities`.
+    #[arg(long)]
+    pub(crate) probabilities: bool,
+    /// Predict the positive class (the second) from this probability on, instead of above one half; two classes only.
+    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    pub(crate) threshold: Option<f64>,
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:
-  efface evaluate model.json people.csv --label churned")]
+#[command(after_help = "Examples:
+  efface evaluate model.json people.csv --label churned
+  efface evaluate churn.efface people.csv --label churned --threshold 0.3 --json
+
+Classes: accuracy beside the base rate (always answering the most frequent class), AUC (how well rows are put in order: 0.5 is
+chance; of more than two classes the mean over each against the rest), log-loss and calibration error (whether a probability
+of 70 % comes true 7 times in 10), figures of each class, and which classes are taken for which. Numbers: errors beside those
+of always answering the mean, and R². A model that is no better than that gets a warning. --json has all figures, the
+calibration in ten bins among them; what the rows do not define is null.")]
 pub(crate) struct EvaluateArgs {
     /// A published model, the folder of a release, or a model directory (its latest release).
     pub(crate) model: PathBuf,
-    /// Rows.
-    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: SourceArgs,
     /// Column with the labels, or file (or member) with them for arrays; libsvm files carry their own.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) label: Option<String>,
+    /// Predict the positive class (the second) from this probability on, instead of above one half; two classes only.
+    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    pub(crate) threshold: Option<f64>,
 }
 
 #[derive(Args)]

@@ -1,6 +1,5 @@
 //! `efface train`
 
-use anyhow::Context;
 use efface_data::{ClassWeights, Columns, Schema, open_rows};
 use efface_engine::{EngineError, ModelDirectory, Place, TrainProgress, TrainRequest};
 
@@ -38,7 +37,7 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
             policy: args.policy.policy(),
         },
     };
-    interrupt::clean_up_after(&request.place.out, !output.is_text()).context("signals cannot be waited for")?;
+    interrupt::clean_up_after(&request.place.out, !output.is_text())?;
     let (mut progress, mut guessed) = (Progress::new(output.is_text()), None);
     let report = ModelDirectory::train(request, &mut noise, &mut |event| match event {
         TrainProgress::Cleared(left) => {

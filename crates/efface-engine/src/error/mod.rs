@@ -4,11 +4,13 @@
 mod certify;
 mod change;
 mod open;
+mod predict;
 mod storage;
 
 pub use certify::CertifyError;
 pub use change::ChangeError;
 pub use open::{Holder, OpenError};
+pub use predict::PredictError;
 pub use storage::StorageError;
 
 use std::error::Error;
@@ -33,6 +35,8 @@ pub enum EngineError {
     Change(#[from] ChangeError),
     /// Something cannot be certified, published or used.
     Certify(#[from] CertifyError),
+    /// Something is asked of a model's predictions that they do not have.
+    Predict(#[from] PredictError),
     /// Files or the database failed.
     Storage(#[from] StorageError),
     /// Input could not be read.
@@ -68,6 +72,7 @@ impl EngineError {
             Self::Open(error) => error.code(),
             Self::Change(error) => error.code(),
             Self::Certify(error) => error.code(),
+            Self::Predict(error) => error.code(),
             Self::Storage(error) => error.code(),
             Self::Read(_) => "unreadable",
             Self::Schema(_) => "bad-schema",

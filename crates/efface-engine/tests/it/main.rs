@@ -4,3 +4,4 @@ mod certify;
 mod durable;
 mod life;
 mod models;
+mod predictions;

@@ -9,7 +9,8 @@ use efface_reproduce::{Experiment, Record};
 use serde::Serialize;
 
 use super::at;
-use crate::output::{Output, in_one_line, write_whole};
+use crate::output::{Output, in_one_line};
+use crate::whole_file::write_whole;
 
 /// The folder of results.
 pub(super) struct Folder {

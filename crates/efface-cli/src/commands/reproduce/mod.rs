@@ -18,8 +18,9 @@ use serde_json::{Value, json};
 use self::folder::Folder;
 use self::runs::{Found, NotRun, Runs};
 use crate::args::{DEFAULT_SEED, ReproduceArgs};
-use crate::output::{Answer, Output, counted, duration, in_one_line, write_whole};
+use crate::output::{Answer, Output, counted, duration, in_one_line};
 use crate::progress;
+use crate::whole_file::write_whole;
 
 /// What was done, for machines.
 #[derive(Serialize)]

@@ -2,6 +2,7 @@
 
 mod backups;
 mod choices;
+mod evaluation;
 mod inputs;
 mod published;
 mod raw_tables;

@@ -63,21 +63,12 @@ fn bombs_are_refused_in_one_line() {
     let n_bytes = 256 << 20;
     sandbox.write("cell.csv.gz", inflating("id,who,a,b,c,y\nu1,p1,1,2,3,\"", "x", n_bytes));
     sandbox.write("header.csv.gz", inflating("id,", "x,", n_bytes));
-    sandbox.write("rows.csv.gz", inflating("a,b,c\n", "1,2,3\n", n_bytes));
     sandbox.write("line.svm.gz", inflating("1 ", "1:1 ", n_bytes));
     sandbox.write("wide.svm", "1 1048576:1\n".repeat(400));
     sandbox.write("index.svm", "1 4294967296:1\n0 1:1\n");
     sandbox.write("ids.txt", "7".repeat(3 << 20));
     sandbox.write("header.npy", npy("<f8", "(1000000000000, 1000000)", &[0; 64]));
     sandbox.write("text.npy", npy("<U99999999999", "(3, 1)", &[0; 64]));
-    // A byte each, and four once they are read.
-    let array = npy("|u1", "(268435456, 1)", &[]);
-    sandbox.write("zeros.npz", archive(&array, 268_435_456));
-    sandbox.write("zeros.npy.gz", inflating(array, "\0", 268_435_456));
-    sandbox.write("many.parquet", column_of_one_number(25_000_000));
-    sandbox.write("one.csv", "x0,y\n0.1,a\n0.3,b\n0.2,a\n0.4,b\n");
-    sandbox.json("train one.csv --label y --out narrow --intercept");
-    sandbox.json("release narrow --out narrow.json");
     let huge = format!("{}1{}", "[".repeat(1 << 20), "]".repeat(1 << 20));
     sandbox.write("deep.json", &huge);
     sandbox.write("deep.toml", format!("a = {huge}"));
@@ -85,7 +76,6 @@ fn bombs_are_refused_in_one_line() {
     for (arguments, parts) in [
         (format!("train cell.csv.gz {COLUMNS} --out other"), &["cell.csv.gz, line 2", "67108864 bytes"][..]),
         (format!("train header.csv.gz {COLUMNS} --out other"), &["header.csv.gz", "67108864 bytes"]),
-        ("predict model.json rows.csv.gz".into(), &["out of memory"]),
         (train("line.svm.gz"), &["line.svm.gz, line 1: longer than 67108864 bytes"]),
         (train("wide.svm"), &["wide.svm: 400 rows of 1048576 features", "the limit is 1073741824"]),
         (train("index.svm"), &["index.svm, line 1: index `4294967296` is too large, the limit is 1048576"]),
@@ -93,9 +83,6 @@ fn bombs_are_refused_in_one_line() {
         ("remove model --ids /dev/zero".into(), &["/dev/zero: a device"]),
         (train("header.npy --label header.npy"), &["header.npy: truncated"]),
         (train("text.npy --label text.npy"), &["text.npy: element type `<U99999999999`"]),
-        ("predict narrow.json zeros.npy.gz".into(), &["out of memory"]),
-        ("predict narrow.json zeros.npz".into(), &["out of memory"]),
-        ("predict narrow.json many.parquet".into(), &["out of memory"]),
         ("predict deep.json two.csv".into(), &["deep.json: not a published model"]),
         ("predict /dev/zero two.csv".into(), &["out of memory"]),
         ("certificate show deep.json".into(), &["deep.json"]),
@@ -106,9 +93,31 @@ fn bombs_are_refused_in_one_line() {
     assert!(!sandbox.exists("other"));
     confined(&sandbox, "verify deep.json").ends_with(1);
     // Machines are told as well.
-    let answer = confined(&sandbox, "predict model.json rows.csv.gz --json");
+    let answer = confined(&sandbox, "predict /dev/zero two.csv --json");
     answer.is_refusal(&["out of memory"]);
     assert_eq!(answer.json()["error"]["code"], "out-of-memory");
+}
+
+/// Rows are predicted chunk by chunk: a few megabytes that stand for hundreds of millions of rows take no memory.
+#[test]
+fn rows_beyond_memory_are_predicted_as_they_are_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("one.csv", "x0,y\n0.1,a\n0.3,b\n0.2,a\n0.4,b\n");
+    sandbox.json("train one.csv --label y --out narrow --intercept");
+    sandbox.json("release narrow --out narrow.json");
+    sandbox.write("rows.csv.gz", inflating("x0\n", "1\n", 256 << 20));
+    // A byte each, and four once they are read.
+    let array = npy("|u1", "(268435456, 1)", &[]);
+    sandbox.write("zeros.npz", archive(&array, 268_435_456));
+    sandbox.write("zeros.npy.gz", inflating(array, "\0", 268_435_456));
+    sandbox.write("many.parquet", column_of_one_number(25_000_000));
+    for file in ["rows.csv.gz", "zeros.npz", "zeros.npy.gz", "many.parquet"] {
+        let line =
+            format!("ulimit -c 0; ulimit -v 1048576; \"$0\" predict narrow.json {file} | tail -n +200002 | head -1");
+        let answer = sandbox.shell(&line);
+        assert_eq!(answer.stderr, "", "{file}");
+        assert!(answer.stdout.starts_with("200000,"), "{file}: {answer:?}");
+    }
 }
 
 /// As many features as can be read: of two rows a model is made, without a matrix of them.

@@ -1,4 +1,5 @@
-//! Trainings that somebody stops: on a signal what was written goes, and after a kill the next command says what is left.
+//! Work that somebody stops: on a signal what was written goes, and after a kill of a training the next command says what is
+//! left.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -81,6 +82,37 @@ fn a_training_that_is_interrupted_leaves_no_rows() {
     assert_eq!(ended, Some(130));
     let told: serde_json::Value = serde_json::from_str(&stdout).expect("one object");
     assert_eq!(told["error"]["code"], "interrupted");
+}
+
+#[test]
+fn predictions_that_are_interrupted_leave_the_old_file() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.json("release model --out model.json");
+    sandbox.shell("mkfifo pipe.csv").ends_with(0);
+    sandbox.write("predictions.csv", "old");
+    let before = sandbox.names(".");
+    let mut process = efface()
+        .args(["predict", "model.json", "pipe.csv", "--out", "predictions.csv"])
+        .current_dir(sandbox.path("."))
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("runs");
+    let mut rows = File::options().write(true).open(sandbox.path("pipe.csv")).expect("a pipe");
+    rows.write_all(b"a,b,c\n").expect("read");
+    rows.write_all("0.1,0.2,0.3\n".repeat(140_000).as_bytes()).expect("read");
+    let aside = sandbox.path(&format!("predictions.csv.partial-{}", process.id()));
+    let start = Instant::now();
+    while fs::metadata(&aside).map_or(0, |file| file.len()) == 0 {
+        assert!(start.elapsed() < Duration::from_mins(1), "no predictions are written");
+        std::thread::yield_now();
+    }
+    send("INT", &process);
+    assert_eq!(process.wait().expect("ends").code(), Some(130));
+    drop(rows);
+    let mut stderr = String::new();
+    process.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
+    assert_eq!(stderr, "error: interrupted; predictions.csv was not written\n");
+    assert_eq!((sandbox.names("."), sandbox.text("predictions.csv").as_str()), (before, "old"));
 }
 
 #[test]

@@ -200,10 +200,10 @@ impl Drop for NewDirectory {
     }
 }
 
-/// Rows of a new directory are read and written so many bytes at a time.
+/// Rows of a file are read so many bytes at a time.
 const CHUNK_BYTES: usize = 8 << 20;
 
 /// So many rows of these many values at a time. Of the widest rows a few take more: each chunk names its columns anew.
-fn chunk_rows(dim: usize) -> usize {
+pub(crate) fn chunk_rows(dim: usize) -> usize {
     (CHUNK_BYTES / (8 * dim.max(1))).clamp(16, 65_536)
 }

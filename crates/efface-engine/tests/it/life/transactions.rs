@@ -3,7 +3,9 @@
 use efface_core::model::{BudgetRule, Mechanism, Outcome, Refusal, Refused};
 use efface_core::rounding::UpperBound;
 use efface_data::{Columns, read_table};
-use efface_engine::{EngineError, Missing, PublishedModel, ReleaseAnswer, RowSource, Selection, Status, StorageError};
+use efface_engine::{
+    EngineError, Evaluation, Missing, PublishedModel, ReleaseAnswer, RowSource, Selection, Status, StorageError,
+};
 
 use crate::models::{Folder, files, ids, json, published, randomness, squared, subjects, table};
 
@@ -157,12 +159,14 @@ fn a_published_model_predicts_rows_it_has_not_seen() {
     let data = folder.write("new.csv", table(200..300));
     let read = |columns: &Columns| read_table(&data, columns, None).expect("readable");
     let evaluation = model.evaluate(read(&model.columns(Some("y".into()), None))).expect("labelled");
-    assert_eq!((evaluation.n_rows, evaluation.rmse), (100, None));
-    assert!(evaluation.accuracy > Some(0.7), "{evaluation:?}");
-    let predictions = model.predict(read(&model.columns(None, Some("id".into())))).expect("readable");
+    let Evaluation::Classes(evaluation) = evaluation else { panic!("a model of classes") };
+    assert_eq!(evaluation.n_rows, 100);
+    assert!(evaluation.accuracy > 0.7, "{evaluation:?}");
+    let predictor = model.predictor();
+    let predictions = predictor.predict(read(&model.columns(None, Some("id".into())))).expect("readable");
     assert_eq!(predictions.len(), 100);
-    assert!(predictions.iter().all(|p| p.probability.is_some_and(|p| (0.5..=1.0).contains(&p))));
-    assert_eq!(predictions[7].id.to_string(), "row-207");
+    assert!(predictions.iter(false).all(|p| p.probability.is_some_and(|p| (0.5..=1.0).contains(&p))));
+    assert_eq!(predictions.iter(false).nth(7).expect("100 rows").id.to_string(), "row-207");
 }
 
 #[test]

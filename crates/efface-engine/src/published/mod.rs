@@ -1,18 +1,23 @@
-//! A published model: plain JSON that any language can use, and predictions with it.
+//! A published model: plain JSON that any language can use, predictions with it, and how good they are.
+
+mod evaluation;
+mod evaluator;
+mod predictions;
+mod predictor;
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use efface_core::loss::{self, Logistic, Loss};
 use efface_core::model::{Release, TrainingPlan};
-use efface_core::predict;
-use efface_core::rows::RowStore;
 use efface_data::derived::{Constants, Encoder, INTERCEPT};
-use efface_data::{
-    Columns, FeatureOrder, LabelCodec, MemoryRows, RowId, RowTransform, Scale, Schema, Table, read_table,
-};
+use efface_data::{Columns, RowTransform, Scale, Schema, Table};
 use serde::{Deserialize, Serialize};
 
+pub use self::evaluation::{CalibrationReport, ClassEvaluation, ClassReport, Evaluation, NumberEvaluation};
+pub use self::evaluator::Evaluator;
+pub use self::predictions::{Prediction, Predictions, Probabilities};
+pub use self::predictor::Predictor;
 use crate::error::{CertifyError, EngineError};
 use crate::settings::Settings;
 
@@ -60,31 +65,6 @@ pub struct DerivedFeatures {
 enum PerProblem<T> {
     One(T),
     Each(Vec<T>),
-}
-
-/// A prediction for one row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Prediction {
-    /// Id of the row.
-    pub id: RowId,
-    /// Class, or the number itself for regression.
-    pub prediction: String,
-    /// Probability of that class; none for regression and for classes fitted by squares.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub probability: Option<f64>,
-}
-
-/// How good predictions are on labelled rows.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Evaluation {
-    /// Fraction of right classes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub accuracy: Option<f64>,
-    /// Root of the mean squared error.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rmse: Option<f64>,
-    /// Rows.
-    pub n_rows: usize,
 }
 
 const FORMAT: &str = "efface-model-1";
@@ -147,13 +127,7 @@ impl PublishedModel {
 
     /// Which columns of a table the model reads.
     pub fn columns(&self, label: Option<String>, id: Option<String>) -> Columns {
-        let features = self.derived.as_ref().map_or(&self.features, |derived| &derived.columns);
-        Columns { features: Some(features.clone()), label, id, ..Columns::default() }
-    }
-
-    /// Reads the rows of a file as the model takes them: its features by name, or through its schema.
-    pub fn read(&self, data: &Path, label: Option<String>, id: Option<String>) -> Result<Table, EngineError> {
-        Ok(read_table(data, &self.columns(label, id), self.schema.as_ref())?)
+        Columns { features: Some(self.column_names().to_vec()), label, id, ..Columns::default() }
     }
 
     /// The column of labels that the schema names.
@@ -161,27 +135,26 @@ impl PublishedModel {
         self.schema.as_ref()?.label().map(str::to_owned)
     }
 
-    /// Predictions for the rows of a table.
-    pub fn predict(&self, table: Table) -> Result<Vec<Prediction>, EngineError> {
-        let ids = table.ids().to_vec();
-        let scores = self.scores(table)?.0;
-        Ok(ids.into_iter().enumerate().map(|(i, id)| self.prediction(id, i, &scores)).collect())
+    /// What predicts with this model, where classes are decided as its format says.
+    pub fn predictor(&self) -> Predictor<'_> {
+        Predictor::new(self)
     }
 
-    /// Accuracy (classes) or root mean squared error (regression) on the rows of a labelled table.
+    /// How good predictions are on the rows of a labelled table.
     pub fn evaluate(&self, table: Table) -> Result<Evaluation, EngineError> {
-        let codec =
-            if self.classes.is_empty() { LabelCodec::Numeric } else { LabelCodec::Classes(self.classes.clone()) };
-        let labels = match table.labels() {
-            Some(labels) => codec.encode(labels)?,
-            None => return Err(efface_data::EncodeError::NoLabels { file: table.origin().file().into() }.into()),
-        };
-        let (scores, n_rows) = self.scores(table)?;
-        Ok(if self.classes.is_empty() {
-            Evaluation { accuracy: None, rmse: Some(predict::root_mean_squared_error(&scores, &labels)), n_rows }
-        } else {
-            Evaluation { accuracy: Some(predict::accuracy(&scores, &labels)), rmse: None, n_rows }
-        })
+        let mut evaluator = self.predictor().evaluator();
+        evaluator.add(table)?;
+        Ok(evaluator.finish())
+    }
+
+    /// Whether scores stand for probabilities: a score that was fitted to ±1 by squares is no logarithm of odds.
+    fn has_probabilities(&self) -> bool {
+        !self.classes.is_empty() && self.loss == Logistic.tag()
+    }
+
+    /// The columns of a table that features are made of.
+    fn column_names(&self) -> &[String] {
+        self.derived.as_ref().map_or(&self.features, |derived| &derived.columns)
     }
 
     /// Whether the parts fit each other: a file that was edited by hand may say anything.
@@ -194,8 +167,8 @@ impl PublishedModel {
             0 => !loss.is_classification(),
             n => n >= 2 && distinct.len() == n,
         };
-        let columns = self.derived.as_ref().map_or(&self.features, |derived| &derived.columns);
-        let features_fit = self.schema.as_ref().is_none_or(|schema| schema.feature_names() == *columns)
+        let columns = self.column_names();
+        let features_fit = self.schema.as_ref().is_none_or(|schema| schema.feature_names() == columns)
             && match self.encoder() {
                 None => self.scale != Scale::Auto,
                 Some(encoder) => {
@@ -211,47 +184,10 @@ impl PublishedModel {
             && (self.has_intercept || intercepts.iter().all(|intercept| *intercept == 0.0))
     }
 
-    fn scores(&self, table: Table) -> Result<(Vec<Vec<f64>>, usize), EngineError> {
-        let columns = self.derived.as_ref().map_or(&self.features, |derived| &derived.columns);
-        let order = FeatureOrder::Named(columns);
-        let rows = MemoryRows::of_table(table, &self.transform().for_prediction().kept(), None, order)?;
-        let Some(encoder) = self.encoder() else {
-            return Ok((predict::margins(&rows, &self.problems())?, rows.n_rows()));
-        };
-        let rows = rows.encoded(&encoder);
-        let mut problems = self.problems();
-        if self.has_intercept {
-            problems.iter_mut().filter_map(|weights| weights.last_mut()).for_each(|weight| *weight /= INTERCEPT);
-        }
-        let mut scores = predict::margins(&rows, &problems)?;
-        if let Some(target) = encoder.constants().target.filter(|_| self.classes.is_empty()) {
-            scores.iter_mut().flatten().for_each(|score| *score = target.location + target.scale * *score);
-        }
-        Ok((scores, rows.n_rows()))
-    }
-
     /// What encodes raw rows as this model takes them.
     pub fn encoder(&self) -> Option<Encoder> {
         let constants = self.derived.as_ref()?.constants.clone();
         Some(Encoder::new(constants, self.has_intercept))
-    }
-
-    fn prediction(&self, id: RowId, row: usize, scores: &[Vec<f64>]) -> Prediction {
-        if self.classes.is_empty() {
-            return Prediction { id, prediction: scores[0][row].to_string(), probability: None };
-        }
-        // ln σ(z): the probabilities of many classes may all be too small for a number, and yet have a ratio.
-        let log_sigmoid = |score: f64| score.min(0.0) - (-score.abs()).exp().ln_1p();
-        let class = predict::predicted_class(scores, row);
-        let probability = if let [score] = scores {
-            log_sigmoid(if class == 1 { score[row] } else { -score[row] }).exp()
-        } else {
-            let chosen = log_sigmoid(scores[class][row]);
-            1.0 / scores.iter().map(|score| (log_sigmoid(score[row]) - chosen).exp()).sum::<f64>()
-        };
-        // A score that was fitted to ±1 by squares is no logarithm of odds.
-        let probability = (self.loss == Logistic.tag()).then_some(probability);
-        Prediction { id, prediction: self.classes[class].clone(), probability }
     }
 
     fn transform(&self) -> RowTransform {
@@ -263,6 +199,11 @@ impl PublishedModel {
             PerProblem::One(intercept) => std::slice::from_ref(intercept),
             PerProblem::Each(each) => each,
         }
+    }
+
+    /// Number of binary problems: one, or one per class of several.
+    fn n_problems(&self) -> usize {
+        self.intercepts().len()
     }
 
     /// Weights per problem, the intercept last where there is one.
