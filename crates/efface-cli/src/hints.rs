@@ -77,9 +77,11 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         EngineError::Encode(EncodeError::Label(LabelError::NotANumber { .. })) => {
             "to predict classes instead of numbers, train with --loss logistic"
         }
-        EngineError::Read(ReadError::NotUnicode { .. }) => "--encoding NAME says what the text is in, as in --encoding latin1",
+        EngineError::Read(ReadError::NotUnicode { .. }) => {
+            "--encoding NAME says what the text is in, as in --encoding latin1"
+        }
         EngineError::Read(ReadError::NotANumber { .. }) => {
-            "text columns are read through a schema (`efface schema DATA --out schema.toml`); a column that is no \
+            "--scale auto takes texts as categories, and so does a schema (`efface schema`); a column that is no \
              feature is named by --id, --subject or --ignore, or left out of --features"
         }
         EngineError::Read(ReadError::NoProposal { .. }) => "leave columns out with --ignore",

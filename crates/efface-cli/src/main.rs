@@ -82,6 +82,7 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {
         Command::Revoke(args) => commands::ledger::revoke(&args, output),
         Command::Status(args) => commands::status::run(&args, output),
         Command::Predict(args) => commands::predict::run(&args, output),
+        Command::Transform(args) => commands::transform::run(&args, output),
         Command::Evaluate(args) => commands::evaluate::run(args, output),
         Command::Plan(args) => commands::plan::run(args, output),
         Command::Audit(args) => commands::audit::run(&args, output),

@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Predict with a published model.
     Predict(PredictArgs),
+    /// Show rows as a published model takes them: scaled, texts as categories.
+    Transform(TransformArgs),
     /// Measure a published model on labelled rows.
     Evaluate(EvaluateArgs),
     /// Propose what the columns of a raw table become, for you to review.
@@ -238,6 +240,25 @@ pub(crate) struct PredictArgs {
     /// Predict the positive class (the second) from this probability on, instead of above one half; two classes only.
     #[arg(long, value_name = "P", allow_hyphen_values = true)]
     pub(crate) threshold: Option<f64>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:
+  efface transform churn.efface people.csv --id customer --out scaled.csv
+
+One column per feature of the model, as its weights take them. The constants by which columns are scaled are in model.json,
+under \"derived\".")]
+pub(crate) struct TransformArgs {
+    /// A published model, the folder of a release, or a model directory (its latest release).
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: SourceArgs,
+    /// Column with row ids [default: row numbers from 0].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) id: Option<String>,
+    /// Where the rows go, as CSV [default: stdout].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -15,6 +15,7 @@ pub(crate) mod schema;
 pub(crate) mod settle;
 pub(crate) mod status;
 pub(crate) mod train;
+pub(crate) mod transform;
 pub(crate) mod verify;
 
 use std::path::Path;

@@ -75,14 +75,14 @@ pub(super) fn open(path: &Path, output: &Output) -> anyhow::Result<PublishedMode
     Ok(model)
 }
 
-fn refuse_to_overwrite(out: &Path, model: &Path, source: &Source) -> anyhow::Result<()> {
+pub(super) fn refuse_to_overwrite(out: &Path, model: &Path, source: &Source) -> anyhow::Result<()> {
     let is_out = |input: &Path| {
         std::fs::canonicalize(out).is_ok_and(|out| std::fs::canonicalize(input).is_ok_and(|input| input == out))
     };
     let place = out.display();
     let is_read = source.files().iter().any(|file| is_out(file));
-    anyhow::ensure!(!is_read, "{place}: these are the rows to predict; predictions go to another file");
-    anyhow::ensure!(!is_out(model), "{place}: this is the model; predictions go to another file");
+    anyhow::ensure!(!is_read, "{place}: these are the rows; the answer goes to another file");
+    anyhow::ensure!(!is_out(model), "{place}: this is the model; the answer goes to another file");
     Ok(())
 }
 

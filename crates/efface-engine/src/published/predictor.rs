@@ -2,7 +2,7 @@
 
 use efface_core::predict::{self, ClassProbabilities};
 use efface_data::derived::{Encoder, INTERCEPT};
-use efface_data::{FeatureOrder, MemoryRows, RowTransform, Table};
+use efface_data::{FeatureOrder, MemoryRows, RowId, RowTransform, Table};
 
 use super::{Evaluator, Predictions, PublishedModel};
 use crate::directory::make::chunk_rows;
@@ -61,6 +61,19 @@ impl<'a> Predictor<'a> {
         Ok(Predictions::new(self, ids, self.scores(table)?))
     }
 
+    /// The rows of a table as the weights take them: scaled, texts as categories, without the constant of the intercept. Each comes
+    /// with its id, and has one value per feature of the model.
+    pub fn transform(&self, table: Table) -> Result<Vec<(RowId, Vec<f64>)>, EngineError> {
+        let ids = table.ids().to_vec();
+        let (rows, n_features) = (self.rows(table)?, self.model.features.len());
+        let values = |position: usize| {
+            let mut values = rows.row(position).unwrap_or_default();
+            values.truncate(n_features);
+            values
+        };
+        Ok(ids.into_iter().enumerate().map(|(position, id)| (id, values(position))).collect())
+    }
+
     /// Takes labelled tables, and tells how good predictions for them are.
     pub fn evaluator(self) -> Evaluator<'a> {
         Evaluator::new(self)
@@ -73,15 +86,22 @@ impl<'a> Predictor<'a> {
 
     /// `result[k][i]`: for numbers the prediction itself, for two classes the score of the second, beyond one score per class.
     pub(super) fn scores(&self, table: Table) -> Result<Vec<Vec<f64>>, EngineError> {
-        let order = FeatureOrder::Named(self.model.column_names());
-        let mut rows = MemoryRows::of_table(table, &self.transform, None, order)?;
-        let Some(encoder) = &self.encoder else { return Ok(predict::margins(&rows, &self.problems)?) };
-        rows = rows.encoded(encoder);
-        let mut scores = predict::margins(&rows, &self.problems)?;
-        if let Some(target) = encoder.constants().target.filter(|_| self.model.classes.is_empty()) {
+        let mut scores = predict::margins(&self.rows(table)?, &self.problems)?;
+        let target = self.encoder.as_ref().and_then(|encoder| encoder.constants().target);
+        if let Some(target) = target.filter(|_| self.model.classes.is_empty()) {
             scores.iter_mut().flatten().for_each(|score| *score = target.location + target.scale * *score);
         }
         Ok(scores)
+    }
+
+    /// Rows as the weights take them.
+    fn rows(&self, table: Table) -> Result<MemoryRows, EngineError> {
+        let order = FeatureOrder::Named(self.model.column_names());
+        let rows = MemoryRows::of_table(table, &self.transform, None, order)?;
+        Ok(match &self.encoder {
+            Some(encoder) => rows.encoded(encoder),
+            None => rows,
+        })
     }
 
     /// The class that row `row` is taken for.

@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::sandbox::{Sandbox, gzipped};
 
-/// Orders of three towns; who is late depends on the distance.
+/// Orders from three towns; how late they are depends on the distance.
 fn orders(rows: impl IntoIterator<Item = usize>, delimiter: char) -> String {
     let mut text = "order,when,town,distance,late\n".replace(',', &delimiter.to_string());
     for i in rows {
         let distance = (i * 37 % 101) as f64 / 10.0;
-        let (town, late) = (["Zürich", "Orléans", "Genève"][i % 3], if distance > 5.0 { "ja" } else { "nein" });
+        let (town, late) = (["Zürich", "Orléans", "Genève"][i % 3], 3.0 * distance + (i % 3) as f64);
         let day = 1 + i % 28;
         writeln!(text, "{i}{delimiter}{day:02}.03.2024{delimiter}{town}{delimiter}{distance}{delimiter}{late}")
             .expect("text");
@@ -23,8 +23,8 @@ fn json_lines(rows: impl IntoIterator<Item = usize>) -> String {
     let text = orders(rows, ';');
     let lines = text.lines().skip(1).map(|line| {
         let cells: Vec<&str> = line.split(';').collect();
-        let (order, distance): (i64, f64) = (cells[0].parse().expect("a number"), cells[3].parse().expect("a number"));
-        json!({"order": order, "when": cells[1], "town": cells[2], "distance": distance, "late": cells[4]}).to_string()
+        let [order, when, town, distance, late] = cells[..] else { panic!("five cells") };
+        format!("{{\"order\": {order}, \"when\": \"{when}\", \"town\": \"{town}\", \"distance\": {distance}, \"late\": {late}}}")
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -35,11 +35,11 @@ fn latin1(text: &str) -> Vec<u8> {
 
 const COLUMNS: &str = "--label late --id order --loss squared";
 
-/// What is published of a model: of squares, without noise.
+/// What is published of a model, with noise of a fixed seed where there is any.
 fn published(sandbox: &Sandbox, name: &str, train: &str) -> Value {
-    let answer = sandbox.shell(&format!("{train} --out {name}"));
+    let answer = sandbox.shell(&format!("{train} --danger-fixed-seed 1 --out {name}"));
     answer.ends_with(0);
-    sandbox.json(&format!("release {name} --out {name}.json"));
+    sandbox.json(&format!("release {name} --danger-fixed-seed 1 --out {name}.json"));
     sandbox.json_file(&format!("{name}.json"))
 }
 
@@ -71,9 +71,9 @@ fn a_table_is_the_same_however_it_is_handed_over() {
     ] {
         assert_eq!(published(&sandbox, name, &format!("{train} {COLUMNS}")), expected, "{name}");
     }
+    std::fs::remove_file(sandbox.path("p")).expect("a pipe");
     let told = sandbox.run_all(&["schema", "latin.csv", "--label", "late", "--encoding", "utf-8"]);
     told.is_refusal(&["latin.csv: line 2, column `town` is not valid Unicode", "--encoding"]);
-    sandbox.refuses("train 'none-*.csv' --label late --out m", &["No such file"]);
     let none = sandbox.run_all(&["train", "none-*.csv", "--label", "late", "--out", "m"]);
     none.is_refusal(&["none-*.csv: no files"]);
     sandbox
@@ -85,7 +85,7 @@ fn a_table_is_the_same_however_it_is_handed_over() {
 fn a_guessed_encoding_is_said() {
     let sandbox = Sandbox::new();
     sandbox.write("latin.csv", latin1(&orders(0..60, ';')));
-    let answer = sandbox.run("train latin.csv --label late --id order --scale auto --out model");
+    let answer = sandbox.run("train latin.csv --label late --id order --loss squared --scale auto --out model");
     answer.ends_with(0);
     let told =
         "warning: the rows are not in UTF-8; they were read as Windows-1252 (Latin-1), name another by --encoding";
@@ -106,7 +106,7 @@ fn a_row_of_weight_two_is_the_row_twice() {
     }
     sandbox.write("weighted.csv", &weighted);
     sandbox.write("repeated.csv", repeated);
-    let train = |rows: &str| format!("\"$0\" train {rows} --id id --label y --loss squared");
+    let train = |rows: &str| format!("\"$0\" train {rows} --id id --label y");
     let expected = published(&sandbox, "repeated", &train("repeated.csv"));
     let found = published(&sandbox, "weighted", &train("weighted.csv --weight n"));
     assert_eq!(found["derived"], expected["derived"]);
@@ -114,7 +114,7 @@ fn a_row_of_weight_two_is_the_row_twice() {
         model["weights"].as_array().expect("weights").iter().map(|w| w.as_f64().expect("a number")).collect()
     };
     for (a, b) in numbers(&found).iter().zip(numbers(&expected)) {
-        assert!((a - b).abs() < 1e-12, "{a} and {b}");
+        assert!((a - b).abs() < 1e-6, "{a} and {b}");
     }
     // A class of weight two is a column of twos.
     let twos = weighted.lines().enumerate().map(|(i, line)| match i {
@@ -136,9 +136,9 @@ fn a_row_of_weight_two_is_the_row_twice() {
         sandbox.write("more.csv", format!("{header}{more}"));
         sandbox.json(&format!("add {name} more.csv --request-id more"));
         assert_eq!(sandbox.json(&format!("add {name} more.csv --request-id more"))["repeated"], true);
-        sandbox.json(&format!("release {name} --out {name}.json"));
+        sandbox.json(&format!("release {name} --danger-fixed-seed 1 --out {name}-later.json"));
     }
-    assert_eq!(sandbox.json_file("twos.json")["weights"], sandbox.json_file("class.json")["weights"]);
+    assert_eq!(sandbox.json_file("twos-later.json")["weights"], sandbox.json_file("class-later.json")["weights"]);
 
     let refuses = |arguments: &str, part: &str| {
         sandbox.refuses(&format!("train twos.csv --id id --label y --out m {arguments}"), &[part]);

@@ -99,7 +99,7 @@ fn a_published_model_that_was_edited_to_nonsense_is_refused() {
         (&format!("{weights},"), "", "do not fit"),
         ("\"a\",", "", "do not fit"),
         ("logistic", "hinge", "do not fit"),
-        ("\"unit\"", "\"metric\"", "scale must be `unit`, `clip:R`, `within:R`, `none` or `raw`"),
+        ("\"unit\"", "\"metric\"", "scale must be `auto`, `unit`, `clip:R`, `within:R`, `none` or `raw`"),
         ("\"unit\"", "\"clip:-1\"", "scale must be"),
         ("efface-model-1", "efface-model-9", "format `efface-model-9` is unknown"),
         ("\"intercept\": 0.0", "\"intercept\": 5.0", "do not fit"),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::sandbox::{Sandbox, number};
+use crate::sandbox::{Sandbox, number, numbers};
 
 /// Customers: whether they leave depends on their usage and their plan.
 fn customers(rows: impl IntoIterator<Item = usize>) -> String {
@@ -44,6 +44,33 @@ fn a_raw_table_is_learnt_released_and_forgotten_with_defaults_only() {
     assert!(sandbox.text("model.json").contains("plan=family"));
     assert!(!sandbox.text("later.json").contains("family"));
     sandbox.json("verify later.json.certificate.json --model later.json --key model/signing.key.pub");
+}
+
+/// The rows that weights take, times the weights, are the scores.
+#[test]
+fn rows_are_shown_as_the_weights_take_them() {
+    let sandbox = Sandbox::new();
+    sandbox.write("people.csv", customers(0..300));
+    let train = "train people.csv --label leaves --id customer --out model";
+    sandbox.run_all(&train.split(' ').collect::<Vec<_>>()).ends_with(0);
+    sandbox.json("release model --out model.json");
+    let model = sandbox.json_file("model.json");
+    let shown = sandbox.json("transform model.json people.csv --id customer");
+    assert_eq!((&shown["n_rows"], &shown["features"]), (&300.into(), &model["features"]));
+    let rows = shown["rows"].as_array().expect("rows");
+    assert_eq!(rows[7]["id"], 7);
+    let weights = numbers(&model, "weights");
+    let predicted = sandbox.json("predict model.json people.csv --id customer");
+    for (row, prediction) in rows.iter().zip(predicted["predictions"].as_array().expect("predictions")) {
+        let values = numbers(row, "values");
+        assert!(values.iter().all(|x| x.abs() <= 8.0), "{row}");
+        let score: f64 = values.iter().zip(&weights).map(|(x, w)| x * w).sum();
+        let is_second = score + number(&model, "intercept") > 0.0;
+        assert_eq!(prediction["prediction"], model["classes"][usize::from(is_second)]);
+    }
+    sandbox.json("transform model people.csv --id customer --out scaled.csv");
+    assert_eq!(sandbox.text("scaled.csv").lines().count(), 301);
+    sandbox.refuses("transform model people.csv --out people.csv", &["people.csv: these are the rows"]);
 }
 
 /// Noise and rows of any size: what was refused, or was worse than the mean.

@@ -122,7 +122,7 @@ fn a_model_without_subjects_says_so() {
 fn predictions_are_written_as_a_whole_and_not_over_the_rows() {
     let sandbox = Sandbox::with_model("");
     sandbox.json("release model");
-    sandbox.refuses("predict model two.csv --out two.csv", &["error: two.csv: these are the rows to predict"]);
+    sandbox.refuses("predict model two.csv --out two.csv", &["error: two.csv: these are the rows; the answer"]);
     sandbox.json("predict model two.csv --id id --out predictions.csv");
     let before = sandbox.read("predictions.csv");
     let answer =

@@ -231,7 +231,7 @@ fn what_is_fitted_on_the_rows_is_refused_with_the_reason() {
     sandbox.refuses("train people.csv --schema bad.toml --out model", &["bad.toml: `scaler` is fitted on the rows"]);
     let refused = sandbox.run("train people.csv --schema schema.toml --scale standardize --out model");
     refused.ends_with(2);
-    assert!(refused.stderr.contains("fitted on the rows"), "{refused:?}");
+    assert!(refused.stderr.contains("`auto` centres and scales columns"), "{refused:?}");
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn files_that_are_no_schemas_are_refused() {
         assert!(refused.stderr.contains("cannot be used with"), "{refused:?}");
     }
     sandbox.write("rows.svm", "1 1:2\n-1 1:3\n");
-    let parts = ["rows.svm: a schema serves CSV, Parquet, NPY, NPZ and IDX files"];
+    let parts = ["rows.svm: a schema serves CSV, JSON lines, Parquet, NPY, NPZ and IDX files"];
     sandbox.refuses("train rows.svm --schema schema.toml --out model", &parts);
     sandbox.refuses("schema rows.svm", &parts);
     assert!(!sandbox.exists("model"));

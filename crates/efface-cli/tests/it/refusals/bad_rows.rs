@@ -143,10 +143,11 @@ fn an_id_given_to_two_rows_is_refused() {
 
 #[test]
 fn text_that_is_not_unicode_is_refused() {
-    let mut rows = two_classes(20).into_bytes();
+    let mut rows = two_classes(20).replacen("p0", "é", 1).into_bytes();
     let last = rows.len() - 2;
     rows[last] = 0xff;
-    refuses_to_train("rows.csv", &rows, COLUMNS, &["rows.csv: line 21, column `y` is not valid Unicode"]);
+    let parts = ["rows.csv: line 21, column `y` is not valid Unicode", "--encoding"];
+    refuses_to_train("rows.csv", &rows, COLUMNS, &parts);
 }
 
 #[test]
@@ -199,9 +200,9 @@ fn a_truncated_array_is_refused_wherever_it_ends() {
 fn a_file_that_is_not_there_or_of_no_known_kind_is_named() {
     let sandbox = Sandbox::new();
     sandbox.refuses("train rows.csv --label y --out model", &["error: rows.csv: No such file"]);
-    sandbox.write("rows.txt", two_classes(10));
+    sandbox.write("rows.xls", two_classes(10));
     sandbox
-        .refuses("train rows.txt --label y --out model", &["rows.txt: unknown kind of file; supported are .csv, .npy"]);
+        .refuses("train rows.xls --label y --out model", &["rows.xls: unknown kind of file; supported are .csv, .tsv"]);
     std::fs::create_dir(sandbox.path("folder.csv")).expect("writable");
     sandbox.refuses("train folder.csv --label y --out model", &["error: folder.csv: "]);
     sandbox.refuses("plan rows.csv --label y", &["error: rows.csv: No such file"]);
