@@ -41,7 +41,10 @@ pub(crate) fn decision<'py>(
     if encoder.is_some() && intercept {
         weights.iter_mut().filter_map(|weights| weights.last_mut()).for_each(|weight| *weight /= INTERCEPT);
     }
-    let rows = Matrix::hold(rows, false)?;
+    let mut rows = Matrix::hold(rows, scale)?;
+    if encoder.as_ref().is_some_and(Encoder::has_categories) {
+        rows = rows.with_gaps(py)?;
+    }
     let (shape, n_features) = ([rows.n_rows, weights.len()], rows.n_features);
     let scores = rows.with(py, |features| {
         let scaling = encoder.as_ref().map_or(Scaling::ByRow(&transform), Scaling::Derived);
@@ -63,7 +66,7 @@ pub(crate) fn decision<'py>(
 /// The largest Euclidean norm of a row, rounded up.
 #[pyfunction]
 pub(crate) fn longest_row(py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let rows = Matrix::hold(rows, false)?;
+    let rows = Matrix::hold(rows, Scale::Raw)?;
     let n_features = rows.n_features;
     let longest = rows.with(py, |features| {
         work::run(py, None, None, |worker| {
@@ -99,8 +102,8 @@ pub(crate) fn plan(
     training.n_classes = classes.as_ref().map(|classes| classes.len() as u32);
     let report = match (rows, labels, n_rows, dim) {
         (Some(rows), Some(labels), ..) => {
-            let table = table(py, rows, labels)?;
             let transform = config.transform();
+            let table = table(py, rows, labels, transform.scale)?;
             work::run(py, None, None, |worker| worker.install(|| plan_from_rows(&training, table?, &transform)))?
                 .unless_stopped()?
         }
@@ -111,8 +114,13 @@ pub(crate) fn plan(
     Ok(json(&report))
 }
 
-fn table(py: Python<'_>, rows: &Bound<'_, PyAny>, labels: &Bound<'_, PyAny>) -> PyResult<Result<Table, EngineError>> {
-    let rows = Matrix::hold(rows, false)?;
+fn table(
+    py: Python<'_>,
+    rows: &Bound<'_, PyAny>,
+    labels: &Bound<'_, PyAny>,
+    scale: Scale,
+) -> PyResult<Result<Table, EngineError>> {
+    let rows = Matrix::hold(rows, scale)?.with_gaps(py)?;
     let features: FeatureValues = rows.with(py, |features| features.into())?;
     let labels = numbers(labels)?;
     let origin = Origin::new("rows");
@@ -125,7 +133,7 @@ fn table(py: Python<'_>, rows: &Bound<'_, PyAny>, labels: &Bound<'_, PyAny>) -> 
         subjects: None,
         row_weights: None,
         origin,
-        texts: None,
+        texts: (scale == Scale::Auto).then_some(rows.texts),
     };
     Ok(Table::new(parts).map_err(EngineError::from))
 }

@@ -4,6 +4,7 @@
 //! are JSON; the package around this module gives them their shape. `_efface.pyi` is the interface.
 
 mod arrow;
+mod cells;
 mod config;
 mod engine;
 mod errors;

@@ -2,11 +2,14 @@
 
 use arrow_array::{Float32Array, Float64Array};
 use efface_core::rows::Features;
-use efface_data::{FeatureValues, RowId};
+use efface_data::derived::{self, Texts};
+use efface_data::{FeatureValues, RowId, Scale};
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use crate::arrow;
+use crate::cells::{self, Cells};
 use crate::errors::named;
 use crate::ids;
 
@@ -15,6 +18,8 @@ pub(crate) struct Matrix {
     pub(crate) n_rows: usize,
     pub(crate) n_features: usize,
     pub(crate) held: Held,
+    /// The texts behind hashes in raw cells.
+    pub(crate) texts: Texts,
 }
 
 /// Who owns the values.
@@ -27,15 +32,18 @@ pub(crate) enum Held {
 }
 
 impl Matrix {
-    /// Takes hold of rows: a two-dimensional C-order array of float32 or float64, or Arrow data.
-    pub(crate) fn hold(rows: &Bound<'_, PyAny>, copy: bool) -> PyResult<Self> {
-        let py = rows.py();
+    /// Takes hold of rows to be scaled like this: a two-dimensional C-order array of float32 or float64, Arrow data, or
+    /// a list of columns. Texts and gaps are taken where constants are derived.
+    pub(crate) fn hold(rows: &Bound<'_, PyAny>, scale: Scale) -> PyResult<Self> {
+        let (py, cells) = (rows.py(), Cells::new(scale));
         let this = if let Ok(array) = rows.cast::<PyArray2<f64>>() {
             Self::of_array(array, Held::Numpy64(array.clone().unbind()))
         } else if let Ok(array) = rows.cast::<PyArray2<f32>>() {
             Self::of_array(array, Held::Numpy32(array.clone().unbind()))
         } else if rows.hasattr("__arrow_c_stream__")? || rows.hasattr("__arrow_c_array__")? {
-            arrow::rows(rows)?
+            arrow::rows(rows, cells)?
+        } else if let Ok(columns) = rows.cast::<PyList>() {
+            cells::rows(columns, cells)?
         } else {
             let kind = rows.get_type().name()?;
             let message =
@@ -43,15 +51,27 @@ impl Matrix {
             return Err(named(py, "RowError", &message));
         };
         // Also says now whether the values can be lent at all.
-        let own = this.with(py, |features| copy.then(|| FeatureValues::from(features)))?;
-        Ok(match own {
-            Some(own) => Self { held: Held::Own(own), ..this },
-            None => this,
-        })
+        this.with(py, |_| ())?;
+        Ok(this)
+    }
+
+    /// The same with every NaN among numbers as a gap, whatever its bits: copied where one would be taken for a text.
+    pub(crate) fn with_gaps(self, py: Python<'_>) -> PyResult<Self> {
+        let is_foreign = self.texts.is_empty() && self.with(py, derived::has_text)?;
+        if is_foreign { self.copied(py) } else { Ok(self) }
+    }
+
+    /// The same with values of its own.
+    pub(crate) fn copied(self, py: Python<'_>) -> PyResult<Self> {
+        let mut own = self.with(py, |features| FeatureValues::from(features))?;
+        if let (FeatureValues::F64(values), true) = (&mut own, self.texts.is_empty()) {
+            values.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = derived::MISSING);
+        }
+        Ok(Self { held: Held::Own(own), ..self })
     }
 
     fn of_array<T: Element>(array: &Bound<'_, PyArray2<T>>, held: Held) -> Self {
-        Self { n_rows: array.shape()[0], n_features: array.shape()[1], held }
+        Self { n_rows: array.shape()[0], n_features: array.shape()[1], held, texts: Texts::new() }
     }
 
     /// Lends the values.
@@ -89,9 +109,10 @@ impl Given {
         ids: Option<&Bound<'_, PyAny>>,
         subjects: Option<&Bound<'_, PyAny>>,
         row_weights: Option<&Bound<'_, PyAny>>,
+        scale: Scale,
     ) -> PyResult<Self> {
         Ok(Self {
-            rows: Matrix::hold(rows, false)?,
+            rows: Matrix::hold(rows, scale)?.with_gaps(rows.py())?,
             labels: numbers(labels)?,
             row_weights: row_weights.map(numbers).transpose()?,
             ids: ids::read_option(ids)?,

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 
 use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
-use efface_data::{LabelCodec, Labels, LentRows, LentTable, LentVault, Origin, RawLabels, RowsError, TableParts};
+use efface_data::{
+    LabelCodec, Labels, LentRows, LentTable, LentVault, Origin, RawLabels, RowsError, Scale, ScaleError, TableParts,
+};
 use efface_engine::{
     EngineError, LatestRelease, Life, MemoryModel, ModelDirectory, Place, ReleaseAnswer, Settings, StorageError, View,
 };
@@ -153,6 +155,10 @@ impl Given {
     /// New rows as a table of a model with these settings.
     pub(crate) fn table(&self, features: Features<'_>, settings: &Settings) -> Result<TableParts, EngineError> {
         let origin = Origin::new("rows");
+        let texts = (settings.transform.scale == Scale::Auto).then(|| self.rows.texts.clone());
+        if texts.is_some() {
+            check_numbers(features, settings.features.len())?;
+        }
         let labels = match &settings.codec {
             LabelCodec::Numeric => RawLabels::Numbers(self.labels.clone()),
             LabelCodec::Classes(classes) => RawLabels::Text(class_names(&self.labels, classes)?),
@@ -165,9 +171,20 @@ impl Given {
             subjects: self.subjects.clone(),
             row_weights: None,
             origin,
-            texts: None,
+            texts,
         })
     }
+}
+
+/// Refuses infinite numbers among raw cells.
+fn check_numbers(features: Features<'_>, n_features: usize) -> Result<(), RowsError> {
+    let found = match features {
+        Features::F32(values) => values.iter().position(|x| x.is_infinite()).map(|at| (at, f64::from(values[at]))),
+        Features::F64(values) => values.iter().position(|x| x.is_infinite()).map(|at| (at, values[at])),
+    };
+    let Some((at, value)) = found else { return Ok(()) };
+    let (row, feature) = (at / n_features.max(1), at % n_features.max(1));
+    Err(RowsError::Scale { row, source: ScaleError::NotFinite { feature, value } })
 }
 
 fn class_names(labels: &[f64], classes: &[String]) -> Result<Vec<String>, EngineError> {

@@ -41,7 +41,8 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         X : array-like of shape (n_samples, n_features)
             Rows. A NumPy array in C order and single or double precision is used without a copy, a memory-mapped one
             too: it must not be modified while the model lives, unless ``copy_X=True``. Arrow tables and record
-            batches, pandas and polars frames are taken as well.
+            batches, pandas and polars frames are taken as well; under ``scale="auto"`` with texts, categories, dates
+            and missing values.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), optional
@@ -94,6 +95,16 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         dim = int(n_features) + bool(self.fit_intercept)
         report = json.loads(_efface.plan(config, n_rows=int(n_rows), dim=dim))
         return report
+
+    @property
+    def encoded_feature_names_(self) -> NDArray[Any]:
+        """What each weight in ``coef_`` belongs to.
+
+        A column of numbers has its own name, its gaps ``age=?missing``; a category ``plan=basic``, rarer texts together
+        ``plan=?other``. A column that tells no rows apart has its name, and the weight 0. Without texts and gaps these
+        are the names of the columns.
+        """
+        return np.asarray(self._current().names, dtype=object)
 
     @property
     def status_(self) -> Report:
@@ -170,6 +181,12 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             for finding in context.findings:
                 warn(f"outside the guarantee of this model: {finding.text}", GuaranteeWarning)
         return _secret.Secret(engine, seed)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Texts are taken in frames; an array of them is refused, so that `string` stays false.
+        tags.input_tags.allow_nan = tags.input_tags.categorical = self.scale == "auto"
+        return tags
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Scores of rows under the released weights, one column per problem."""

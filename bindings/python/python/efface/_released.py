@@ -13,30 +13,43 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Derived:
-    """Derived constants of columns of numbers, one entry per column."""
+    """Derived constants, one entry per weight: those of the features, and one per column that is none."""
 
+    names: list[str]
     location: NDArray[np.float64]
     # 0 for a column that is no feature: nothing in it tells rows apart.
     per_unit: NDArray[np.float64]
     target_location: float
     target_scale: float
+    # The first column that has texts or gaps, if there is one.
+    raw_column: str | None
 
     @classmethod
-    def of(cls, constants: dict[str, Any]) -> Derived:
+    def of(cls, published: dict[str, Any]) -> Derived:
         """The constants of a published model."""
-        columns = constants["columns"]
-        location = np.array([column.get("location", 0.0) for column in columns])
-        per_unit = np.array([1.0 / column["scale"] if "scale" in column else 0.0 for column in columns])
+        constants, features = published["constants"], iter(published["features"])
+        names, location, per_unit, raw = [], [], [], []
+        for name, column in zip(published["columns"], constants["columns"], strict=True):
+            width = _width(column)
+            if width > 1 or column["kind"] in ("categories", "gaps"):
+                raw.append(name)
+            # Other features of a column of numbers than the first, and all of another column, are 0 or 1.
+            others = max(width, 1) - 1
+            names.extend([next(features) for _ in range(width)] or [name])
+            location.extend([column.get("location", 0.0)] + others * [0.0])
+            per_unit.extend([float(width > 0) / column.get("scale", 1.0)] + others * [1.0])
         target = constants.get("target") or {"location": 0.0, "scale": 1.0}
-        return cls(location, per_unit, float(target["location"]), float(target["scale"]))
+        raw_column = raw[0] if raw else None
+        scales = float(target["location"]), float(target["scale"])
+        return cls(names, np.array(location), np.array(per_unit), *scales, raw_column)
 
     @property
     def is_feature(self) -> NDArray[np.bool_]:
-        """Which columns are features."""
+        """Which entries are features."""
         return self.per_unit > 0.0
 
     def spread(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weights of the features as weights of all columns: 0 where a column is none."""
+        """Weights of the features as weights of all entries: 0 where a column is none."""
         spread = np.zeros((len(weights), len(self.per_unit)))
         spread[:, self.is_feature] = weights
         return spread
@@ -49,6 +62,12 @@ class Derived:
         """Intercepts that go with them."""
         shift = self.spread(weights) @ (self.location * self.per_unit)
         return self.target_location + self.target_scale * (intercepts - shift)
+
+
+def _width(column: dict[str, Any]) -> int:
+    """Number of features of a column."""
+    slots = bool(column.get("has_others")) + bool(column.get("has_missing"))
+    return {"nothing": 0, "categories": slots + len(column.get("categories", []))}.get(column["kind"], 1 + slots)
 
 
 @dataclass(frozen=True)
@@ -84,7 +103,7 @@ class Released:
 
     @property
     def coef(self) -> NDArray[np.float64]:
-        """Weights of the columns, one row per problem: in the columns' own units where constants are derived."""
+        """Weights, one row per problem: in the columns' own units where constants are derived."""
         derived = self.derived
         return self.scaled_coef if derived is None else derived.coef(self.scaled_coef)
 
@@ -99,7 +118,13 @@ class Released:
     @property
     def derived(self) -> Derived | None:
         """How columns are centred and scaled, where that was derived from the rows."""
-        return Derived.of(json.loads(self.model)["constants"]) if self.scale == "auto" else None
+        return Derived.of(json.loads(self.model)) if self.scale == "auto" else None
+
+    @property
+    def names(self) -> list[str]:
+        """What the weights in ``coef`` belong to."""
+        derived = self.derived
+        return list(json.loads(self.model)["features"]) if derived is None else derived.names
 
     @property
     def scaled_coef(self) -> NDArray[np.float64]:

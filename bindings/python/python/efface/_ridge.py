@@ -70,7 +70,10 @@ class RemovableRidge(RegressorMixin, RemovableLinearModel):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Released weights: of the columns in their own units under ``scale="auto"``, of scaled rows otherwise.
+        Released weights: of the columns in their own units under ``scale="auto"``, of scaled rows otherwise. Columns
+        with texts or gaps have one per feature that they become.
+    encoded_feature_names_ : ndarray of text
+        What each weight in ``coef_`` belongs to: ``age``, ``age=?missing``, ``plan=basic``, ``plan=?other``.
     intercept_ : float
         Released intercept.
     certificate_ : dict

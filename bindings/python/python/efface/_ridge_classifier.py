@@ -63,7 +63,10 @@ class RemovableRidgeClassifier(RemovableClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Released weights: of the columns in their own units under ``scale="auto"``, of scaled rows otherwise.
+        Released weights: of the columns in their own units under ``scale="auto"``, of scaled rows otherwise. Columns
+        with texts or gaps have one per feature that they become.
+    encoded_feature_names_ : ndarray of text
+        What each weight in ``coef_`` belongs to: ``age``, ``age=?missing``, ``plan=basic``, ``plan=?other``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Released intercepts.
     certificate_ : dict

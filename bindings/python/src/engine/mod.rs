@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use efface_core::noise::NoiseSource;
+use efface_data::derived::Texts;
 use efface_data::{LabelCodec, LentRows, Remark};
 use efface_engine::{
     EngineError, FittedBesideError, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, OpenOptions, Passphrase,
@@ -64,7 +65,10 @@ impl Engine {
         let config: Config = parse(py, config)?;
         let training = config.training(py)?;
         let Naming { columns, row_names } = naming.map_or_else(|| Ok(Naming::default()), |naming| parse(py, naming))?;
-        let rows = Matrix::hold(rows, copy)?;
+        let scale = config.transform().scale;
+        let rows = Matrix::hold(rows, scale)?.with_gaps(py)?;
+        let mut rows = if copy { rows.copied(py)? } else { rows };
+        let texts = std::mem::take(&mut rows.texts);
         let labels = numbers(labels)?;
         let (ids, subjects) = (ids::read_option(ids)?, ids::read_option(subjects)?);
         if feature_names.len() != rows.n_features {
@@ -74,12 +78,12 @@ impl Engine {
         let row_weights = row_weights.map(numbers).transpose()?;
         let outside_scope = outside_scope.iter().map(|text| text.parse()).collect::<Result<_, FittedBesideError>>();
         let outside_scope = outside_scope.map_err(|error| bad_parameter(py, &error.to_string()))?;
-        let scale = config.transform().scale;
         let remark = rows.with(py, |features| Remark::ruling_column(features, &feature_names, scale))?;
         let trained = rows.with(py, |features| {
             let train = |worker: &Worker<'_>| {
                 let request = MemoryRequest {
                     rows: LentRows { features, cancel: worker.cancel },
+                    texts: &texts,
                     labels: &labels,
                     row_weights: row_weights.as_deref(),
                     max_row_weight: config.max_row_weight(row_weights.is_some()),
@@ -170,7 +174,7 @@ impl Engine {
         subjects: Option<&Bound<'_, PyAny>>,
         row_weights: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
-        let new = Given::read(rows, labels, ids, subjects, row_weights)?;
+        let new = Given::read(rows, labels, ids, subjects, row_weights, self.scale(py)?)?;
         self.report_with(py, new, |life, table, row_weights| life.add_table(table, row_weights))
     }
 
@@ -186,7 +190,7 @@ impl Engine {
         subjects: Option<&Bound<'_, PyAny>>,
         row_weights: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
-        let new = Given::read(rows, labels, Some(ids), subjects, row_weights)?;
+        let new = Given::read(rows, labels, Some(ids), subjects, row_weights, self.scale(py)?)?;
         self.report_with(py, new, |life, table, weights| life.correct_table(table, weights))
     }
 
@@ -281,7 +285,7 @@ impl Engine {
         let (model, table, features) = read.unless_stopped()?.map_err(|error| raised(py, &error))?;
         let n_features = model.view().settings().features.len();
         let n_rows = features.len() / n_features.max(1);
-        let rows = Matrix { n_rows, n_features, held: Held::Own(features) };
+        let rows = Matrix { n_rows, n_features, held: Held::Own(features), texts: Texts::new() };
         let state = Mutex::new(State::memory(model, table));
         Ok(Self { rows: Mutex::new(Some(Arc::new(rows))), state, n_threads: None, remark: None })
     }

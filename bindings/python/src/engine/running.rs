@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{MutexGuard, PoisonError};
 
 use efface_core::rows::Features;
-use efface_data::{LentRows, TableParts};
+use efface_data::{LentRows, Scale, TableParts};
 use efface_engine::{ChangeReport, EngineError, Life, StorageError};
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -84,6 +84,11 @@ impl Engine {
                 state.live(lent, |life| operation(life, table, given.row_weights.clone()))
             })
         })?
+    }
+
+    /// How rows of the model are scaled.
+    pub(super) fn scale(&self, py: Python<'_>) -> PyResult<Scale> {
+        self.read(py, |state| Ok(state.view()?.settings().transform.scale))
     }
 
     /// Looks at the state, as soon as no other thread works on it.

@@ -96,6 +96,11 @@ impl Encoder {
         self.n_features
     }
 
+    /// Whether it tells a text from a gap.
+    pub fn has_categories(&self) -> bool {
+        self.constants.columns.iter().any(|column| matches!(column, ColumnConstants::Categories { .. }))
+    }
+
     /// Values of a row of the model.
     pub fn dim(&self) -> usize {
         self.n_features + usize::from(self.has_intercept)

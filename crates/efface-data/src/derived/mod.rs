@@ -14,6 +14,7 @@
 mod bins;
 mod column;
 mod encoder;
+mod given;
 mod raw;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +27,7 @@ use zeroize::Zeroize;
 pub use self::column::{Category, ColumnConstants, MAX_TEXTS, MIN_CATEGORY_ROWS, NumberScale};
 use self::column::{ColumnCounts, TIMES_PER_ROW};
 pub use self::encoder::{Constants, Encoder, INTERCEPT};
+pub use self::given::{MISSING, TextCells, has_text};
 pub(crate) use self::raw::RawCell;
 use crate::rows::{FeatureValues, each};
 
@@ -209,10 +211,10 @@ impl Preparation {
         Self { counts, encoder: Encoder::new(constants, has_intercept), has_intercept }
     }
 
-    /// The same of no rows.
+    /// The same of no rows; the texts that are categories stay known.
     #[must_use]
     pub fn emptied(&self) -> Self {
-        Self::new(self.counts.emptied(), self.has_intercept)
+        Self::new(self.counts.emptied().with_texts(self.counts.texts()), self.has_intercept)
     }
 
     /// What was counted.

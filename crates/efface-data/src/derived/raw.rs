@@ -16,7 +16,7 @@ pub(crate) enum RawCell {
 }
 
 /// A quiet NaN; its other bits are free.
-const NAN: u64 = 0x7ff8 << 48;
+pub(super) const NAN: u64 = 0x7ff8 << 48;
 
 /// Bits of a hash.
 const HASH_BITS: u32 = 51;

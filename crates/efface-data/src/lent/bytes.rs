@@ -16,7 +16,7 @@ use super::checks::{check_labels, check_weights};
 use super::error::RowsError;
 use super::table::{LentRows, LentTable, RowSpec, RowsToLend};
 use super::vault::LentVault;
-use crate::derived::Preparation;
+use crate::derived::{Preparation, Texts};
 use crate::rows::{Annotations, FeatureValues, Precision};
 
 impl LentVault<'_> {
@@ -65,6 +65,8 @@ impl LentTable {
             labels: &labels[..n_lent],
             selectors: selectors[..n_lent].to_vec(),
             row_weights: row_weights.as_ref().map(|weights| &weights[..n_lent]),
+            // The names of categories come with the preparation.
+            texts: &Texts::new(),
             shape,
         })?;
         (table.own, table.noted) = (own, Annotations::new(labels, selectors, row_weights));

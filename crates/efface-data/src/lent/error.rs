@@ -41,6 +41,9 @@ pub enum RowsError {
          which nobody else can change"
     )]
     Changed { row: usize },
+    /// A column tells rows apart: it has more different texts than are counted.
+    #[error("column number {} has more than {limit} different texts", column + 1)]
+    TooManyTexts { column: usize, limit: usize },
     /// Checking them was stopped.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),

@@ -11,7 +11,7 @@ use super::table::len_of;
 use crate::derived::Encoder;
 use crate::error::ScaleError;
 use crate::rows::each;
-use crate::scale::{RowTransform, check_finite};
+use crate::scale::{RowTransform, check_finite, refuse_infinite};
 
 /// What makes rows of a model of given ones.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ impl Scaling<'_> {
                 intercept.fill(T::nearest(1.0));
             }
             Self::Derived(encoder) => {
-                check_finite(row)?;
+                refuse_infinite(row)?;
                 encoder.encode(row, into, scratch);
             }
         }

@@ -12,7 +12,7 @@ use zeroize::Zeroize;
 
 use super::checks::{check_labels, check_rows, check_weights, go_on};
 use super::error::RowsError;
-use crate::derived::{Counts, Preparation, RawRows, Texts};
+use crate::derived::{Counts, MAX_TEXTS, Preparation, RawRows, Texts};
 use crate::rows::{Annotations, EncodedRows, FeatureValues, Precision, each};
 use crate::scale::{RowDivisor, RowTransform, Scale};
 
@@ -35,6 +35,8 @@ pub struct RowsToLend<'a> {
     pub selectors: Vec<u64>,
     /// One per row: as how many rows it counts; `None`: each counts once.
     pub row_weights: Option<&'a [f64]>,
+    /// The texts behind hashes in raw rows; empty where they are numbers.
+    pub texts: &'a Texts,
     /// What rows of this model are.
     pub shape: RowSpec,
 }
@@ -79,7 +81,8 @@ pub struct LentTable {
 impl LentTable {
     /// Checks the rows to train on and takes note of them.
     pub fn new(request: RowsToLend<'_>) -> Result<Self, RowsError> {
-        let RowsToLend { rows: LentRows { features, cancel }, labels, selectors, row_weights, shape: spec } = request;
+        let RowsToLend { rows, labels, selectors, row_weights, texts, shape: spec } = request;
+        let LentRows { features, cancel } = rows;
         check_labels(labels, spec.n_classes)?;
         let row_weights = check_weights(row_weights, labels.len(), spec.max_row_weight)?;
         let n_lent = labels.len();
@@ -90,7 +93,7 @@ impl LentTable {
         let own = FeatureValues::zeros(Precision::of(features), 0);
         let noted = Annotations::new(labels.to_vec(), selectors, row_weights);
         let preparation = match spec.transform.scale {
-            Scale::Auto => Some(counted(features, &noted, &spec, cancel)?),
+            Scale::Auto => Some(counted(rows, &noted, texts, &spec)?),
             _ => None,
         };
         let targets = Vec::new();
@@ -197,10 +200,10 @@ impl LentTable {
 
 /// Counts the cells of all rows, in parts: between two of them work can be stopped.
 fn counted(
-    features: Features<'_>,
+    LentRows { features, cancel }: LentRows<'_>,
     noted: &Annotations,
+    texts: &Texts,
     spec: &RowSpec,
-    cancel: &AtomicBool,
 ) -> Result<Preparation, RowsError> {
     let mut counts = Counts::new(&vec![true; spec.n_features], spec.n_classes == 0);
     let n_rows = noted.len();
@@ -214,7 +217,12 @@ fn counted(
             Features::F64(lent) => Features::F64(&lent[values]),
         };
         let row_weights = noted.row_weights.as_ref().map(|weights| &weights[rows.clone()]);
-        counts.add(RawRows { features, labels: &noted.labels[rows], row_weights }, &Texts::new());
+        let rows = RawRows { features, labels: &noted.labels[rows], row_weights };
+        // No column has more texts than there are.
+        if let Some(column) = (texts.len() > MAX_TEXTS).then(|| counts.overflowing(rows)).flatten() {
+            return Err(RowsError::TooManyTexts { column, limit: MAX_TEXTS });
+        }
+        counts.add(rows, texts);
     }
     Ok(Preparation::new(counts, spec.transform.intercept))
 }
@@ -247,7 +255,8 @@ mod tests {
             let shape = RowSpec { transform, n_features: 1, n_classes: 0, max_row_weight: None };
             let rows = LentRows { features: Features::F64(values), cancel: &AtomicBool::new(false) };
             let selectors = vec![0; values.len()];
-            let lent = RowsToLend { rows, labels: &vec![0.0; values.len()], selectors, row_weights: None, shape };
+            let (labels, texts) = (vec![0.0; values.len()], Texts::new());
+            let lent = RowsToLend { rows, labels: &labels, selectors, row_weights: None, texts: &texts, shape };
             LentTable::new(lent).expect("valid")
         };
         assert!(table(&[1.0, 0.0, 1.0]).divisors.is_empty());

@@ -9,7 +9,8 @@ use super::checks::checksum;
 use super::error::RowsError;
 use super::table::{LentRows, LentTable, len_of};
 use super::view::RowsView;
-use crate::derived::{Constants, Counts, Preparation, RawRows, Texts};
+use crate::derived::{Constants, Counts, MAX_TEXTS, Preparation, RawRows, Texts};
+use crate::error::AppendError;
 use crate::rows::{EncodedRows, MemoryRows, Precision, each};
 use crate::vault::{Vault, VaultError};
 
@@ -124,6 +125,10 @@ impl Vault for LentVault<'_> {
 
     fn arrive(&mut self, rows: &EncodedRows, selectors: &[u64]) -> Result<Range<usize>, VaultError> {
         rows.check_shape(self.table.spec.kept_dim(), self.table.precision())?;
+        let counts = self.table.preparation.as_ref().map(Preparation::counts).filter(|_| !rows.texts().is_empty());
+        if let Some(column) = counts.and_then(|counts| counts.overflowing(rows.raw())) {
+            return Err(AppendError::TooManyTexts { column, limit: MAX_TEXTS }.into());
+        }
         Ok(self.table.append(rows, selectors))
     }
 

@@ -273,9 +273,11 @@ fn transformed(
             None => features.copy_from_slice(&as_read),
             Some(columns) => features.iter_mut().zip(columns).for_each(|(feature, column)| *feature = as_read[*column]),
         }
-        if transform.scale != Scale::Auto {
-            transform.scale_features(features).map_err(|error| (position, error))?;
+        if transform.scale == Scale::Auto {
+            converted.as_mut().unwrap_or(&mut values).write_rounded(position * dim, &mut row);
+            continue;
         }
+        transform.scale_features(features).map_err(|error| (position, error))?;
         // Writing rounds the row, and the rounded one is checked; the constant of an intercept is 1 already.
         converted.as_mut().unwrap_or(&mut values).write_rounded(position * dim, &mut row);
         transform.check_norm(&row[..n_features]).map_err(|error| (position, error))?;

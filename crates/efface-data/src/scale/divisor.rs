@@ -10,7 +10,7 @@ use efface_core::rows::RowValue;
 use pulp::Arch;
 use zeroize::DefaultIsZeroes;
 
-use super::{RowTransform, check_finite, length};
+use super::{RowTransform, Scale, check_finite, length, refuse_infinite};
 use crate::error::ScaleError;
 
 /// What the features of a row are divided by: a norm, a radius, or 1. Negative where the row is not tame; NaN where the
@@ -118,6 +118,10 @@ impl RowTransform {
     /// Checks the features of a row, as they are before scaling, and finds what they are divided by. `scratch` is room
     /// for the row.
     pub(crate) fn divisor_of<T: RowValue>(&self, row: &[T], scratch: &mut Vec<f64>) -> Result<RowDivisor, ScaleError> {
+        if self.scale == Scale::Auto {
+            // Kept as it is: texts and gaps are encoded when the row is read.
+            return refuse_infinite(row).map(|()| RowDivisor::ONE);
+        }
         check_finite(row)?;
         let divisor = self.scale.divisor(row);
         scratch.clear();

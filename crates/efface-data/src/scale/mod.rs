@@ -192,6 +192,15 @@ pub(crate) fn check_finite<T: RowValue>(row: &[T]) -> Result<(), ScaleError> {
     found.map_or(Ok(()), |(feature, x)| Err(ScaleError::NotFinite { feature, value: x.wide() }))
 }
 
+/// Fails for the first value that is infinite. A NaN is a text or a gap.
+pub(crate) fn refuse_infinite<T: RowValue>(row: &[T]) -> Result<(), ScaleError> {
+    if row.iter().fold(true, |fine, x| fine & !x.wide().is_infinite()) {
+        return Ok(());
+    }
+    let found = row.iter().enumerate().find(|(_, x)| x.wide().is_infinite());
+    found.map_or(Ok(()), |(feature, x)| Err(ScaleError::NotFinite { feature, value: x.wide() }))
+}
+
 /// The norm of a row as the product of a unit and the norm in that unit, such that no square over- or underflows. The
 /// unit is 1 where it can be, and otherwise the largest value.
 fn length<T: RowValue>(row: &[T]) -> (f64, f64) {

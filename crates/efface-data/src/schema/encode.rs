@@ -47,7 +47,8 @@ impl RowEncoder {
         let encoder = &self.columns[column];
         let into = &mut row[encoder.offset..encoder.offset + encoder.width];
         if let (Rule::Raw, Some(texts)) = (&encoder.rule, &self.texts) {
-            into[0] = self.raw(cell, &mut texts.borrow_mut())?.packed();
+            let is_marker = |text: &str| self.markers.contains(text);
+            into[0] = raw_cell(cell, is_marker, &mut texts.borrow_mut())?.packed();
             return Ok(());
         }
         if is_missing(cell, |text| self.markers.contains(text)) {
@@ -59,31 +60,33 @@ impl RowEncoder {
     }
 }
 
-impl RowEncoder {
-    /// A cell as it is kept; the text of one is noted.
-    fn raw(&self, cell: &Cell<'_>, texts: &mut Texts) -> Result<RawCell, CellError> {
-        if is_missing(cell, |text| self.markers.contains(text)) {
-            return Ok(RawCell::Missing);
-        }
-        if let Cell::List(values) = cell {
-            return Err(CellError::List { found: values.len() });
-        }
-        if let Cell::Boolean(truth) = cell {
-            return Ok(RawCell::Number(f64::from(u8::from(*truth))));
-        }
-        if let Some(x) = cell.number() {
-            return Ok(if x.is_finite() { RawCell::Number(x) } else { RawCell::Missing });
-        }
-        let text = cell.spelling();
-        if let Some(x) = number_as_written(&text) {
-            return Ok(RawCell::Number(x));
-        }
-        let raw = RawCell::text(&text);
-        if let RawCell::Text(hash) = raw {
-            texts.entry(hash).or_insert_with(|| text.into_owned());
-        }
-        Ok(raw)
+/// A cell as it is kept where constants are derived; the text of one is noted.
+pub(crate) fn raw_cell(
+    cell: &Cell<'_>,
+    is_marker: impl Fn(&str) -> bool,
+    texts: &mut Texts,
+) -> Result<RawCell, CellError> {
+    if is_missing(cell, is_marker) {
+        return Ok(RawCell::Missing);
     }
+    if let Cell::List(values) = cell {
+        return Err(CellError::List { found: values.len() });
+    }
+    if let Cell::Boolean(truth) = cell {
+        return Ok(RawCell::Number(f64::from(u8::from(*truth))));
+    }
+    if let Some(x) = cell.number() {
+        return Ok(if x.is_finite() { RawCell::Number(x) } else { RawCell::Missing });
+    }
+    let text = cell.spelling();
+    if let Some(x) = number_as_written(&text) {
+        return Ok(RawCell::Number(x));
+    }
+    let raw = RawCell::text(&text);
+    if let RawCell::Text(hash) = raw {
+        texts.entry(hash).or_insert_with(|| text.into_owned());
+    }
+    Ok(raw)
 }
 
 /// Whether nothing stands in a cell: always for nulls and blanks, and for what is marked so.

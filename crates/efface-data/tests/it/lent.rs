@@ -3,6 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use efface_data::derived::Texts;
 use efface_data::{
     EncodedRows, FeatureValues, LentRows, LentTable, LentVault, MemoryRows, Precision, RowSpec, RowTransform,
     RowsToLend, Scale, Vault,
@@ -48,6 +49,7 @@ fn conforms(transform: RowTransform, precision: Precision, weighted: bool) {
         labels: first.labels(),
         selectors: first.selectors(&key()),
         row_weights: first.row_weights(),
+        texts: &Texts::new(),
         shape: RowSpec { transform, n_features: N_FEATURES, n_classes: 3, max_row_weight },
     })
     .expect("valid");

@@ -31,6 +31,9 @@ struct Header {
     iterations: usize,
     past: Past,
     latest: Option<LatestRelease>,
+    /// The texts that are categories of columns, by their hashes.
+    #[serde(default)]
+    texts: Texts,
 }
 
 impl MemoryModel {
@@ -39,7 +42,8 @@ impl MemoryModel {
     pub fn to_bytes(&self, rows: &LentVault<'_>) -> Result<Zeroizing<Vec<u8>>, EngineError> {
         self.keeper.check_usable()?;
         let (past, latest) = (self.keeper.past.clone(), self.keeper.latest.clone());
-        let header = Header { settings: self.settings.clone(), iterations: self.iterations, past, latest };
+        let texts = rows.preparation().map(|preparation| preparation.counts().texts()).unwrap_or_default();
+        let header = Header { settings: self.settings.clone(), iterations: self.iterations, past, latest, texts };
         let header = Zeroizing::new(serde_json::to_vec(&header).expect("plain structures with string keys"));
         let history = &self.keeper.past.history;
         let (generation, chain) = (0, Chain::start(&history.model));
@@ -57,10 +61,10 @@ impl MemoryModel {
     pub fn from_bytes(bytes: &[u8]) -> Result<(Self, LentTable, FeatureValues), EngineError> {
         let [header, state, removed, rows, ids, subjects] = SEAL.open(Path::new(SOURCE), bytes)?;
         let header: Header = serde_json::from_slice(header).map_err(|error| damaged(&error.to_string()))?;
-        let Header { settings, iterations, past, latest } = header;
+        let Header { settings, iterations, past, latest, texts } = header;
         let source = Path::new(SOURCE);
         let state = StateFile::decode(source, state)?;
-        let preparation = state.preparation(&settings, Texts::new());
+        let preparation = state.preparation(&settings, texts);
         let model = state.model(source, &settings)?;
         if settings.config.n_classes.map_or(0, |n| n as usize) != settings.n_classes() {
             return Err(damaged("its classes are not those that it was trained on"));

@@ -7,6 +7,7 @@ use efface_core::loss::Logistic;
 use efface_core::model::{Measured, Model, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
+use efface_data::derived::Texts;
 use efface_data::{
     Columns, FeatureOrder, FeatureValues, LabelCodec, Labels, LentRows, LentTable, LentVault, LookupError, MemoryRows,
     Origin, RawLabels, RowId, RowTransform, RowsError, Scale, Table, TableParts, Vault, encode_table,
@@ -32,6 +33,8 @@ const N_FEATURES: usize = 5;
 const N_ROWS: usize = 700;
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
+
+static NO_TEXTS: Texts = Texts::new();
 
 /// Rows of two or three classes, in double precision.
 struct Sample {
@@ -70,6 +73,7 @@ impl Sample {
     fn request(&self) -> MemoryRequest<'_> {
         MemoryRequest {
             rows: LentRows { features: Features::F64(&self.values), cancel: &GO_ON },
+            texts: &NO_TEXTS,
             labels: &self.labels,
             row_weights: None,
             max_row_weight: None,

@@ -2,9 +2,10 @@
 
 use efface_core::model::{Phase, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
+use efface_data::derived::Texts;
 use efface_data::{
     ClassWeights, Columns, IdKey, IdKind, LabelCodec, LentRows, LentTable, LentVault, Precision, RowId, RowTransform,
-    RowsError, RowsToLend, Vault,
+    RowsError, RowsToLend, Scale, Schema, Vault,
 };
 use efface_ledger::certificate::FittedBeside;
 use rayon::prelude::*;
@@ -12,7 +13,7 @@ use rayon::prelude::*;
 use super::MemoryModel;
 use super::index::RowIndex;
 use super::keeper::MemoryKeeper;
-use crate::error::EngineError;
+use crate::error::{ChangeError, EngineError};
 use crate::life::{check_is_bounded, count_classes};
 use crate::settings::{RowNames, Settings, fresh};
 
@@ -20,6 +21,8 @@ use crate::settings::{RowNames, Settings, fresh};
 pub struct MemoryRequest<'a> {
     /// The rows, which the same caller lends again later.
     pub rows: LentRows<'a>,
+    /// The texts behind hashes in raw rows; empty where they are numbers.
+    pub texts: &'a Texts,
     /// One per row: the index of a class, or a number.
     pub labels: &'a [f64],
     /// One per row: as how many rows it counts; `None`: each counts once.
@@ -55,13 +58,19 @@ impl MemoryModel {
         noise: &mut NoiseSource,
         report: &mut dyn FnMut(Phase),
     ) -> Result<(Self, LentTable), EngineError> {
-        let MemoryRequest { rows, labels, row_weights, ids, subjects, .. } = *request;
+        let MemoryRequest { rows, texts, labels, row_weights, ids, subjects, .. } = *request;
         let settings = request.settings()?;
         let id = |row: usize| ids.and_then(|ids| ids.get(row)).cloned().unwrap_or_else(|| RowId::numbered(row));
         let selector = |row: usize| settings.id_key.digest(IdKind::Row, &id(row)).selector();
         let selectors = (0..labels.len()).into_par_iter().with_min_len(256).map(selector).collect();
         let shape = settings.row_spec();
-        let mut table = LentTable::new(RowsToLend { rows, labels, selectors, row_weights, shape })?;
+        let lent = LentTable::new(RowsToLend { rows, labels, selectors, row_weights, texts, shape });
+        let mut table = lent.map_err(|error| match error {
+            RowsError::TooManyTexts { column, .. } => {
+                ChangeError::TooManyTexts { column: settings.features[column].clone() }.into()
+            }
+            other => EngineError::from(other),
+        })?;
         let vault = LentVault::new(&mut table, rows)?;
         let model = Self::train_on(&vault, settings, labels, ids, subjects, noise, report)?;
         Ok((model, table))
@@ -105,6 +114,9 @@ impl MemoryRequest<'_> {
             subject: named(self.subjects.is_some(), &self.columns.subject, "subject"),
             ..self.columns.clone()
         };
+        // As of a file with these columns: the command line reads more rows through it. It depends on no row.
+        let is_frame = self.transform.scale == Scale::Auto && self.columns.features.is_some();
+        let schema = is_frame.then(|| Schema::of_derived(&self.features, &columns).ok()).flatten();
         let mut outside_scope = self.outside_scope.clone();
         outside_scope.sort_by_key(FittedBeside::to_string);
         outside_scope.dedup();
@@ -112,7 +124,7 @@ impl MemoryRequest<'_> {
             config: TrainingConfig { n_classes: (n_classes > 0).then_some(n_classes as u32), ..self.config.clone() },
             features: self.features.clone(),
             columns,
-            schema: None,
+            schema,
             transform: self.transform,
             codec: self.codec.clone(),
             precision: Precision::of(self.rows.features),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto, checker, helper
 
+from efface._exceptions import PlanError
 from efface._released import Derived, Released
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ _IR_VERSION = 8
 
 def build(released: Released, *, loss: str, classes: NDArray[Any] | None, metadata: dict[str, str]) -> ModelProto:
     """The model that computes what the estimator does, in single precision."""
+    derived = released.derived
+    if derived is not None and derived.raw_column is not None:
+        raise PlanError(
+            f"ONNX takes rows of numbers, and column `{derived.raw_column}` of this model has texts or gaps: use "
+            "to_json or to_safetensors"
+        )
     n_features = released.coef.shape[1]
     nodes, scaled, constants = _scaling(released)
     coef, intercepts = _linear(released)

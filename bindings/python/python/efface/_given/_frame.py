@@ -20,7 +20,7 @@ def opened(X: Any) -> Any:
 
 def is_arrow(X: Any) -> bool:
     """Whether X is a table that speaks Arrow; frames of pandas are arrays underneath and do better as such."""
-    if _package(X) == "numpy" or _is_pandas(X, "DataFrame"):
+    if _package(X) == "numpy" or is_pandas(X, "DataFrame"):
         return False
     if _package(X) == "pyarrow":
         import pyarrow
@@ -31,7 +31,7 @@ def is_arrow(X: Any) -> bool:
 
 def column_names(X: Any) -> list[Any] | None:
     """Names of the columns; None where X has none."""
-    if _is_pandas(X, "DataFrame"):
+    if is_pandas(X, "DataFrame"):
         return list(X.columns)
     if not is_arrow(X):
         return None
@@ -43,24 +43,24 @@ def without(X: Any, names: list[str]) -> Any:
     """X without these columns, all of which it has."""
     if not names:
         return X
-    if _is_pandas(X, "DataFrame"):
+    if is_pandas(X, "DataFrame"):
         return X.drop(columns=names)
     return X.select([name for name in column_names(X) or [] if name not in names])
 
 
 def index(values: Any) -> Any:
     """The index of a frame or a Series of pandas; None of everything else."""
-    return values.index if _is_pandas(values, "DataFrame") or _is_pandas(values, "Series") else None
+    return values.index if is_pandas(values, "DataFrame") or is_pandas(values, "Series") else None
 
 
 def has_labels(index: Any) -> bool:
     """Whether it is an index that somebody gave to the rows, not the 0, 1, 2, … that pandas makes up."""
     if index is None:
         return False
-    return not (_is_pandas(index, "RangeIndex") and index.start == 0 and index.step == 1)
+    return not (is_pandas(index, "RangeIndex") and index.start == 0 and index.step == 1)
 
 
-def _is_pandas(value: Any, kind: str) -> bool:
+def is_pandas(value: Any, kind: str) -> bool:
     """Whether it is an object of this class of pandas; without pandas nothing is."""
     return isinstance(value, getattr(sys.modules.get("pandas"), kind, ()))
 

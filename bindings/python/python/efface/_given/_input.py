@@ -2,7 +2,8 @@
 
 NumPy arrays in C order and single or double precision, memory-mapped ones too, go down as they are. So do Arrow tables,
 record batches and polars frames, through the PyCapsule interface: there a column of fixed-size lists is used as it
-lies, and plain columns are interleaved once. Everything else becomes an array the way scikit-learn does it.
+lies, and plain columns are interleaved once. Pandas frames with texts, categories, dates or nullable numbers go down
+column by column. Everything else becomes an array the way scikit-learn does it.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
 
 from efface._exceptions import RowError
-from efface._given import _frame
+from efface._given import _cells, _frame
 from efface._warn import warn
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that the engine takes: an array, or an Arrow object."""
+    """Rows that the engine takes: an array, an Arrow object, or a list of columns."""
 
     data: Any
     n_rows: int
@@ -40,9 +41,9 @@ def more_rows(estimator: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Rows, N
 def plain_rows(estimator: Any, X: Any) -> Rows:
     """Checks rows to predict for."""
     X = features(estimator, X)
-    if _frame.is_arrow(X):
-        return _arrow_rows(estimator, X, reset=False)
-    array = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32], order="C")
+    if _is_table(X):
+        return _table_rows(estimator, X, reset=False)
+    array = _validated(estimator, X, reset=False)
     return Rows(array, array.shape[0])
 
 
@@ -94,23 +95,15 @@ def sample_weights(weights: Any, rows: Rows, limit: float) -> NDArray[np.float64
 
 def _labelled(estimator: Any, X: Any, y: Any, *, numeric: bool, reset: bool) -> tuple[Rows, NDArray[Any]]:
     y = _column(y)
-    if not _frame.is_arrow(X):
-        array, labels = validate_data(
-            estimator,
-            X,
-            y,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            order="C",
-            y_numeric=numeric,
-        )
+    if not _is_table(X):
+        array, labels = _validated(estimator, X, y=y, reset=reset, y_numeric=numeric)
         rows = Rows(array, array.shape[0])
     else:
         if y is None:
             raise ValueError(
                 f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
             )
-        rows = _arrow_rows(estimator, X, reset=reset)
+        rows = _table_rows(estimator, X, reset=reset)
         labels = _check_y(y, y_numeric=numeric, estimator=estimator)
         if len(labels) != rows.n_rows:
             raise ValueError(
@@ -130,7 +123,33 @@ def _column(y: Any) -> Any:
     return y.to_numpy() if module == "polars" else y
 
 
-def _arrow_rows(estimator: Any, table: Any, *, reset: bool) -> Rows:
+def _is_table(X: Any) -> bool:
+    """Whether X goes down column by column."""
+    return _frame.is_arrow(X) or not _cells.is_plain(X)
+
+
+def _validated(estimator: Any, X: Any, *, reset: bool, **checks: Any) -> Any:
+    """X as an array, checked as scikit-learn does. A NaN is a gap where constants are derived, else refused."""
+    released = None if reset else getattr(estimator, "_released", None)
+    is_auto = (estimator.scale if released is None else released.scale) == "auto"
+    finite: Any = "allow-nan" if is_auto else True
+    try:
+        return validate_data(
+            estimator, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_all_finite=finite, **checks
+        )
+    except ValueError as error:
+        if "Input X contains NaN" not in str(error):
+            raise
+        place = int(np.argmax(np.isnan(np.asarray(X, dtype=np.float64)).any(axis=0)))
+        names = _frame.column_names(X)
+        name = place if names is None else names[place]
+        raise RowError(
+            f'Input X contains NaN, the first in column `{name}`: scale="auto" takes texts and gaps, other scales take '
+            "numbers only"
+        ) from error
+
+
+def _table_rows(estimator: Any, table: Any, *, reset: bool) -> Rows:
     n_rows, n_columns = table.shape
     if n_columns == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.")
@@ -139,6 +158,9 @@ def _arrow_rows(estimator: Any, table: Any, *, reset: bool) -> Rows:
             f"Found array with 0 sample(s) (shape=(0, {n_columns})) while a minimum of 1 is required by "
             f"{type(estimator).__name__}."
         )
+    if not _frame.is_arrow(table):
+        validate_data(estimator, table, reset=reset, skip_check_array=True)
+        return Rows(_cells.columns(table), n_rows)
     n_features = _list_size(table) if n_columns == 1 else None
     if n_features is None:
         _check_features(estimator, n_columns, _frame.column_names(table), reset=reset)

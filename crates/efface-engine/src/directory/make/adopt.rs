@@ -73,7 +73,10 @@ impl Adopted<'_> {
         }
         sink.skip(n_positions - sink.n_positions())?;
         let mut filled = sink.finish(&self.removed)?;
-        filled.rows.derive()?;
+        // The model's own constants: rows that left since it was trained may have changed those that follow.
+        if let Some(preparation) = preparation {
+            filled.rows.encode_by(preparation.encoder().constants().clone());
+        }
         check_rows_are_those_of(model, &filled.rows)?;
         Ok(filled)
     }

@@ -75,6 +75,7 @@ impl Worlds {
         config.max_matrix_dim = if seed % 5 == 4 { 0 } else { 4096 };
         let mut memory = trained(MemoryRequest {
             rows: LentRows { features: Features::F64(values.as_flattened()), cancel: &GO_ON },
+            texts: &NO_TEXTS,
             labels: &labels,
             row_weights: weighted.then_some(&row_weights),
             max_row_weight: weighted.then_some(4.0),

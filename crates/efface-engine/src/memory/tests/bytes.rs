@@ -65,6 +65,7 @@ fn small_model() -> Held {
     let row_weights: Vec<f64> = (0..n_rows).map(|i| 0.5 + (i % 2) as f64).collect();
     let mut held = trained(MemoryRequest {
         rows: LentRows { features: Features::F64(&values), cancel: &GO_ON },
+        texts: &NO_TEXTS,
         labels: &labels,
         row_weights: Some(&row_weights),
         max_row_weight: Some(2.0),

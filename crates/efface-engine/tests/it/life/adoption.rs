@@ -8,6 +8,7 @@ use efface_core::loss;
 use efface_core::model::{TrainingConfig, TrainingPlan};
 use efface_core::removal::Change;
 use efface_core::rows::{Features, RowCount, RowStore, WeightSum};
+use efface_data::derived::Texts;
 use efface_data::{
     Columns, FeatureOrder, FeatureValues, LabelCodec, Labels, LentRows, LentTable, LentVault, MemoryRows, Origin,
     Precision, RawLabels, RowId, RowTransform, Scale, Table, TableParts, encode_table,
@@ -94,6 +95,7 @@ impl Lent {
         let (names, people): (Vec<_>, Vec<_>) = rows.iter().map(|i| (name(*i), person(*i))).unzip();
         let request = MemoryRequest {
             rows: LentRows { features: Features::F64(&values), cancel: &GO_ON },
+            texts: &Texts::new(),
             labels: &labels,
             row_weights,
             max_row_weight,
