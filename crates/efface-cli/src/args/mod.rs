@@ -288,12 +288,16 @@ pub(crate) struct EvaluateArgs {
 #[command(after_help = "Examples:
   efface schema people.csv --label churned --id customer --out schema.toml
   efface schema people.parquet --label churned --ignore note --sample 100000 > schema.toml
-  efface train people.csv --schema schema.toml --scale clip:4 --intercept --out churn.efface
+  efface train people.csv --schema schema.toml --out churn.efface
+  efface schema people.csv --label churned --public --out schema.toml
 
-Columns of labels, ids and subjects get no entry. Every other entry is marked origin = \"inferred\". Review the file,
-replace what was read off the rows by what is publicly known, and write origin = \"public\": until then status and
-certificates list the column as outside the guarantee. Numbers become [-1, 1] by a public range, categories one
-feature per declared value, long-tailed texts hashed buckets. Nothing is fitted on the rows.")]
+Columns of labels, ids and subjects get no entry, and neither do columns that look like ids. Every other column is `derived`:
+centred and scaled, texts as categories, by constants that are always those of the rows that are left. So training with the
+file is the same as training without it, until you change it.
+
+With --public, entries declare constants instead: numbers become [-1, 1] by a range, categories one feature per declared value,
+long-tailed texts hashed buckets. What was read off the rows is marked origin = \"inferred\": review it, replace it by what is
+publicly known, and write origin = \"public\". Until then status and certificates list the column as outside the guarantee.")]
 pub(crate) struct SchemaArgs {
     #[command(flatten)]
     pub(crate) data: SourceArgs,
@@ -302,6 +306,9 @@ pub(crate) struct SchemaArgs {
     /// Columns to leave out.
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
+    /// Propose ranges and values to be declared, instead of constants that are derived from the rows.
+    #[arg(long)]
+    pub(crate) public: bool,
     /// Look at the first N rows only.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) sample: Option<u64>,

@@ -32,6 +32,7 @@ pub(crate) fn run(args: &SchemaArgs, output: &Output) -> anyhow::Result<Answer> 
         return Err(EngineError::from(SchemaError::Exists { file: taken.clone() }).into());
     }
     let proposal = output.working("reading", || propose(source, &columns, args.sample)).map_err(EngineError::from)?;
+    let proposal = if args.public { proposal } else { proposal.derived() };
     if let Some(out) = &args.out {
         Schema::write_new(out, &proposal.to_toml()).map_err(EngineError::from)?;
     } else if output.is_text() {
@@ -39,9 +40,9 @@ pub(crate) fn run(args: &SchemaArgs, output: &Output) -> anyhow::Result<Answer> 
     }
     let schema = &proposal.schema;
     let sentence = format!(
-        "{} columns become {} features, as seen in {} rows",
-        schema.columns().len(),
-        schema.dim(),
+        "{} {}, as seen in {} rows",
+        counted(schema.columns().len(), "column"),
+        if args.public { format!("become {} features", schema.dim()) } else { "to learn from".into() },
         proposal.n_rows
     );
     let answer = ProposalAnswer {
@@ -68,20 +69,24 @@ fn explain(args: &SchemaArgs, proposal: &SchemaProposal, output: &Output) {
         let name = shortened(std::slice::from_ref(&left_out.name));
         output.say(&format!("left out: {name}: {}{suggestion}", left_out.reason));
     }
+    let schema = args.out.as_ref().map_or("schema.toml".into(), |out| quoted(out));
+    let data = args.data.data.iter().map(|data| quoted(data)).collect::<Vec<_>>().join(" ");
+    if proposal.schema.not_public().is_empty() {
+        output.say(&format!("next: efface train {data} --schema {schema} --out MODEL"));
+        return;
+    }
     output.say(
         "All of this was read off the rows. Review it, put public ranges and values in its place, and mark the entries \
          origin = \"public\";",
     );
     output
         .say("until then they are listed as outside the guarantee, and declared values are published with the model.");
-    let schema = args.out.as_ref().map_or("schema.toml".into(), |out| quoted(out));
     let radius = clip_radius(&proposal.schema);
     // The ridge of scikit-learn's C = 1 on the same features, if all rows have been seen.
     let l2 = format!("{:.0e}", 1.0 / (proposal.n_rows as f64 * radius * radius));
     let l2 = if args.sample.is_none() { format!(" --l2 {l2}") } else { String::new() };
     output.say(&format!(
-        "next: efface train {} --schema {schema} --scale clip:{}{l2} --intercept --out MODEL",
-        args.data.data.iter().map(|data| quoted(data)).collect::<Vec<_>>().join(" "),
+        "next: efface train {data} --schema {schema} --scale clip:{}{l2} --intercept --out MODEL",
         parameter(radius)
     ));
 }

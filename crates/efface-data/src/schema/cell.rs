@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::written::number_as_written;
+
 /// A cell. Texts come with their outer blanks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell<'a> {
@@ -40,6 +42,13 @@ impl Cell<'_> {
             Self::Single(value) => Some(f64::from(*value)),
             Self::Missing | Self::Boolean(_) | Self::List(_) => None,
         }
+    }
+}
+
+impl Cell<'_> {
+    /// The number that stands here, also where people write it with a unit, with separators or as a date.
+    pub(crate) fn amount(&self) -> Option<f64> {
+        self.number().or_else(|| if let Self::Text(text) = self { number_as_written(text) } else { None })
     }
 }
 

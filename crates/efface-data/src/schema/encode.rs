@@ -220,7 +220,7 @@ impl Rule {
 }
 
 fn number(cell: &Cell<'_>) -> Result<f64, CellError> {
-    match cell.number() {
+    match cell.amount() {
         Some(x) if x.is_finite() => Ok(x),
         Some(_) => Err(CellError::NotFinite { value: cell.spelling().into_owned() }),
         None => Err(CellError::NotANumber { value: cell.spelling().into_owned() }),

@@ -88,7 +88,7 @@ impl Seen {
             values.iter().filter(|value| value.is_finite()).for_each(|value| self.widen(*value));
             return;
         }
-        if let Some(x) = cell.number().filter(|x| x.is_finite()) {
+        if let Some(x) = cell.amount().filter(|x| x.is_finite()) {
             self.n_numbers += 1;
             self.has_fraction |= x.fract() != 0.0;
             self.widen(x);

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::column::{ColumnKind, ColumnSchema, Missing, Unknown, ValueRange};
+use super::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Unknown, ValueRange};
 use super::{FORMAT, Schema};
 use crate::table::listed;
 
 /// A schema proposed from rows.
 #[derive(Clone, Debug, Serialize)]
 pub struct SchemaProposal {
-    /// The schema; every entry is marked `inferred`.
+    /// The schema; every entry is `derived` or marked `inferred`.
     pub schema: Schema,
     /// Rows that were looked at.
     pub n_rows: u64,
@@ -60,10 +60,32 @@ pub struct LeftOut {
 }
 
 impl SchemaProposal {
+    /// The same where the constants of all columns but vectors are derived from the rows present, inside the guarantee.
+    #[must_use]
+    pub fn derived(mut self) -> Self {
+        for (column, seen) in self.schema.columns.iter_mut().zip(&mut self.columns) {
+            if !matches!(column.kind, ColumnKind::Vector { .. }) {
+                (column.kind, column.missing, column.origin) =
+                    (ColumnKind::Derived, Missing::Zero, EntryOrigin::Derived);
+                // A text of so few rows is no category, and is not published.
+                seen.rare.clear();
+            }
+        }
+        self
+    }
+
     /// The text of a schema file, with comments that help to review it.
     pub fn to_toml(&self) -> String {
         let schema = &self.schema;
         let mut text = String::from(HEADER);
+        let is_derived = |column: &ColumnSchema| column.kind == ColumnKind::Derived;
+        if schema.columns.iter().any(is_derived) {
+            text.push_str(DERIVED);
+        }
+        if !schema.columns.iter().all(is_derived) {
+            text.push_str(INFERRED);
+        }
+        text.push_str(LAST);
         let _ = writeln!(text, "format = {}", quoted(FORMAT));
         for (role, name) in [("label", &schema.label), ("id", &schema.id), ("subject", &schema.subject)] {
             if let Some(name) = name {
@@ -87,13 +109,27 @@ impl SchemaProposal {
 
 const HEADER: &str = "\
 # What each column becomes. Proposed from the rows, for you to review.
+";
+
+const DERIVED: &str = "\
 #
-# Every entry is marked origin = \"inferred\": its range or its values were read off the rows, so it may still tell
+# kind = \"derived\": numbers are centred and scaled, texts become categories, and what is missing is noticed. The
+# constants are always those of the rows that are left, as if no other had ever been there: nothing has to be declared,
+# and certificates cover all of it.
+";
+
+const INFERRED: &str = "\
+#
+# Entries marked origin = \"inferred\": their range or values were read off the rows, so they may still tell
 # something about a row after that row has been removed. Models trained with such an entry say so in their status and
-# in every certificate. For each entry:
+# in every certificate. For each of them:
 #   1. replace what was seen by what is publicly known: the range a value can have, the values a form offers;
 #   2. delete values that point at single people: they are published with the model;
 #   3. then write origin = \"public\".
+";
+
+const LAST: &str = "\
+#
 # Delete the entry of a column that is not to be used. docs/schema.md explains every key.
 
 ";

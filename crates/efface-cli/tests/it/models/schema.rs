@@ -79,7 +79,7 @@ fn edited(from: &str, to: &str) -> String {
 #[test]
 fn a_proposal_is_written_once_and_can_be_trained_with() {
     let sandbox = with_table(200);
-    let proposed = sandbox.run("schema people.csv --label churned --id id --subject who --out new.toml");
+    let proposed = sandbox.run("schema people.csv --public --label churned --id id --subject who --out new.toml");
     proposed.ends_with(0);
     for part in ["25.0 %", "age", "numeric", "categorical", "boolean", "efface train people.csv --schema new.toml"] {
         assert!(proposed.stderr.contains(part), "{part}: {proposed:?}");
@@ -97,17 +97,51 @@ fn a_proposal_is_written_once_and_can_be_trained_with() {
 #[test]
 fn a_proposal_goes_to_stdout_or_is_json() {
     let sandbox = with_table(100);
-    let printed = sandbox.run("schema people.csv --label churned --id id --subject who");
+    let printed = sandbox.run("schema people.csv --public --label churned --id id --subject who");
     printed.ends_with(0);
     sandbox.write("printed.toml", &printed.stdout);
     sandbox.json("train people.csv --schema printed.toml --out model");
-    let answer = sandbox.json("schema people.csv --label churned --ignore id,who --sample 50");
+    let answer = sandbox.json("schema people.csv --public --label churned --ignore id,who --sample 50");
     assert_eq!((&answer["n_rows"], &answer["schema"]["format"]), (&50.into(), &"efface-schema-1".into()));
     assert_eq!(answer["schema"]["column"][0]["origin"], "inferred");
     assert_eq!(answer["columns"][1]["n_missing"], 12);
     sandbox.refuses("schema people.csv", &["people.csv: no labels given", "hint: --label"]);
     sandbox.refuses("schema people.csv --label nothing", &["no column `nothing`; there are `id`, `who`"]);
     sandbox.refuses("schema absent.csv --label y", &["absent.csv"]);
+}
+
+/// What is proposed is what training does without it, and inside the guarantee.
+#[test]
+fn a_proposal_derives_its_constants() {
+    let sandbox = with_table(200);
+    let proposed = sandbox.run("schema people.csv --label churned --id id --subject who --out new.toml");
+    proposed.ends_with(0);
+    assert!(proposed.stderr.contains("next: efface train people.csv --schema new.toml --out MODEL"), "{proposed:?}");
+    let text = sandbox.text("new.toml");
+    assert!(text.contains("kind = \"derived\"") && !text.contains("inferred"), "{text}");
+    let train = |arguments: &str| {
+        let name = if arguments.contains("schema") { "schema" } else { "plain" };
+        let line = format!("train people.csv {arguments} --danger-fixed-seed 1 --out {name}");
+        sandbox.run_all(&line.split(' ').collect::<Vec<_>>()).ends_with(0);
+        sandbox.json(&format!("release {name} --danger-fixed-seed 1 --out {name}.json"));
+        assert_eq!(sandbox.json(&format!("status {name}"))["not_public"], json!([]));
+        let mut model = sandbox.json_file(&format!("{name}.json"));
+        model["schema"].take();
+        model
+    };
+    assert_eq!(train("--schema new.toml"), train("--label churned --id id --subject who"));
+}
+
+/// Amounts and dates are numbers, as they are where constants are derived.
+#[test]
+fn numbers_as_people_write_them_have_a_range() {
+    let sandbox = Sandbox::new();
+    let rows = (0..40).map(|i| format!("{};{} %;1.{:03},5;{:02}.01.2024;{}\n", i, i % 7, i, 1 + i % 28, i % 2));
+    sandbox.write("t.csv", format!("id;share;price;day;y\n{}", rows.collect::<Vec<_>>().concat()));
+    let answer = sandbox.json("schema t.csv --public --label y --id id --out t.toml");
+    let ranges: Vec<&serde_json::Value> = (0..3).map(|column| &answer["columns"][column]["range"]).collect();
+    assert_eq!(ranges, [&json!([0.0, 6.0]), &json!([1000.5, 1039.5]), &json!([19723.0, 19750.0])]);
+    sandbox.json("train t.csv --schema t.toml --out model");
 }
 
 #[test]
