@@ -4,6 +4,7 @@
 //! cargo run --profile dist -p efface-bench -- gram                 the weighted Gram matrix against a matrix product
 //! cargo run --profile dist -p efface-bench -- exact                ridge with exact sums beside ridge with noise
 //! cargo run --profile dist -p efface-bench -- scale                a million rows under a limit on memory, durable removals
+//! cargo run --profile dist -p efface-bench -- derived              training and removals with derived constants and without
 //! cargo run --profile dist -p efface-bench -- past                 one durable removal after up to a million others
 //! cargo run --profile dist -p efface-bench -- ledger               issuing and verifying certificates, proofs from a long log
 //! cargo run --profile dist -p efface-bench -- peers --data DIR     all of it beside scikit-learn, on the same rows
@@ -14,6 +15,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
 
 mod compare;
+mod derived;
 mod exact;
 mod figure;
 mod gram;
@@ -45,6 +47,8 @@ enum Command {
     Exact,
     /// 1,000,000 × 256 from Parquet under a limit on memory: training, durable removals, settling, opening.
     Scale(scale::ScaleArgs),
+    /// 1,000,000 × 256 with derived constants and without: reading, training, removals.
+    Derived(derived::DerivedArgs),
     /// One durable removal after up to 1,000,000 others, with and without a witness.
     Past(past::PastArgs),
     /// Certificates of a model of 784 features, and a log of 1,000,000 entries.
@@ -82,6 +86,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Exact => exact::run(),
         Command::Gram => gram::run(),
         Command::Ledger => ledger::run(),
+        Command::Derived(args) => derived::run(&args),
         Command::Past(args) => past::run(&args),
         Command::Peers(args) => peers::run(&args),
         Command::Sample(args) => sample::run(&args),

@@ -124,6 +124,27 @@ impl Sandbox {
         Answer::new(line.into(), output.expect("a shell"))
     }
 
+    /// Runs the program with a file as its standard input, and answers how many bytes of memory it had at most and how it ended.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn peak_memory(&self, arguments: &[&str], input: &str) -> (u64, Option<i32>) {
+        let input = std::fs::File::open(self.path(input)).expect("readable");
+        let mut command = StdCommand::new(EFFACE);
+        let mut child = command.args(arguments).current_dir(self.folder.path()).stdin(input).spawn().expect("runs");
+        let status = format!("/proc/{}/status", child.id());
+        let mut peak = 0;
+        loop {
+            // The kernel keeps the highest mark for as long as the process is there.
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let mark =
+                text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+            peak = peak.max(1024 * mark.unwrap_or(0));
+            if let Some(ended) = child.try_wait().expect("a child") {
+                return (peak, ended.code());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    }
+
     /// The program must refuse: code 2, one line that says all of `parts`, and every file as before.
     pub(crate) fn refuses(&self, arguments: &str, parts: &[&str]) {
         let before = self.snapshot();

@@ -162,3 +162,37 @@ fn names_that_are_given_twice_are_one() {
     let dim = sandbox.json("train two.csv --label y --id id --features a,b,a --out other")["dim"].clone();
     assert_eq!(dim, 2);
 }
+
+/// Sixty megabytes take no more memory than six, in every dialect and from a pipe.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_the_file() {
+    let sandbox = Sandbox::with_model("");
+    sandbox.json("release model --out model.json");
+    let note = "ein langer Vermerk über nichts; ".repeat(30);
+    let rows = |n: usize, row: &dyn Fn(usize) -> String| (0..n).map(row).collect::<Vec<_>>().concat();
+    let csv = |n| format!("a,b,c,note\n{}", rows(n, &|i| format!("0.1,0.{},0.3,\"{note}\"\n", i % 10)));
+    let lines = |n| rows(n, &|i| format!("{{\"a\": 0.1, \"b\": 0.{}, \"c\": 0.3, \"note\": \"{note}\"}}\n", i % 10));
+    let utf16 = |text: String| -> Vec<u8> {
+        "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+    };
+    let (few, many) = (6_000, 60_000);
+    for (name, make) in [
+        ("t.csv", &(|n| csv(n).into_bytes()) as &dyn Fn(usize) -> Vec<u8>),
+        ("t.csv.gz", &|n| gzipped(csv(n))),
+        ("t.jsonl", &|n| lines(n).into_bytes()),
+        ("utf16.csv", &|n| utf16(csv(n))),
+        ("latin.csv", &|n| latin1(&csv(n))),
+        ("-", &|n| csv(n).into_bytes()),
+    ] {
+        let peaks = [few, many].map(|n| {
+            let file = if name == "-" { "piped.csv" } else { name };
+            sandbox.write(file, make(n));
+            let (peak, code) = sandbox.peak_memory(&["predict", "model.json", name, "--out", "out.csv"], file);
+            assert_eq!(code, Some(0), "{name}");
+            assert_eq!(sandbox.text("out.csv").lines().count(), n + 1);
+            peak
+        });
+        assert!(peaks[1] < peaks[0] + (16 << 20), "{name}: {peaks:?} bytes");
+    }
+}

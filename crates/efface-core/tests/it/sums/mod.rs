@@ -4,6 +4,7 @@
 mod matrices;
 mod rows;
 mod weights;
+mod within;
 
 use efface_core::linalg::TrackedMatrix;
 use efface_core::loss::{Logistic, Squared};

@@ -1,0 +1,97 @@
+# %% [markdown]
+# # Defaults only
+#
+# Tables that nobody prepared, beside scikit-learn's usual pipeline: five folds each, nothing tuned on either side. With a folder of
+# data sets in `EFFACE_DATA` (docs/data.md), two raw tables of people are among them.
+
+# %%
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_linnerud,
+    load_wine,
+    make_classification,
+    make_friedman1,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from efface import RemovableLogisticRegression, RemovableRidge
+
+
+# %% [markdown]
+# The usual pipeline: numbers are centred and scaled, texts become categories, gaps are filled.
+
+
+# %%
+def usual(model):
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    texts = OneHotEncoder(handle_unknown="ignore", min_frequency=5)
+    columns = make_column_transformer(
+        (numbers, make_column_selector(dtype_include="number")), (texts, make_column_selector(dtype_exclude="number"))
+    )
+    return make_pipeline(columns, model)
+
+
+# %% [markdown]
+# The data sets: those that come with scikit-learn, two that it makes up, ridge on columns of any size, and raw tables.
+
+
+# %%
+def people():
+    """Age, salary and a flag, and what they cost: columns and numbers far from zero."""
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"age": draw.integers(18, 90, 500), "salary": draw.normal(52_000, 9_000, 500), "flag": draw.integers(0, 2, 500)}
+    )
+    cost = 1e6 + 900 * frame["age"] + 0.4 * frame["salary"] + 5_000 * frame["flag"] + draw.normal(0, 4_000, 500)
+    return frame, cost
+
+
+def tables():
+    for name, load in [("wine", load_wine), ("iris", load_iris), ("breast cancer", load_breast_cancer), ("digits", load_digits)]:
+        yield name, *load(return_X_y=True, as_frame=True), True
+    yield "two classes of 20 columns", *map(as_pandas, make_classification(2000, n_classes=2, random_state=0)), True
+    yield "diabetes", *load_diabetes(return_X_y=True, as_frame=True), False
+    X, y = load_linnerud(return_X_y=True, as_frame=True)
+    yield "linnerud (weight)", X, y["Weight"], False
+    yield "friedman 1", *map(as_pandas, make_friedman1(2000, noise=1.0, random_state=0)), False
+    yield "age, salary, flag; y near 10⁶", *people(), False
+    if data := os.environ.get("EFFACE_DATA"):
+        adult = pd.read_csv(Path(data) / "adult" / "train.csv.gz", na_values="?")
+        yield "Adult, raw", adult.drop(columns="income"), adult["income"], True
+        credit = pd.read_csv(Path(data) / "credit-default" / "credit.csv.gz")
+        yield "credit default, raw", credit.drop(columns=["ID", "Y"]), credit["Y"], True
+
+
+def as_pandas(values):
+    return pd.DataFrame(values).add_prefix("x") if values.ndim == 2 else pd.Series(values)
+
+
+# %% [markdown]
+# Accuracy for classes, R² for numbers. Beyond two classes Efface trains one against the rest, which scikit-learn does on request.
+
+# %%
+print("| data set | rows × columns | Efface | scikit-learn | one against the rest |")
+print("|---|---|---|---|---|")
+for name, X, y, is_classes in tables():
+    folds = (StratifiedKFold if is_classes else KFold)(5, shuffle=True, random_state=0)
+    ours = RemovableLogisticRegression() if is_classes else RemovableRidge()
+    theirs = LogisticRegression(max_iter=10_000) if is_classes else Ridge()
+    scores = [cross_val_score(model, X, y, cv=folds).mean() for model in (ours, usual(theirs))]
+    rest = ""
+    if is_classes and y.nunique() > 2:
+        rest = f"{cross_val_score(usual(OneVsRestClassifier(theirs)), X, y, cv=folds).mean():.3f}"
+    print(f"| {name} | {X.shape[0]:,} × {X.shape[1]} | {scores[0]:.3f} | {scores[1]:.3f} | {rest} |", flush=True)
