@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Defaults only
 #
-# Tables that nobody prepared, beside scikit-learn's usual pipeline: five folds each, nothing tuned on either side. With a folder of
-# data sets in `EFFACE_DATA` (docs/data.md), two raw tables of people are among them.
+# Tables that nobody prepared, beside scikit-learn's usual pipeline: five folds each, nothing tuned on either side. With a
+# folder of data sets in `EFFACE_DATA` (docs/data.md), two raw tables of people are among them.
 
 # %%
 import os
@@ -29,7 +29,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from efface import RemovableLogisticRegression, RemovableRidge
-
 
 # %% [markdown]
 # The usual pipeline: numbers are centred and scaled, texts become categories, gaps are filled.
@@ -61,7 +60,12 @@ def people():
 
 
 def tables():
-    for name, load in [("wine", load_wine), ("iris", load_iris), ("breast cancer", load_breast_cancer), ("digits", load_digits)]:
+    for name, load in [
+        ("wine", load_wine),
+        ("iris", load_iris),
+        ("breast cancer", load_breast_cancer),
+        ("digits", load_digits),
+    ]:
         yield name, *load(return_X_y=True, as_frame=True), True
     yield "two classes of 20 columns", *map(as_pandas, make_classification(2000, n_classes=2, random_state=0)), True
     yield "diabetes", *load_diabetes(return_X_y=True, as_frame=True), False
@@ -81,7 +85,8 @@ def as_pandas(values):
 
 
 # %% [markdown]
-# Accuracy for classes, R² for numbers. Beyond two classes Efface trains one against the rest, which scikit-learn does on request.
+# Accuracy for classes, R² for numbers. Beyond two classes Efface trains one against the rest, which scikit-learn does on
+# request.
 
 # %%
 print("| data set | rows × columns | Efface | scikit-learn | one against the rest |")

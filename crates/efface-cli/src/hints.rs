@@ -21,53 +21,12 @@ const DAMAGED_ROWS: &str =
 fn specific(error: &EngineError) -> Option<&'static str> {
     Some(match error {
         error if error.damaged_row().is_some() => DAMAGED_ROWS,
-        EngineError::Storage(error) => match error {
-            StorageError::DamagedDatabase { .. } => {
-                "bring efface.db back from a backup; whoever was removed since is removed again when the model is next opened"
-            }
-            StorageError::OtherRow { .. } => "bring rows/ and efface.db back from backups of the same time",
-            StorageError::Exists { .. } => "choose another place, or move what is there away",
-            StorageError::WitnessBehind { .. } => "it is updated when the model is next opened",
-            StorageError::PurgePending { .. } => "they are overwritten when the model is next opened",
-            StorageError::Unfinished { .. } => "put right what the message names, and try again",
-            _ => return None,
-        },
-        EngineError::Open(error) => match error {
-            OpenError::NotAModel { .. } => "`efface train DATA --label NAME --out DIR` makes one",
-            OpenError::Unfinished { .. } => "`efface train` with the same --out clears it; or delete it",
-            OpenError::Locked { .. } | OpenError::WitnessLocked { .. } => "wait until it is done, then try again",
-            OpenError::NoWitness { .. } => "bring it back, or begin a new one elsewhere with --witness PATH",
-            OpenError::ForeignWitness { .. } => {
-                "name the model's own with --witness PATH, or a file that does not exist yet"
-            }
-            OpenError::WitnessInside { .. } => {
-                "keep it on another disk or machine, where it is not backed up together with the model"
-            }
-            OpenError::WitnessWithoutIds => "name the column of ids with --id, or begin a new witness",
-            OpenError::DamagedState { .. } => {
-                "bring it back from a backup, or delete it: the model is then trained again on its rows"
-            }
-            OpenError::LostRemovals { .. } => "bring back state/ and efface.db of the same time, or the witness",
-            _ => return None,
-        },
-        EngineError::Change(error) => match error {
-            ChangeError::NoLabelNamed { .. } => "--label NAME|FILE names the column or the array of labels",
-            ChangeError::NoSubjectNamed { .. } => "--subject NAME names the column (or the array) of subjects",
-            ChangeError::NoIdNamed { .. } => "--id NAME names the column (or the array) of ids",
-            ChangeError::InPart { source, .. } => {
-                return hint(source)
-                    .or(Some("mend the file and run the same again: with --request-id it goes on where it was"));
-            }
-            ChangeError::TooManyTexts { .. } => "leave it out with --ignore, or name it with --id or --subject",
-            ChangeError::ClassGone { .. } => "train a new model to bring the class back",
-            ChangeError::LastRow { .. } | ChangeError::LastWeight { .. } => "delete the whole model directory instead",
-            ChangeError::NoSubjects => "name rows with --id",
-            ChangeError::NoRowIds => "name people with --subject",
-            ChangeError::RepeatedId { .. } => "--id must name a column in which every row has its own value",
-            ChangeError::NotSettled { .. } => "`efface settle DIR` tries again",
-            _ => return None,
-        },
+        EngineError::Storage(error) => return for_storage(error),
+        EngineError::Open(error) => return for_opening(error),
+        EngineError::Change(error) => return for_change(error),
         EngineError::Certify(error) => return for_certifying(error),
+        EngineError::Read(error) => return for_reading(error),
+        EngineError::Lookup(error) => return for_lookup(error),
         EngineError::Plan(error) => return for_plan(error),
         EngineError::Train(error) => return for_training(error),
         EngineError::Encode(EncodeError::Scale { .. }) => {
@@ -77,15 +36,86 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         EngineError::Encode(EncodeError::Label(LabelError::NotANumber { .. })) => {
             "to predict classes instead of numbers, train with --loss logistic"
         }
-        EngineError::Read(ReadError::NotUnicode { .. }) => {
-            "--encoding NAME says what the text is in, as in --encoding latin1"
+        EngineError::Schema(SchemaError::Exists { .. }) => "choose another --out, or move the old schema away",
+        EngineError::Label(LabelError::NotAnInteger { .. } | LabelError::TooManyClasses { .. }) => {
+            "to predict numbers instead of classes, train with --loss squared"
         }
-        EngineError::Read(ReadError::NotANumber { .. }) => {
+        EngineError::Predict(PredictError::Numbers | PredictError::NoProbabilities) => {
+            "models trained with --loss logistic have probabilities"
+        }
+        EngineError::Append(AppendError::AlreadyPresent { .. }) => "`efface correct` replaces rows",
+        EngineError::Rows(error) if matches!(**error, StoredRowsError::File(SegmentError::Truncated { .. })) => {
+            "they are cut short, or older than the database: bring back rows/ of the same time as efface.db; where there is \
+             no such backup, `efface remove DIR --damaged` drops the missing rows"
+        }
+        _ => return None,
+    })
+}
+
+fn for_storage(error: &StorageError) -> Option<&'static str> {
+    Some(match error {
+        StorageError::DamagedDatabase { .. } => {
+            "bring efface.db back from a backup; whoever was removed since is removed again when the model is next opened"
+        }
+        StorageError::OtherRow { .. } => "bring rows/ and efface.db back from backups of the same time",
+        StorageError::Exists { .. } => "choose another place, or move what is there away",
+        StorageError::WitnessBehind { .. } => "it is updated when the model is next opened",
+        StorageError::PurgePending { .. } => "they are overwritten when the model is next opened",
+        StorageError::Unfinished { .. } => "put right what the message names, and try again",
+        _ => return None,
+    })
+}
+
+fn for_opening(error: &OpenError) -> Option<&'static str> {
+    Some(match error {
+        OpenError::NotAModel { .. } => "`efface train DATA --label NAME --out DIR` makes one",
+        OpenError::Unfinished { .. } => "`efface train` with the same --out clears it; or delete it",
+        OpenError::Locked { .. } | OpenError::WitnessLocked { .. } => "wait until it is done, then try again",
+        OpenError::NoWitness { .. } => "bring it back, or begin a new one elsewhere with --witness PATH",
+        OpenError::ForeignWitness { .. } => {
+            "name the model's own with --witness PATH, or a file that does not exist yet"
+        }
+        OpenError::WitnessInside { .. } => {
+            "keep it on another disk or machine, where it is not backed up together with the model"
+        }
+        OpenError::WitnessWithoutIds => "name the column of ids with --id, or begin a new witness",
+        OpenError::DamagedState { .. } => {
+            "bring it back from a backup, or delete it: the model is then trained again on its rows"
+        }
+        OpenError::LostRemovals { .. } => "bring back state/ and efface.db of the same time, or the witness",
+        _ => return None,
+    })
+}
+
+fn for_change(error: &ChangeError) -> Option<&'static str> {
+    Some(match error {
+        ChangeError::NoLabelNamed { .. } => "--label NAME|FILE names the column or the array of labels",
+        ChangeError::NoSubjectNamed { .. } => "--subject NAME names the column (or the array) of subjects",
+        ChangeError::NoIdNamed { .. } => "--id NAME names the column (or the array) of ids",
+        ChangeError::InPart { source, .. } => {
+            return hint(source)
+                .or(Some("mend the file and run the same again: with --request-id it goes on where it was"));
+        }
+        ChangeError::TooManyTexts { .. } => "leave it out with --ignore, or name it with --id or --subject",
+        ChangeError::ClassGone { .. } => "train a new model to bring the class back",
+        ChangeError::LastRow { .. } | ChangeError::LastWeight { .. } => "delete the whole model directory instead",
+        ChangeError::NoSubjects => "name rows with --id",
+        ChangeError::NoRowIds => "name people with --subject",
+        ChangeError::RepeatedId { .. } => "--id must name a column in which every row has its own value",
+        ChangeError::NotSettled { .. } => "`efface settle DIR` tries again",
+        _ => return None,
+    })
+}
+
+fn for_reading(error: &ReadError) -> Option<&'static str> {
+    Some(match error {
+        ReadError::NotUnicode { .. } => "--encoding NAME says what the text is in, as in --encoding latin1",
+        ReadError::NotANumber { .. } => {
             "--scale auto takes texts as categories, and so does a schema (`efface schema`); a column that is no \
              feature is named by --id, --subject or --ignore, or left out of --features"
         }
-        EngineError::Read(ReadError::NoProposal { .. }) => "leave columns out with --ignore",
-        EngineError::Read(ReadError::Cell { source, .. }) => match **source {
+        ReadError::NoProposal { .. } => "leave columns out with --ignore",
+        ReadError::Cell { source, .. } => match **source {
             CellError::Missing => {
                 "in the schema, give the column missing = \"slot\", \"zero\" or { value = … }, or leave the row out"
             }
@@ -97,30 +127,24 @@ fn specific(error: &EngineError) -> Option<&'static str> {
             }
             _ => return None,
         },
-        EngineError::Schema(SchemaError::Exists { .. }) => "choose another --out, or move the old schema away",
-        EngineError::Label(LabelError::NotAnInteger { .. } | LabelError::TooManyClasses { .. }) => {
-            "to predict numbers instead of classes, train with --loss squared"
-        }
-        EngineError::Lookup(LookupError::Unknown { kind: IdKind::Row, .. }) => {
+        _ => return None,
+    })
+}
+
+fn for_lookup(error: &LookupError) -> Option<&'static str> {
+    Some(match error {
+        LookupError::Unknown { kind: IdKind::Row, .. } => {
             "nothing was changed; ids are as in the --id column, or row numbers from 0 in a model trained without one; \
              `remove --skip-missing` leaves out those that are not there"
         }
-        EngineError::Lookup(LookupError::Unknown { kind: IdKind::Subject, .. }) => {
+        LookupError::Unknown { kind: IdKind::Subject, .. } => {
             "nothing was changed; subjects are as in the --subject column that the model was trained with; \
              `remove --skip-missing` leaves out those that are not there"
         }
-        EngineError::Lookup(LookupError::AlreadyRemoved { .. }) => {
+        LookupError::AlreadyRemoved { .. } => {
             "nothing was changed now; `remove --skip-missing` leaves out those that are not there any more"
         }
-        EngineError::Lookup(LookupError::Repeated { .. }) => "nothing was changed; name each of them once",
-        EngineError::Predict(PredictError::Numbers | PredictError::NoProbabilities) => {
-            "models trained with --loss logistic have probabilities"
-        }
-        EngineError::Append(AppendError::AlreadyPresent { .. }) => "`efface correct` replaces rows",
-        EngineError::Rows(error) if matches!(**error, StoredRowsError::File(SegmentError::Truncated { .. })) => {
-            "they are cut short, or older than the database: bring back rows/ of the same time as efface.db; where there is \
-             no such backup, `efface remove DIR --damaged` drops the missing rows"
-        }
+        LookupError::Repeated { .. } => "nothing was changed; name each of them once",
         _ => return None,
     })
 }

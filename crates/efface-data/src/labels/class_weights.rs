@@ -26,10 +26,10 @@ impl ClassWeights {
     }
 
     /// As how many rows each row counts: what it weighs by itself, times what its class weighs.
-    pub fn weigh(&self, labels: &Labels, row_weights: Option<Vec<f64>>) -> Result<Vec<f64>, LabelError> {
+    pub fn weigh(&self, labels: &Labels, row_weights: Option<&[f64]>) -> Result<Vec<f64>, LabelError> {
         let by_name: HashMap<&str, f64> = self.0.iter().map(|(name, weight)| (name.as_str(), *weight)).collect();
         let mut weights = encode_named(&by_name, Some(1.0), labels)?;
-        for (weight, own) in weights.iter_mut().zip(row_weights.iter().flatten()) {
+        for (weight, own) in weights.iter_mut().zip(row_weights.into_iter().flatten()) {
             *weight *= own;
         }
         Ok(weights)
@@ -54,7 +54,7 @@ mod tests {
         let texts = RawLabels::Text(["1.0", "0", "True", "1"].map(String::from).to_vec());
         assert_eq!(weights.weigh(&labels(texts), None).expect("labels"), [4.0, 1.0, 2.0, 4.0]);
         let numbers = labels(RawLabels::Numbers(vec![1.0, 0.0]));
-        assert_eq!(weights.weigh(&numbers, Some(vec![0.5, 3.0])).expect("labels"), [2.0, 3.0]);
+        assert_eq!(weights.weigh(&numbers, Some(&[0.5, 3.0])).expect("labels"), [2.0, 3.0]);
         let codec = LabelCodec::Classes(vec!["0".into(), "1".into()]);
         assert_eq!(weights.unknown_class(&codec), Some("true"));
     }

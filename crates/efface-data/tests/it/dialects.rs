@@ -22,7 +22,7 @@ fn columns() -> Columns {
 fn text(delimiter: char, end: &str) -> String {
     let cell = |cell: &str| if cell.contains(',') { format!("\"{cell}\"") } else { cell.to_owned() };
     let line = |cells: &[&str; 5]| cells.map(cell).join(&delimiter.to_string()) + end;
-    let rows: Vec<String> = ROWS.iter().map(|row| line(row)).collect();
+    let rows: Vec<String> = ROWS.iter().map(line).collect();
     line(&HEADER) + &rows.concat()
 }
 

@@ -99,7 +99,7 @@ impl Life<'_> {
         }
         let mut row_weights = row_weights.or(parts.row_weights.take());
         if let (Some(labels), false) = (&parts.labels, settings.class_weights.is_empty()) {
-            row_weights = Some(settings.class_weights.weigh(labels, row_weights)?);
+            row_weights = Some(settings.class_weights.weigh(labels, row_weights.as_deref())?);
         }
         let table = Table::new(parts)?;
         let order = FeatureOrder::Named(&settings.features);

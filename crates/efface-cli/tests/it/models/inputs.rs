@@ -117,13 +117,14 @@ fn a_row_of_weight_two_is_the_row_twice() {
         assert!((a - b).abs() < 1e-6, "{a} and {b}");
     }
     // A class of weight two is a column of twos.
-    let twos = weighted.lines().enumerate().map(|(i, line)| match i {
-        0 => "id,a,b,n,y".to_owned(),
-        _ => {
-            let cells: Vec<&str> = line.split(',').collect();
-            let n = if cells[4] == "yes" { "2" } else { "1" };
-            format!("{},{},{},{n},{}", cells[0], cells[1], cells[2], cells[4])
-        }
+    let twos = weighted.lines().enumerate().map(|(i, line)| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let n = match cells[4] {
+            _ if i == 0 => "n",
+            "yes" => "2",
+            _ => "1",
+        };
+        format!("{},{},{},{n},{}", cells[0], cells[1], cells[2], cells[4])
     });
     sandbox.write("twos.csv", twos.collect::<Vec<_>>().join("\n"));
     let expected = published(&sandbox, "twos", &train("twos.csv --weight n"));

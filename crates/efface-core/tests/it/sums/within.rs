@@ -15,7 +15,7 @@ fn store(seed: u64, n_rows: usize, dim: usize) -> TestStore {
         random_problem(seed, ReferenceLoss::Logistic, n_rows, dim, Shape::ALL[seed as usize % Shape::ALL.len()]);
     let mut store = TestStore::empty(dim, 8.0, Precision::Double);
     for (i, row) in problem.rows.iter().enumerate() {
-        let size = if i % 50 == 0 { 8.0 } else { 10_f64.powi(-((i + seed as usize) as i32 % 5)) };
+        let size = if i % 50 == 0 { 8.0 } else { 0.1_f64.powf(((i + seed as usize) % 5) as f64) };
         let row: Vec<f64> = row.iter().map(|x| 0.999 * size * x).collect();
         store.push(&row, (i % 2) as f64);
     }

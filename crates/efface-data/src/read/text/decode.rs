@@ -18,7 +18,7 @@ pub(super) struct Decoded {
     /// Bytes that were read ahead, as they are in the file.
     ahead: Vec<u8>,
     /// Bytes that were decoded, and how many of them have been passed on.
-    decoded: Vec<u8>,
+    as_utf8: Vec<u8>,
     passed_on: usize,
     is_at_end: bool,
 }
@@ -36,7 +36,7 @@ impl Decoded {
     pub(super) fn new(inner: Input, encoding: Option<&'static Encoding>) -> Self {
         let meter = inner.meter();
         let state = State::Beginning(encoding);
-        Self { inner, meter, state, ahead: Vec::new(), decoded: Vec::new(), passed_on: 0, is_at_end: false }
+        Self { inner, meter, state, ahead: Vec::new(), as_utf8: Vec::new(), passed_on: 0, is_at_end: false }
     }
 
     /// Reads ahead until there are this many bytes, or no more.
@@ -100,11 +100,11 @@ impl Decoded {
         self.is_at_end = n_bytes == 0;
         let State::Other(decoder) = &mut self.state else { return Ok(()) };
         let room = decoder.max_utf8_buffer_length(n_bytes).unwrap_or(8 * n_bytes + 16);
-        self.decoded.resize(room, 0);
+        self.as_utf8.resize(room, 0);
         self.passed_on = 0;
         let (result, _, n_decoded, is_damaged) =
-            decoder.decode_to_utf8(&raw[..n_bytes], &mut self.decoded, self.is_at_end);
-        self.decoded.truncate(n_decoded);
+            decoder.decode_to_utf8(&raw[..n_bytes], &mut self.as_utf8, self.is_at_end);
+        self.as_utf8.truncate(n_decoded);
         if is_damaged || result == CoderResult::OutputFull {
             let reason = format!("not valid {}", decoder.encoding().name());
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
@@ -137,10 +137,10 @@ impl Read for Decoded {
             return self.read_raw(buffer);
         }
         let mut raw = [0; 1 << 14];
-        while self.passed_on == self.decoded.len() && !self.is_at_end {
+        while self.passed_on == self.as_utf8.len() && !self.is_at_end {
             self.decode(&mut raw)?;
         }
-        let rest = &self.decoded[self.passed_on..];
+        let rest = &self.as_utf8[self.passed_on..];
         let n_bytes = rest.len().min(buffer.len());
         buffer[..n_bytes].copy_from_slice(&rest[..n_bytes]);
         self.passed_on += n_bytes;

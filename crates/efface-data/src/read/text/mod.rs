@@ -7,6 +7,7 @@ mod json;
 mod lines;
 mod record;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use self::csv::CsvRecords;
@@ -138,7 +139,7 @@ impl TableReader for TextReader {
             features.resize(start + self.feature_names.len(), 0.0);
             self.write_features(&mut features[start..])?;
             let text = |column: Option<usize>| column.map(|column| self.records.text(column)).transpose();
-            labels.extend(text(self.roles.label)?.map(|label| label.into_owned()));
+            labels.extend(text(self.roles.label)?.map(Cow::into_owned));
             ids.extend(text(self.roles.id)?.map(|id| RowId::parse(&id)));
             subjects.extend(text(self.roles.subject)?.map(|subject| RowId::parse(&subject)));
             let weight = self.roles.weight.map(|column| self.records.number(column, &[column]));

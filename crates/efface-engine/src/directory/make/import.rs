@@ -109,7 +109,7 @@ impl<'a> Import<'a> {
         let labels = self.labels.push_table(&chunk, |row| kept[row])?;
         let weights = match chunk.labels() {
             Some(labels) if !self.weights.of_classes.is_empty() => {
-                Some(self.weights.of_classes.weigh(labels, chunk.row_weights().map(<[f64]>::to_vec))?)
+                Some(self.weights.of_classes.weigh(labels, chunk.row_weights())?)
             }
             _ => None,
         };

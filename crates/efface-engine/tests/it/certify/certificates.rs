@@ -32,7 +32,7 @@ fn a_release_covers_exactly_the_requests_since_the_one_before() {
     let folder = Folder::with_model();
     let mut model = folder.open();
     model.remove(&ids(&["row-17", "row-3"]), Some("ticket-1")).expect("removable");
-    model.add(&RowSource::of(&folder.write("more.csv", table([100, 101])))).expect("new");
+    model.add(&RowSource::of(folder.write("more.csv", table([100, 101])))).expect("new");
     model.remove(&subjects(&["person-7"]), None).expect("removable");
     drop(model);
     let first = release(&folder);
@@ -53,7 +53,7 @@ fn a_release_covers_exactly_the_requests_since_the_one_before() {
     );
     assert_eq!((&third["n_removed"], &third["since_previous"]["n_removed"]), (&7.into(), &1.into()));
 
-    folder.open().correct(&RowSource::of(&folder.write("same.csv", table([5, 8])))).expect("present");
+    folder.open().correct(&RowSource::of(folder.write("same.csv", table([5, 8])))).expect("present");
     let fourth = release(&folder);
     let since = &fourth["since_previous"];
     assert_eq!(
@@ -176,7 +176,7 @@ fn requests_of_a_log_that_was_lost_are_covered() {
     release(&folder);
     let mut model = folder.open();
     model.remove(&ids(&["row-17", "row-3"]), Some("ticket-1")).expect("removable");
-    model.add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
+    model.add(&RowSource::of(folder.write("more.csv", table([100])))).expect("new");
     model.remove(&subjects(&["person-7"]), None).expect("removable");
     model.close().expect("writable");
     std::fs::remove_file(folder.state_file()).expect("there");
@@ -197,7 +197,7 @@ fn rows_that_were_lost_are_no_requests() {
     release(&folder);
     folder.copy("backup");
     let mut model = folder.open();
-    model.correct(&RowSource::of(&folder.write("same.csv", table([5, 9])))).expect("present");
+    model.correct(&RowSource::of(folder.write("same.csv", table([5, 9])))).expect("present");
     model.close().expect("writable");
     folder.restore("backup", "efface.db");
     let model = folder.open();

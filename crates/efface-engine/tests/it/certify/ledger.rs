@@ -30,8 +30,8 @@ fn busy() -> Folder {
     let folder = Folder::with_model();
     let mut model = folder.open();
     model.remove(&ids(&["row-17", "row-3"]), Some("ticket-77")).expect("removable");
-    model.add(&RowSource::of(&folder.write("more.csv", table([100, 101])))).expect("new");
-    model.correct(&RowSource::of(&folder.write("same.csv", table([5])))).expect("present");
+    model.add(&RowSource::of(folder.write("more.csv", table([100, 101])))).expect("new");
+    model.correct(&RowSource::of(folder.write("same.csv", table([5])))).expect("present");
     model.settle(None).expect("rows");
     model.set_policy(ReleasePolicy { min_removals: Some(1), every_seconds: None }).expect("writable");
     published(model.release(&mut randomness(), None).expect("writable"));

@@ -176,7 +176,7 @@ fn a_residual_that_is_understated_is_found_by_replay() {
     let (state, head) = (fs::read(folder.state_file()).expect("there"), folder.head());
     let mut model = folder.open();
     let flipped = table(0..10).lines().map(flip_label).collect::<Vec<_>>().join("\n");
-    model.correct(&RowSource::of(&folder.write("flipped.csv", flipped))).expect("present");
+    model.correct(&RowSource::of(folder.write("flipped.csv", flipped))).expect("present");
     model.close().expect("writable");
     assert_eq!(verify(&folder).verdict, Verdict::Valid);
 

@@ -133,14 +133,14 @@ fn an_old_database_with_old_rows_learns_it_too() {
 fn a_row_that_was_corrected_after_the_backup_of_the_database_is_counted_as_lost() {
     let folder = with_backup(None);
     let mut model = folder.open();
-    model.correct(&RowSource::of(&folder.write("same.csv", table([5])))).expect("present");
-    model.add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
+    model.correct(&RowSource::of(folder.write("same.csv", table([5])))).expect("present");
+    model.add(&RowSource::of(folder.write("more.csv", table([100])))).expect("new");
     model.close().expect("writable");
     folder.restore("backup", "efface.db");
     let mut model = folder.open();
     assert_eq!(model.n_rows(), 52);
     assert_eq!(Status::read(folder.model()).expect("readable").repairs[0].n_lost, 2);
-    let again = model.add(&RowSource::of(&folder.write("again.csv", table([5, 100])))).expect("lost, not removed");
+    let again = model.add(&RowSource::of(folder.write("again.csv", table([5, 100])))).expect("lost, not removed");
     assert_eq!((again.n_changed, again.n_rows), (2, 54));
 }
 
@@ -161,7 +161,7 @@ fn an_old_database_with_an_old_state_learns_from_the_rows() {
 fn rows_that_an_old_database_does_not_know_are_counted_as_lost() {
     let folder = with_backup(None);
     let mut model = folder.open();
-    model.add(&RowSource::of(&folder.write("more.csv", table(100..110)))).expect("new");
+    model.add(&RowSource::of(folder.write("more.csv", table(100..110)))).expect("new");
     model.close().expect("writable");
     folder.restore("backup", "efface.db");
     assert_eq!(folder.open().n_rows(), 53);
@@ -521,9 +521,9 @@ fn the_witness_keeps_up_with_every_change() {
     let mut model = folder.open();
     model.remove(&ids(&["row-3"]), None).expect("removable");
     assert!(grew());
-    model.add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
+    model.add(&RowSource::of(folder.write("more.csv", table([100])))).expect("new");
     assert!(grew());
-    model.correct(&RowSource::of(&folder.write("same.csv", table([5])))).expect("present");
+    model.correct(&RowSource::of(folder.write("same.csv", table([5])))).expect("present");
     assert!(grew());
     model.settle(None).expect("rows");
     assert!(!grew(), "settling changes no row and spends nothing");

@@ -15,8 +15,8 @@ fn what_was_answered_is_replayed_after_a_crash() {
     let folder = Folder::with_model();
     let mut model = folder.open();
     model.remove(&ids(&["row-17", "row-3"]), Some("ticket")).expect("removable");
-    model.add(&RowSource::of(&folder.write("more.csv", table([100, 101])))).expect("new");
-    model.correct(&RowSource::of(&folder.write("same.csv", table([5, 100])))).expect("present");
+    model.add(&RowSource::of(folder.write("more.csv", table([100, 101])))).expect("new");
+    model.correct(&RowSource::of(folder.write("same.csv", table([5, 100])))).expect("present");
     model.remove(&ids(&["row-101"]), None).expect("removable");
     let claimed = Status::read(folder.model()).expect("readable");
     // Dropped, not closed: the state on disk is still that of training.
@@ -39,14 +39,14 @@ fn rows_that_were_never_committed_are_overwritten() {
     let folder = Folder::with_model();
     let before = folder.copy("before");
     let mut model = folder.open();
-    model.add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
+    model.add(&RowSource::of(folder.write("more.csv", table([100])))).expect("new");
     drop(model);
     let appended = folder.read("model/rows/000000.rows");
     folder.restore("before", "");
     folder.write("model/rows/000000.rows", appended);
     drop(folder.open());
     assert!(files(&folder.model()) == files(&before));
-    assert_eq!(folder.open().add(&RowSource::of(&folder.path("more.csv"))).expect("new").n_rows, 61);
+    assert_eq!(folder.open().add(&RowSource::of(folder.path("more.csv"))).expect("new").n_rows, 61);
 }
 
 #[test]

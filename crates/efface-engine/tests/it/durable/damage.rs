@@ -250,7 +250,7 @@ fn a_damaged_row_can_be_removed_corrected_or_dropped() {
             0 => model.remove(&ids(&["row-17", "row-3"]), None),
             1 => model.remove(&subjects(&["person-4"]), None),
             2 => model.remove(&Selection::Damaged, None),
-            _ => model.correct(&RowSource::of(&folder.write("same.csv", table([17])))),
+            _ => model.correct(&RowSource::of(folder.write("same.csv", table([17])))),
         };
         report.expect("removable");
         // Cut short here, the change is made again from what is on the disk.

@@ -54,7 +54,7 @@ fn no_id_and_no_subject_is_ever_in_a_file() {
         }
         model.remove(&ids(&["row-17"]), Some("ticket")).ok();
         model.remove(&subjects(&["person-13"]), None).ok();
-        model.add(&RowSource::of(&folder.write("more.csv", table([100])))).ok();
+        model.add(&RowSource::of(folder.write("more.csv", table([100])))).ok();
     }
     drop(model);
     assert_eq!(found(&folder.model(), b"row-"), Vec::<PathBuf>::new());
@@ -85,7 +85,7 @@ fn the_old_values_of_a_corrected_row_are_in_no_file() {
     let folder = Folder::with_model();
     let corrected = table([18]).replace("row-18,person-4", "row-17,person-99");
     let mut model = folder.open();
-    model.correct(&RowSource::of(&folder.write("corrected.csv", corrected))).expect("present");
+    model.correct(&RowSource::of(folder.write("corrected.csv", corrected))).expect("present");
     model.close().expect("writable");
     assert_eq!(found_features(&folder.model(), 17), Vec::<PathBuf>::new());
     assert_eq!(found_features(&folder.model(), 18).len(), 3);
@@ -134,7 +134,7 @@ fn a_removed_label_is_in_no_file() {
 #[test]
 fn an_added_row_can_be_removed_without_a_trace() {
     let folder = Folder::with_model();
-    folder.open().add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
+    folder.open().add(&RowSource::of(folder.write("more.csv", table([100])))).expect("new");
     assert_eq!(found_features(&folder.model(), 100).len(), 3);
     remove_and_close(&folder, &ids(&["row-100"]));
     assert_eq!(found_features(&folder.model(), 100), Vec::<PathBuf>::new());
@@ -158,13 +158,13 @@ fn rows_that_were_removed_are_left_out_when_they_are_offered_again() {
     model.remove(&subjects(&["person-13"]), None).expect("removable");
     // Row 17, a row of person 13, a new row of person 13, and a new row of a new person.
     let offered = table([17, 52, 100, 101]).replace("row-100,person-25", "row-100,person-13");
-    let report = model.add(&RowSource::of(&folder.write("again.csv", offered))).expect("some are new");
+    let report = model.add(&RowSource::of(folder.write("again.csv", offered))).expect("some are new");
     assert_eq!((report.n_changed, report.n_suppressed, report.n_rows), (1, 3, 56));
-    let report = model.add(&RowSource::of(&folder.write("again.csv", table([17])))).expect("none is new");
+    let report = model.add(&RowSource::of(folder.write("again.csv", table([17])))).expect("none is new");
     assert_eq!((report.n_changed, report.n_suppressed, report.n_rows), (0, 1, 56));
     let status = Status::read(folder.model()).expect("readable");
     assert_eq!((status.n_rows, status.n_suppressed), (56, 4));
-    let message = model.correct(&RowSource::of(&folder.path("again.csv"))).expect_err("not again").to_string();
+    let message = model.correct(&RowSource::of(folder.path("again.csv"))).expect_err("not again").to_string();
     assert_eq!(message, "row id `row-17` has already been removed");
     model.close().expect("writable");
     assert_eq!(found_features(&folder.model(), 52), Vec::<PathBuf>::new());

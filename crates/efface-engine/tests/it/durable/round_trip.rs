@@ -43,8 +43,8 @@ fn reports_and_status_agree_after_every_operation() {
         let mut model = folder.open();
         agree(&model.remove(&ids(&["row-3", "row-17"]), None).expect("removable"), &folder);
         agree(&model.remove(&subjects(&["person-5"]), Some("ticket")).expect("removable"), &folder);
-        agree(&model.add(&RowSource::of(&folder.write("more.csv", table(100..103)))).expect("new"), &folder);
-        agree(&model.correct(&RowSource::of(&folder.write("same.csv", table([7, 101])))).expect("present"), &folder);
+        agree(&model.add(&RowSource::of(folder.write("more.csv", table(100..103)))).expect("new"), &folder);
+        agree(&model.correct(&RowSource::of(folder.write("same.csv", table([7, 101])))).expect("present"), &folder);
         let settled = model.settle(None).expect("rows");
         let status = Status::read(folder.model()).expect("readable");
         assert_eq!(settled.gradient_residual.to_bits(), status.gradient_residual.get().to_bits());

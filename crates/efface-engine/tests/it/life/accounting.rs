@@ -106,8 +106,8 @@ fn rows_that_left_are_counted_for_the_models_life() {
     // The intents are replayed where there was no checkpoint.
     drop(model);
     let mut model = folder.open();
-    model.correct(&RowSource::of(&folder.write("same.csv", table([5])))).expect("present");
-    model.add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
+    model.correct(&RowSource::of(folder.write("same.csv", table([5])))).expect("present");
+    model.add(&RowSource::of(folder.write("more.csv", table([100])))).expect("new");
     model.retrain(&mut randomness(), &mut |_| {}).expect("trainable");
     assert_eq!(n_left(), 3);
     let report = published(model.release(&mut randomness(), None).expect("writable"));

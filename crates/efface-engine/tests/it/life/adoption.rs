@@ -249,14 +249,14 @@ fn rows_that_come_have_the_weights_that_they_are_given() {
     let sum = |directory: &ModelDirectory| directory.audit_material().rows.weight_sum();
     let before = sum(&directory);
     // From a file: once each.
-    directory.add(&RowSource::of(&folder.write("more.csv", table(80..83)))).expect("addable");
+    directory.add(&RowSource::of(folder.write("more.csv", table(80..83)))).expect("addable");
     assert_eq!(sum(&directory), before + WeightSum::of_rows(3));
     // From memory: as given.
     directory.live(|life| life.add_table(parts(&[90, 91]), Some(vec![0.25, 2.0]))).expect("addable");
     let after = before + WeightSum::of_rows(3) + WeightSum::of_row(2.25);
     assert_eq!(sum(&directory), after);
     // Corrected: as before, from a file and from memory, unless another weight is given.
-    directory.correct(&RowSource::of(&folder.write("right.csv", table(90..92)))).expect("correctable");
+    directory.correct(&RowSource::of(folder.write("right.csv", table(90..92)))).expect("correctable");
     let mut right = parts(&[5, 6]);
     right.subjects = None;
     directory.live(|life| life.correct_table(right.clone(), None)).expect("correctable");
@@ -301,7 +301,7 @@ fn a_model_of_light_rows_takes_none_that_counts_once() {
     // Every second row counts for nothing, the others half.
     let (all, light): (Vec<usize>, Vec<f64>) = (0..N).map(|i| (i, (i % 2) as f64 / 2.0)).unzip();
     let folder = Lent::train(&all, Some(&light), Some(0.5), true).moved();
-    let error = folder.open().add(&RowSource::of(&folder.write("more.csv", table(80..81)))).expect_err("too heavy");
+    let error = folder.open().add(&RowSource::of(folder.write("more.csv", table(80..81)))).expect_err("too heavy");
     assert_eq!(error.to_string(), "row weight 1 given, but the limit of this model is 0.5");
     // Rows that count for nothing may stay, but not alone.
     let heavy = Selection::Ids((0..N).filter(|i| i % 2 == 1).map(name).collect());

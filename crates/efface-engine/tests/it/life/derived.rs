@@ -150,7 +150,7 @@ fn new_rows_bring_new_categories() {
     write(&folder, "more.csv", &more);
     train(&folder, "some.csv", "some", &Squared);
     let mut model = open(&folder, "some");
-    model.add(&RowSource::of(&folder.path("more.csv"))).expect("addable");
+    model.add(&RowSource::of(folder.path("more.csv"))).expect("addable");
     drop(model);
     let mut model = open(&folder, "some");
     let (added, changed) = release(&mut model);

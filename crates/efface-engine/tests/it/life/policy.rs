@@ -59,10 +59,10 @@ fn people_are_counted_once_and_corrections_count() {
     assert_eq!(held_back(&mut model).n_people, 1);
     model.remove(&subjects(&["person-0"]), None).expect("removable");
     assert_eq!(held_back(&mut model).n_people, 1);
-    model.correct(&RowSource::of(&folder.write("same.csv", table([5])))).expect("present");
-    model.correct(&RowSource::of(&folder.write("again.csv", table([6])))).expect("present");
+    model.correct(&RowSource::of(folder.write("same.csv", table([5])))).expect("present");
+    model.correct(&RowSource::of(folder.write("again.csv", table([6])))).expect("present");
     assert_eq!(held_back(&mut model).n_people, 2);
-    model.add(&RowSource::of(&folder.write("more.csv", table([100])))).expect("new");
+    model.add(&RowSource::of(folder.write("more.csv", table([100])))).expect("new");
     assert_eq!(held_back(&mut model).n_people, 2, "whoever comes hides nobody who left");
     model.remove(&ids(&["row-20"]), None).expect("removable");
     assert_eq!(released(&mut model), 2);

@@ -96,8 +96,8 @@ fn a_release_with_predictable_noise_covers_nobody() {
 fn requests_that_are_not_removals_or_not_there_are_refused() {
     let folder = Folder::with_model();
     let mut model = folder.open();
-    model.correct(&RowSource::of(&folder.write("same.csv", table([5])))).expect("present");
-    let named = RowSource { request_id: Some("import"), ..RowSource::of(&folder.write("more.csv", table([90]))) };
+    model.correct(&RowSource::of(folder.write("same.csv", table([5])))).expect("present");
+    let named = RowSource { request_id: Some("import"), ..RowSource::of(folder.write("more.csv", table([90]))) };
     model.add(&named).expect("new");
     let out = folder.path("request.json");
     for request in ["import", "ticket", "change-1", "change-2", "change-x", ""] {
@@ -199,7 +199,7 @@ fn a_long_file_is_taken_part_by_part_and_goes_on_where_it_was() {
     // Of squares, without noise.
     let weights = [(&mut model, &folder), (&mut other, &whole)].map(|(model, folder)| {
         published(model.release(&mut randomness(), None).expect("writable"));
-        PublishedModel::open(&folder.model()).expect("a release").problems().concat()
+        PublishedModel::open(folder.model()).expect("a release").problems().concat()
     });
     let distance: f64 = weights[0].iter().zip(&weights[1]).map(|(a, b)| (a - b).abs()).sum();
     assert!(distance < 1e-9, "{distance}");

@@ -35,7 +35,7 @@ fn removing_adding_and_correcting_lead_where_training_does() {
     assert!(close(&weights(&removed), &from_scratch));
 
     let added = exact((0..50).filter(|i| *i != 7 && i / 4 != 9));
-    added.open().add(&RowSource::of(&added.write("more.csv", table(50..60)))).expect("new");
+    added.open().add(&RowSource::of(added.write("more.csv", table(50..60)))).expect("new");
     assert!(close(&weights(&added), &from_scratch));
 
     let whole = weights(&exact(0..60));
@@ -44,7 +44,7 @@ fn removing_adding_and_correcting_lead_where_training_does() {
     let line = |text: &str| text.lines().nth(1).expect("one row").to_owned();
     corrected.train(&table(0..60).replace(&line(&right), &line(&wrong)), squared());
     assert!(!close(&weights(&corrected), &whole));
-    corrected.open().correct(&RowSource::of(&corrected.write("right.csv", right))).expect("present");
+    corrected.open().correct(&RowSource::of(corrected.write("right.csv", right))).expect("present");
     let report = published(corrected.open().release(&mut randomness(), None).expect("writable"));
     assert_eq!(report.release, 2);
     assert!(close(&weights(&corrected), &whole));
@@ -176,7 +176,7 @@ fn every_error_has_a_code_and_is_one_line() {
     for (error, code) in [
         (model.remove(&ids(&["nobody"]), None).expect_err("unknown"), "unknown-id"),
         (model.remove(&subjects(&["nobody"]), None).expect_err("unknown"), "unknown-id"),
-        (model.add(&RowSource::of(&folder.path("rows.csv"))).expect_err("present"), "already-present"),
+        (model.add(&RowSource::of(folder.path("rows.csv"))).expect_err("present"), "already-present"),
         (Status::read(folder.path("nowhere")).expect_err("no model"), "not-a-model"),
         (PublishedModel::open(folder.model()).expect_err("no release"), "no-release"),
     ] {
