@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Defaults only
 #
-# Tables that nobody prepared, beside scikit-learn's usual pipeline: five folds each, nothing tuned on either side. With a
-# folder of data sets in `EFFACE_DATA` (docs/data.md), two raw tables of people are among them.
+# Tables that nobody prepared, beside scikit-learn's usual pipeline: five folds each, nothing tuned on either side.
+# With a folder of data sets in `EFFACE_DATA` (docs/data.md), two raw tables of people are among them.
 
 # %%
 import os
@@ -85,8 +85,8 @@ def as_pandas(values):
 
 
 # %% [markdown]
-# Accuracy for classes, R² for numbers. Beyond two classes Efface trains one against the rest, which scikit-learn does on
-# request.
+# Accuracy for classes, R² for numbers. Beyond two classes Efface trains one against the rest, which scikit-learn does
+# on request.
 
 # %%
 print("| data set | rows × columns | Efface | scikit-learn | one against the rest |")

@@ -24,7 +24,7 @@ impl Cells {
 
     /// The cell of a text in a column.
     pub(crate) fn text(&mut self, column: &str, text: &str) -> Result<f64, String> {
-        let cell = self.texts.cell(text);
+        let cell = self.texts.cell(text).map_err(|error| format!("column `{column}`: {error}"))?;
         if self.is_raw || !cell.is_nan() {
             return Ok(cell);
         }

@@ -18,6 +18,8 @@ pub(crate) fn hint(error: &EngineError) -> Option<&'static str> {
 const DAMAGED_ROWS: &str =
     "`efface remove DIR --damaged` trains again without damaged rows; `efface correct` replaces one by its id";
 
+const WHICH_MARK: &str = "say which it is when you train: --decimal , (1.234 is 1234) or --decimal . (1,234 is 1234)";
+
 fn specific(error: &EngineError) -> Option<&'static str> {
     Some(match error {
         error if error.damaged_row().is_some() => DAMAGED_ROWS,
@@ -33,6 +35,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
             "train with --scale unit (every row to norm 1), clip:R (divide by R, shorten longer rows) or within:R (a larger \
              limit)"
         }
+        EngineError::Encode(EncodeError::Label(LabelError::Cell { .. })) => WHICH_MARK,
         EngineError::Encode(EncodeError::Label(LabelError::NotANumber { .. })) => {
             "to predict classes instead of numbers, train with --loss logistic"
         }
@@ -115,7 +118,9 @@ fn for_reading(error: &ReadError) -> Option<&'static str> {
              feature is named by --id, --subject or --ignore, or left out of --features"
         }
         ReadError::NoProposal { .. } => "leave columns out with --ignore",
-        ReadError::Cell { source, .. } => match **source {
+        ReadError::PlainNumbers { .. } => "leave out --decimal and --dates, or train with --scale auto",
+        ReadError::Cell { source, .. } | ReadError::CellOf { source, .. } => match **source {
+            CellError::TwoMarks { .. } => WHICH_MARK,
             CellError::Missing => {
                 "in the schema, give the column missing = \"slot\", \"zero\" or { value = … }, or leave the row out"
             }
@@ -203,6 +208,12 @@ pub(crate) fn for_remark(remark: &Remark) -> &'static str {
             "bring columns to similar sizes by public constants, or leave it out with --ignore"
         }
         Remark::LooksLikeAnId { .. } => "if it is an id, name it with --id, or leave it out with --ignore",
+        Remark::TextsAmongNumbers { .. } => "if they mean something, write a schema (`efface schema`)",
+        Remark::NumbersAmongTexts { .. } => {
+            "if they are amounts, mend the texts, or leave the column out with --ignore"
+        }
+        Remark::LonelyClass { .. } => "is its label a mistake? Removing the row removes the class",
+        Remark::AlikeClasses { .. } => "if they are meant to be one, mend the labels",
     }
 }
 

@@ -40,8 +40,8 @@ pub use read::{ReadProgress, Source, TableReader, carries_labels, is_array, open
 pub use rows::{EncodedRows, FeatureOrder, FeatureValues, MemoryRows, Precision, encode_table};
 pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
 pub use schema::{
-    ColumnKind, ColumnSchema, EntryOrigin, LeftOut, MAX_FEATURES, Missing, ProposedColumn, Scalar, Schema,
-    SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange, propose,
+    ColumnKind, ColumnSchema, DateOrder, DecimalMark, EntryOrigin, LeftOut, MAX_FEATURES, Missing, Notation,
+    ProposedColumn, Scalar, Schema, SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange, propose,
 };
 pub use stored::{Access, PositionSet, RowLayout, StoredRows};
 pub use table::{Columns, Labels, Origin, Place, RawLabels, Remark, RowNumber, Table, TableParts};

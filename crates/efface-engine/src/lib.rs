@@ -36,7 +36,7 @@ mod status;
 pub use certify::HeldBack;
 pub use directory::certify::signing::{Passphrase, make_key, public_key_of, public_key_path};
 pub use directory::certify::{RenewalReport, RequestReport, RevocationReport, near_the_end};
-pub use directory::make::{Place, TrainProgress, TrainReport, TrainRequest};
+pub use directory::make::{ClassRows, Place, TrainProgress, TrainReport, TrainRequest, TrainedColumn};
 pub use directory::{AuditMaterial, DirectoryReport, ModelDirectory, OpenOptions, latest_certificate};
 pub use efface_ledger::certificate::{FittedBeside, FittedBesideError, ReleasePolicy};
 pub use error::{CertifyError, ChangeError, EngineError, Holder, OpenError, PredictError, StorageError};

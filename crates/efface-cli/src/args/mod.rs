@@ -18,7 +18,7 @@ pub(crate) use ledger::{
 };
 pub(crate) use reproduce::{DEFAULT_SEED, ReproduceArgs};
 pub(crate) use store::{ModelArgs, SourceArgs, StoreArgs};
-pub(crate) use train::{ChosenColumns, PromiseArgs, RoleArgs, RowArgs, TrainArgs};
+pub(crate) use train::{ChosenColumns, NotationArgs, PromiseArgs, RoleArgs, RowArgs, TrainArgs};
 
 /// Train linear models that can forget: remove rows, or everything about a person, in milliseconds, and prove it.
 #[derive(Parser)]
@@ -306,6 +306,8 @@ pub(crate) struct SchemaArgs {
     /// Columns to leave out.
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
+    #[command(flatten)]
+    pub(crate) notation: NotationArgs,
     /// Propose ranges and values to be declared, instead of constants that are derived from the rows.
     #[arg(long)]
     pub(crate) public: bool,

@@ -10,7 +10,7 @@ use efface_core::noise::NoiseLaw;
 use efface_core::residual::{Constants, Rung};
 use efface_core::ridge::Ridge;
 use efface_core::rows::MOST_ROW_WEIGHT;
-use efface_data::{Columns, RowTransform, Scale};
+use efface_data::{Columns, DateOrder, DecimalMark, Notation, RowTransform, Scale};
 
 use super::choices::{losses, one_of};
 use super::ledger::{NewKeyArgs, PolicyArgs};
@@ -21,6 +21,7 @@ use super::{SeedArgs, SourceArgs, StoreArgs};
   efface train people.csv --label churned --id customer --out churn.efface
   efface train people.csv --label churned --id customer --C 10 --out churn.efface
   efface train people.csv --schema schema.toml --label churned --scale clip:4 --intercept --l2 1e-5 --out churn.efface
+  efface train kunden.csv --label gekauft --id kunde --decimal , --out kunden.efface
   efface train 2024-*.csv --label churned --id customer --weight n_orders --out churn.efface
   zcat people.jsonl.gz | efface train - --label churned --id customer --out churn.efface
   efface train x.npy --label y.npy --scale unit --l2 1e-3 --out model.efface
@@ -46,6 +47,8 @@ pub(crate) struct TrainArgs {
     /// What raw columns become: numbers by public ranges, categories by declared values; `efface schema` proposes one.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "ignore"])]
     pub(crate) schema: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) notation: NotationArgs,
     #[command(flatten)]
     pub(crate) rows: RowArgs,
     #[command(flatten)]
@@ -120,7 +123,41 @@ impl RoleArgs {
     /// The columns of these roles, besides those that are chosen as features.
     pub(crate) fn columns(self, chosen: ChosenColumns) -> Columns {
         let (Self { label, id, subject }, ChosenColumns { features, ignore }) = (self, chosen);
-        Columns { features, label, id, subject, weight: None, ignore }
+        Columns { features, label, id, subject, ignore, ..Columns::default() }
+    }
+}
+
+/// How numbers and dates are written, where one text can be read in two ways.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct NotationArgs {
+    /// What stands before a fraction, `.` or `,`: with `,` the text 1.234 is 1234, and 1,234 is 1.234 [default: each number says
+    /// so itself, and a table that contradicts itself is refused].
+    #[arg(long, value_name = "MARK", value_parser = decimal_mark)]
+    decimal: Option<DecimalMark>,
+    /// What comes first in a date such as 05/06/2024: `dmy` or `mdy` [default: such dates are texts].
+    #[arg(long, value_name = "ORDER", value_parser = date_order)]
+    dates: Option<DateOrder>,
+}
+
+impl NotationArgs {
+    pub(crate) fn notation(self) -> Notation {
+        Notation { decimal: self.decimal, dates: self.dates }
+    }
+}
+
+fn decimal_mark(text: &str) -> Result<DecimalMark, &'static str> {
+    match text {
+        "." => Ok(DecimalMark::Point),
+        "," => Ok(DecimalMark::Comma),
+        _ => Err("the decimal mark is `.` or `,`"),
+    }
+}
+
+fn date_order(text: &str) -> Result<DateOrder, &'static str> {
+    match text {
+        "dmy" => Ok(DateOrder::DayFirst),
+        "mdy" => Ok(DateOrder::MonthFirst),
+        _ => Err("dates are `dmy` (31/05/2024) or `mdy` (05/31/2024)"),
     }
 }
 
@@ -219,10 +256,10 @@ fn class_weight(text: &str) -> Result<(String, f64), String> {
     }
     let (class, weight) = text.rsplit_once('=').ok_or("write CLASS=W, as in fraud=20")?;
     let weight: f64 = weight.parse().map_err(|error| format!("weight `{weight}`: {error}"))?;
-    let is_usable = (0.0..=MOST_ROW_WEIGHT).contains(&weight);
+    let is_usable = weight > 0.0 && weight <= MOST_ROW_WEIGHT;
     is_usable
         .then(|| (class.to_owned(), weight))
-        .ok_or_else(|| format!("a row counts as 0 to {MOST_ROW_WEIGHT} rows, got `{weight}`"))
+        .ok_or_else(|| format!("a class weighs more than 0 and at most {MOST_ROW_WEIGHT}, got `{weight}`"))
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -38,7 +38,9 @@ pub(crate) fn run(args: EvaluateArgs, output: &Output) -> anyhow::Result<Answer>
 fn show_classes(found: &ClassEvaluation, whole: &Evaluation, output: &Output) -> anyhow::Result<()> {
     let base = format!("{} (always `{}`)", percent(found.base_rate), found.most_frequent_class);
     let mut lines = vec![("accuracy", percent(found.accuracy)), ("base rate", base)];
-    lines.extend(found.threshold.map(|threshold| ("threshold", threshold.to_string())));
+    let second = found.per_class.get(1).map_or("", |class| &class.class);
+    let threshold = |threshold| format!("{threshold} (`{}` from there on)", in_one_line(second));
+    lines.extend(found.threshold.map(|at| ("threshold", threshold(at))));
     lines.push(("AUC", decimals(found.auc)));
     lines.extend(found.log_loss.map(|loss| ("log-loss", decimals(Some(loss)))));
     let calibration = found.calibration.as_ref();

@@ -25,7 +25,14 @@ struct ProposalAnswer<'a> {
 
 pub(crate) fn run(args: &SchemaArgs, output: &Output) -> anyhow::Result<Answer> {
     let RoleArgs { label, id, subject } = args.roles.clone();
-    let columns = Columns { label, id, subject, ignore: args.ignore.clone(), ..Columns::default() };
+    let columns = Columns {
+        label,
+        id,
+        subject,
+        ignore: args.ignore.clone(),
+        notation: args.notation.notation(),
+        ..Columns::default()
+    };
     let source = args.data.source().map_err(EngineError::from)?;
     check_label_is_named(source.first(), &columns)?;
     if let Some(taken) = args.out.as_ref().filter(|out| out.exists()) {

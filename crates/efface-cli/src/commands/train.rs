@@ -1,20 +1,21 @@
 //! `efface train`
 
+use efface_data::derived::ColumnTag;
 use efface_data::{ClassWeights, Columns, Schema, open_rows};
-use efface_engine::{EngineError, ModelDirectory, Place, TrainProgress, TrainRequest};
+use efface_engine::{ClassRows, EngineError, ModelDirectory, Place, TrainProgress, TrainReport, TrainRequest};
 
 use super::{check_label_is_named, noise, schema_and_columns};
 use crate::args::TrainArgs;
 use crate::hints;
 use crate::interrupt;
-use crate::output::{Answer, Output, bound, duration, features, quoted, shortened};
+use crate::output::{Answer, Output, bound, counted, duration, features, first_of, quoted, shortened};
 use crate::progress::Progress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     let config = args.config();
     let source = args.data.source().map_err(EngineError::from)?;
     let (schema, columns) = schema_and_columns(args.schema.as_deref(), args.roles.columns(args.chosen))?;
-    let columns = Columns { weight: args.weight, ..columns };
+    let columns = Columns { weight: args.weight, notation: args.notation.notation(), ..columns };
     check_label_is_named(source.first(), &columns)?;
     let transform = args.rows.transform();
     let (rows, schema) = open_rows(source, &columns, schema, transform.scale).map_err(EngineError::from)?;
@@ -67,18 +68,21 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
         features(report.dim, intercept),
         duration(report.train_seconds)
     );
-    let classes = if report.classes == 0 { "none (regression)".into() } else { report.classes.to_string() };
-    let mut lines = vec![
-        ("classes", classes),
+    let mut lines = vec![("classes", classes(&report))];
+    lines.extend(column_lines(&report));
+    lines.extend([
         ("gradient left, at most", bound(report.gradient_residual)),
         ("distance to the exact weights, at most", bound(report.distance_bound)),
         ("passes over the rows", report.iterations.to_string()),
         ("model", report.model.display().to_string()),
-    ];
+    ]);
     if report.n_suppressed > 0 {
         lines.insert(0, ("rows left out, removed before", report.n_suppressed.to_string()));
     }
     output.show(&report, &sentence, &lines)?;
+    if !report.columns.is_empty() && report.columns.iter().all(|column| column.n_features == 0) {
+        output.warn("no column tells rows apart: the model predicts the same for all of them");
+    }
     if let Some(witness) = taken_over {
         let witness = witness.display();
         output.warn(&format!(
@@ -87,4 +91,33 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     }
     output.say(&format!("next: efface release {}", quoted(&report.model)));
     Ok(Answer::Done)
+}
+
+fn classes(report: &TrainReport) -> String {
+    if report.classes == 0 {
+        return "none (regression)".into();
+    }
+    let class = |of: &ClassRows| format!("{} ({})", shortened(std::slice::from_ref(&of.class)), of.n_rows);
+    first_of(report.class_rows.iter().map(class), MOST_CLASSES)
+}
+
+/// More classes than this are counted, not named.
+const MOST_CLASSES: usize = 10;
+
+/// What columns became, and which of them became nothing.
+fn column_lines(report: &TrainReport) -> Vec<(&'static str, String)> {
+    let n_of = |tags: &[ColumnTag]| report.columns.iter().filter(|column| tags.contains(&column.becomes)).count();
+    let kinds = [
+        (n_of(&[ColumnTag::Number]), "number"),
+        (n_of(&[ColumnTag::Categories]), "of categories"),
+        (n_of(&[ColumnTag::Gaps]), "of gaps"),
+        (n_of(&[ColumnTag::Given]), "as given"),
+    ];
+    let plural = |(n, kind): (usize, &str)| if kind == "number" { counted(n, kind) } else { format!("{n} {kind}") };
+    let became: Vec<String> = kinds.into_iter().filter(|(n, _)| *n > 0).map(plural).collect();
+    let left_out = report.columns.iter().filter(|column| column.becomes == ColumnTag::Nothing);
+    let left_out: Vec<String> = left_out.map(|column| column.name.clone()).collect();
+    let lines =
+        [("columns", became.join(", ")), ("columns left out, alike or different in all rows", shortened(&left_out))];
+    lines.into_iter().filter(|(_, line)| !line.is_empty()).collect()
 }

@@ -29,9 +29,6 @@ const MIN_CATEGORY_TIMES: u128 = (MIN_CATEGORY_ROWS * TIMES_PER_ROW) as u128;
 /// A column with more different texts than this tells rows apart, and is refused.
 pub const MAX_TEXTS: usize = 100_000;
 
-/// So many numbers for one text, and a column is one of numbers; its texts then count as missing.
-const NUMBERS_PER_TEXT: u128 = 9;
-
 impl ColumnCounts {
     /// Counts a cell so many times.
     #[inline]
@@ -62,6 +59,12 @@ impl ColumnCounts {
         }
     }
 
+    /// How many rows have a number, a text, or nothing here.
+    pub(crate) fn cells(&self) -> CellCounts {
+        let rows = |times: u128| times as f64 / TIMES_PER_ROW as f64;
+        CellCounts { numbers: rows(self.numbers.n()), texts: rows(self.n_texts), missing: rows(self.n_missing) }
+    }
+
     /// Whether a text stands in the column.
     pub(crate) fn has(&self, hash: u64) -> bool {
         self.texts.contains_key(&hash)
@@ -80,7 +83,8 @@ impl ColumnCounts {
     /// The constants that these counts stand for: a function of the counts alone. `names` are the texts behind hashes.
     pub(crate) fn constants(&self, names: &Texts) -> ColumnConstants {
         let has_missing = self.n_missing > 0;
-        if self.numbers.n() > 0 && self.numbers.n() >= NUMBERS_PER_TEXT.saturating_mul(self.n_texts) {
+        // A column of as many numbers as texts is one of numbers; its texts then count as missing.
+        if self.numbers.n() > 0 && self.numbers.n() >= self.n_texts {
             let has_missing = has_missing || self.n_texts > 0;
             return match NumberScale::of(&self.numbers) {
                 Some(scale) => ColumnConstants::Number { scale, has_missing },
@@ -101,6 +105,17 @@ impl ColumnCounts {
         }
         ColumnConstants::Categories { categories, has_others, has_missing }
     }
+}
+
+/// In how many rows each kind of cell stands; a row counts as often as it weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CellCounts {
+    /// Numbers, dates among them.
+    pub numbers: f64,
+    /// Texts.
+    pub texts: f64,
+    /// Nothing.
+    pub missing: f64,
 }
 
 /// What a column becomes.
@@ -129,6 +144,22 @@ pub enum ColumnConstants {
     /// A feature as it is: what it becomes does not depend on the rows.
     Given,
     /// No feature: nothing in it tells rows apart, or everything does.
+    Nothing,
+}
+
+/// The kinds of [`ColumnConstants`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ColumnTag {
+    /// A number, and perhaps whether it is missing.
+    Number,
+    /// One feature per category.
+    Categories,
+    /// Whether there is no number.
+    Gaps,
+    /// A feature as it is.
+    Given,
+    /// No feature.
     Nothing,
 }
 
@@ -217,6 +248,17 @@ fn nearest_power_of_two(x: f64) -> Option<f64> {
 }
 
 impl ColumnConstants {
+    /// The kind.
+    pub fn tag(&self) -> ColumnTag {
+        match self {
+            Self::Number { .. } => ColumnTag::Number,
+            Self::Categories { .. } => ColumnTag::Categories,
+            Self::Gaps => ColumnTag::Gaps,
+            Self::Given => ColumnTag::Given,
+            Self::Nothing => ColumnTag::Nothing,
+        }
+    }
+
     /// Number of features.
     pub fn width(&self) -> usize {
         match self {
@@ -308,16 +350,19 @@ mod tests {
     }
 
     #[test]
-    fn a_few_texts_among_numbers_count_as_missing() {
+    fn texts_among_numbers_count_as_missing_until_there_are_more_of_them() {
         let mut counts = numbers((0..100).map(f64::from));
         counts.add(RawCell::text("unknown"), TIMES_PER_ROW);
         assert_eq!(names(&counts, "age"), ["age", "age=?missing"]);
         counts.retract(RawCell::text("unknown"), TIMES_PER_ROW);
         assert_eq!(counts, numbers((0..100).map(f64::from)));
-        for i in 0..20 {
+        for i in 0..100 {
             counts.add(RawCell::text(["low", "high"][i % 2]), TIMES_PER_ROW);
         }
+        assert_eq!(names(&counts, "age"), ["age", "age=?missing"]);
+        counts.add(RawCell::text("low"), TIMES_PER_ROW);
         assert_eq!(names(&counts, "age"), ["age=high", "age=low", "age=?other"]);
+        assert_eq!(counts.cells(), CellCounts { numbers: 100.0, texts: 101.0, missing: 0.0 });
     }
 
     #[test]

@@ -7,9 +7,11 @@ use zeroize::Zeroize;
 
 use super::raw::{NAN, RawCell};
 use super::{MAX_TEXTS, Texts};
+use crate::error::CellError;
 use crate::schema::USUAL_MISSING_MARKERS;
 use crate::schema::cell::Cell;
 use crate::schema::encode::raw_cell;
+use crate::schema::written::Numbers;
 
 /// A cell with nothing in it.
 pub const MISSING: f64 = f64::from_bits(NAN);
@@ -18,23 +20,23 @@ pub const MISSING: f64 = f64::from_bits(NAN);
 #[derive(Default)]
 pub struct TextCells {
     texts: Texts,
+    numbers: Numbers,
     /// Cells of texts that were seen: the hash of each is taken once.
     seen: HashMap<String, f64>,
 }
 
 impl TextCells {
     /// The cell of a text: the number that it stands for, nothing, or the text itself.
-    pub fn cell(&mut self, text: &str) -> f64 {
+    pub fn cell(&mut self, text: &str) -> Result<f64, CellError> {
         if let Some(cell) = self.seen.get(text) {
-            return *cell;
+            return Ok(*cell);
         }
         let is_marker = |text: &str| USUAL_MISSING_MARKERS.contains(&text);
-        // Of all cells only lists can fail.
-        let cell = raw_cell(&Cell::Text(text), is_marker, &mut self.texts).unwrap_or(RawCell::Missing).packed();
+        let cell = raw_cell(&Cell::Text(text), is_marker, &self.numbers, &mut self.texts)?.packed();
         if self.seen.len() < MAX_TEXTS {
             self.seen.insert(text.to_owned(), cell);
         }
-        cell
+        Ok(cell)
     }
 
     /// The texts of all cells so far.
@@ -66,12 +68,13 @@ mod tests {
     #[test]
     fn texts_become_what_files_hold() {
         let mut cells = TextCells::default();
-        assert_eq!([" 1.0 ", "12.5 %", "2024-05-31"].map(|text| cells.cell(text)), [1.0, 12.5, 19_874.0]);
+        let mut cell = |text: &str| cells.cell(text).expect("one reading");
+        assert_eq!([" 1.0 ", "12.5 %", "2024-05-31"].map(&mut cell), [1.0, 12.5, 19_874.0]);
         for text in ["", "NA", "nan", "?", "inf"] {
-            assert_eq!(cells.cell(text).to_bits(), MISSING.to_bits(), "{text}");
+            assert_eq!(cell(text).to_bits(), MISSING.to_bits(), "{text}");
         }
-        let basic = cells.cell("basic");
-        assert_eq!([" basic", "basic"].map(|text| cells.cell(text).to_bits()), [basic.to_bits(); 2]);
+        let basic = cell("basic");
+        assert_eq!([" basic", "basic"].map(|text| cell(text).to_bits()), [basic.to_bits(); 2]);
         assert!(has_text(Features::F64(&[1.0, basic])) && !has_text(Features::F64(&[1.0, MISSING, -f64::NAN])));
         assert_eq!(cells.into_texts().into_values().collect::<Vec<_>>(), ["basic"]);
         assert_eq!(RawCell::of(MISSING), RawCell::Missing);

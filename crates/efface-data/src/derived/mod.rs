@@ -24,7 +24,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
-pub use self::column::{Category, ColumnConstants, MAX_TEXTS, MIN_CATEGORY_ROWS, NumberScale};
+pub use self::column::{Category, CellCounts, ColumnConstants, ColumnTag, MAX_TEXTS, MIN_CATEGORY_ROWS, NumberScale};
 use self::column::{ColumnCounts, TIMES_PER_ROW};
 pub use self::encoder::{Constants, Encoder, INTERCEPT};
 pub use self::given::{MISSING, TextCells, has_text};
@@ -67,6 +67,11 @@ impl Counts {
             _ => NumberScale::UNIT,
         });
         Constants { columns: self.columns.par_iter().map(of).collect(), target }
+    }
+
+    /// What stands in the cells of each column; `None` of columns that are features as they are.
+    pub fn cells(&self) -> Vec<Option<CellCounts>> {
+        self.columns.iter().map(|column| column.as_ref().map(ColumnCounts::cells)).collect()
     }
 
     /// The texts that are categories, by their hashes. Those that were until a change that is not purged yet are left out.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::CellError;
 use crate::labels::MAX_CLASSES;
 use crate::table::{Place, shortened};
 
@@ -24,6 +25,9 @@ pub enum LabelError {
     /// Not a finite number where one is expected.
     #[error("{place}: labels must be finite numbers, got `{shown}`", shown = shortened(value))]
     NotANumber { place: Place, value: String },
+    /// A number that can be read in two ways.
+    #[error("{place}: {source}")]
+    Cell { place: Place, source: CellError },
     /// NaN or infinity where a class is expected.
     #[error("{place}: class labels cannot be NaN or infinite, got `{shown}`", shown = shortened(value))]
     NotFinite { place: Place, value: String },

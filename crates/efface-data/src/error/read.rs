@@ -7,6 +7,7 @@ use efface_core::rows::MOST_ROW_WEIGHT;
 
 use super::schema::CellError;
 use crate::id::RowId;
+use crate::scale::Scale;
 use crate::table::{Place, RowNumber, listed, shortened};
 
 /// A table could not be read, or is not fit to be one.
@@ -44,6 +45,12 @@ pub enum ReadError {
     /// A cell is not what the schema declares.
     #[error("{place}: {source}")]
     Cell { place: Place, source: Box<CellError> },
+    /// A cell of a column is not what can be made of it.
+    #[error("{}, column `{column}`: {source}", file.display())]
+    CellOf { file: PathBuf, column: String, source: Box<CellError> },
+    /// A notation was declared where numbers are read as they are.
+    #[error("scale `{scale}` takes plain numbers: no decimal mark and no order of dates can be declared")]
+    PlainNumbers { scale: Scale },
     /// The features that were asked for are not those of the schema.
     #[error("{}: the features are those of the schema and cannot be chosen apart from it", file.display())]
     FeaturesBesideSchema { file: PathBuf },

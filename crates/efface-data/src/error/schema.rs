@@ -101,6 +101,9 @@ pub enum CellError {
     /// Not a number.
     #[error("the schema declares numbers, got `{shown}`", shown = shortened(value))]
     NotANumber { value: String },
+    /// A number that can be read in two ways, in a file that has numbers for both.
+    #[error("`{shown}` does not fit the numbers before it: with decimal commas and points in one file, `1.234` can be read in two ways", shown = shortened(value))]
+    TwoMarks { value: String },
     /// NaN or infinite.
     #[error("numbers must be finite, got `{shown}`", shown = shortened(value))]
     NotFinite { value: String },

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use self::class_weights::ClassWeights;
 pub use self::collect::ClassCollector;
 use crate::error::LabelError;
+use crate::schema::written::Numbers;
 use crate::table::{Labels, Place, RawLabels, listed};
 
 /// How labels become the numbers that rows carry.
@@ -82,9 +83,13 @@ fn encode_named(by_name: &HashMap<&str, f64>, others: Option<f64>, labels: &Labe
 }
 
 fn encode_numbers(labels: &Labels) -> Result<Vec<f64>, LabelError> {
+    let numbers = Numbers::new(labels.notation());
     let finite = |number: f64| number.is_finite().then_some(number);
-    let of_text = |text: &str| text.parse().ok().and_then(finite);
-    encode_each(labels, of_text, finite, |place, value| LabelError::NotANumber { place, value })
+    let of_text = |text: &str| numbers.read(text).ok().flatten().and_then(finite);
+    encode_each(labels, of_text, finite, |place, value| match numbers.read(&value) {
+        Err(source) => LabelError::Cell { place, source },
+        Ok(_) => LabelError::NotANumber { place, value },
+    })
 }
 
 fn encode_each(

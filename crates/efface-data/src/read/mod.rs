@@ -28,7 +28,7 @@ use self::source::SourceFile;
 use self::text::{TextReader, Wanted, no_schema};
 use crate::error::ReadError;
 use crate::scale::Scale;
-use crate::schema::Schema;
+use crate::schema::{Notation, Schema};
 use crate::table::{Columns, Table, listed};
 
 /// A file that is read as a stream of tables.
@@ -96,6 +96,10 @@ pub fn open_rows(
     scale: Scale,
 ) -> Result<(Box<dyn TableReader>, Option<Schema>), ReadError> {
     let source = source.into();
+    let schema = schema.map(|schema| schema.written_as(columns.notation));
+    if schema.is_none() && scale != Scale::Auto && columns.notation != Notation::default() {
+        return Err(ReadError::PlainNumbers { scale });
+    }
     if schema.is_some() || scale != Scale::Auto {
         return Ok((open_table(source, columns, schema.as_ref())?, schema));
     }

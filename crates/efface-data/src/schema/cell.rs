@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::written::number_as_written;
+use super::written::Numbers;
+use crate::error::CellError;
 
 /// A cell. Texts come with their outer blanks.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,12 +44,10 @@ impl Cell<'_> {
             Self::Missing | Self::Boolean(_) | Self::List(_) => None,
         }
     }
-}
 
-impl Cell<'_> {
     /// The number that stands here, also where people write it with a unit, with separators or as a date.
-    pub(crate) fn amount(&self) -> Option<f64> {
-        self.number().or_else(|| if let Self::Text(text) = self { number_as_written(text) } else { None })
+    pub(crate) fn amount(&self, numbers: &Numbers) -> Result<Option<f64>, CellError> {
+        if let Self::Text(text) = self { numbers.read(text) } else { Ok(self.number()) }
     }
 }
 

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::Schema;
 use super::cell::{Cell, canonical};
 use super::column::{ColumnKind, ColumnSchema, Missing, Scalar, Unknown, ValueRange};
-use super::written::number_as_written;
+use super::written::Numbers;
 use crate::derived::{RawCell, Texts};
 use crate::error::CellError;
 use crate::table::listed;
@@ -16,6 +16,7 @@ use crate::table::listed;
 pub(crate) struct RowEncoder {
     columns: Vec<ColumnEncoder>,
     markers: HashSet<String>,
+    numbers: Numbers,
     pub(crate) feature_names: Vec<String>,
     /// The texts of cells that are kept raw, by their hashes; `None`: there are no such cells.
     texts: Option<RefCell<Texts>>,
@@ -32,6 +33,7 @@ impl RowEncoder {
         Self {
             columns: columns.collect(),
             markers: schema.missing_markers.iter().cloned().collect(),
+            numbers: Numbers::new(schema.notation),
             feature_names: schema.feature_names(),
             texts: schema.derived().contains(&true).then(RefCell::default),
         }
@@ -48,7 +50,7 @@ impl RowEncoder {
         let into = &mut row[encoder.offset..encoder.offset + encoder.width];
         if let (Rule::Raw, Some(texts)) = (&encoder.rule, &self.texts) {
             let is_marker = |text: &str| self.markers.contains(text);
-            into[0] = raw_cell(cell, is_marker, &mut texts.borrow_mut())?.packed();
+            into[0] = raw_cell(cell, is_marker, &self.numbers, &mut texts.borrow_mut())?.packed();
             return Ok(());
         }
         if is_missing(cell, |text| self.markers.contains(text)) {
@@ -56,7 +58,7 @@ impl RowEncoder {
             into.copy_from_slice(filling);
             return Ok(());
         }
-        encoder.rule.encode(cell, into)
+        encoder.rule.encode(cell, &self.numbers, into)
     }
 }
 
@@ -64,6 +66,7 @@ impl RowEncoder {
 pub(crate) fn raw_cell(
     cell: &Cell<'_>,
     is_marker: impl Fn(&str) -> bool,
+    numbers: &Numbers,
     texts: &mut Texts,
 ) -> Result<RawCell, CellError> {
     if is_missing(cell, is_marker) {
@@ -75,13 +78,10 @@ pub(crate) fn raw_cell(
     if let Cell::Boolean(truth) = cell {
         return Ok(RawCell::Number(f64::from(u8::from(*truth))));
     }
-    if let Some(x) = cell.number() {
+    if let Some(x) = cell.amount(numbers)? {
         return Ok(if x.is_finite() { RawCell::Number(x) } else { RawCell::Missing });
     }
     let text = cell.spelling();
-    if let Some(x) = number_as_written(&text) {
-        return Ok(RawCell::Number(x));
-    }
     let raw = RawCell::text(&text);
     if let RawCell::Text(hash) = raw {
         texts.entry(hash).or_insert_with(|| text.into_owned());
@@ -124,7 +124,9 @@ impl ColumnEncoder {
                 Some(filling)
             }
             // A checked schema has no value here that its column cannot encode; if it had, missing would be an error.
-            Missing::Value(value) => rule.encode(&value.cell(), &mut filling).is_ok().then_some(filling),
+            Missing::Value(value) => {
+                rule.encode(&value.cell(), &Numbers::default(), &mut filling).is_ok().then_some(filling)
+            }
         };
         Self { offset, width, rule, missing }
     }
@@ -176,14 +178,14 @@ impl Rule {
     }
 
     /// Writes the features of a cell in which something stands; `into` holds zeros.
-    fn encode(&self, cell: &Cell<'_>, into: &mut [f64]) -> Result<(), CellError> {
+    fn encode(&self, cell: &Cell<'_>, numbers: &Numbers, into: &mut [f64]) -> Result<(), CellError> {
         if let (Cell::List(values), false) = (cell, matches!(self, Self::Vector { .. })) {
             return Err(CellError::List { found: values.len() });
         }
         match self {
             // Kept before this is asked.
             Self::Raw => {}
-            Self::Number(range) => into[0] = range.scale(number(cell)?),
+            Self::Number(range) => into[0] = range.scale(number(cell, numbers)?),
             Self::Category { index_of, unknown, known } => {
                 let value = cell.spelling();
                 let index = index_of.get(value.as_ref()).copied().or(*unknown);
@@ -219,8 +221,8 @@ impl Rule {
     }
 }
 
-fn number(cell: &Cell<'_>) -> Result<f64, CellError> {
-    match cell.amount() {
+fn number(cell: &Cell<'_>, numbers: &Numbers) -> Result<f64, CellError> {
+    match cell.amount(numbers)? {
         Some(x) if x.is_finite() => Ok(x),
         Some(_) => Err(CellError::NotFinite { value: cell.spelling().into_owned() }),
         None => Err(CellError::NotANumber { value: cell.spelling().into_owned() }),

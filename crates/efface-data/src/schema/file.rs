@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::cell::canonical;
 use super::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, Unknown, ValueRange};
-use super::{FORMAT, MAX_FEATURES, Schema, fitted};
+use super::{DateOrder, DecimalMark, FORMAT, MAX_FEATURES, Notation, Schema, fitted};
 use crate::error::{InvalidSchema, SchemaError};
 
 #[derive(Deserialize)]
@@ -19,6 +19,8 @@ pub(super) struct SchemaFile {
     subject: Option<String>,
     #[serde(default)]
     missing_markers: Vec<String>,
+    decimal: Option<DecimalMark>,
+    dates: Option<DateOrder>,
     #[serde(default)]
     column: Vec<ColumnEntry>,
 }
@@ -73,7 +75,8 @@ impl TryFrom<SchemaFile> for Schema {
         let missing_markers: Vec<String> =
             file.missing_markers.iter().map(|marker| canonical(marker).to_owned()).collect();
         let columns = file.column.into_iter().map(|entry| entry.check(&missing_markers)).collect::<Result<_, _>>()?;
-        Self::new((file.label, file.id, file.subject), missing_markers, columns)
+        let notation = Notation { decimal: file.decimal, dates: file.dates };
+        Ok(Self::new((file.label, file.id, file.subject), missing_markers, columns)?.written_as(notation))
     }
 }
 

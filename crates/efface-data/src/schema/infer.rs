@@ -7,8 +7,9 @@ use super::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Unknown};
 use super::encode::is_missing;
 use super::nice::nice_range;
 use super::proposal::{LeftOut, ProposedColumn, SchemaProposal};
+use super::written::Numbers;
 use super::{MAX_FEATURES, Schema, USUAL_MISSING_MARKERS};
-use crate::error::ReadError;
+use crate::error::{CellError, ReadError};
 use crate::read::{Source, open_cells};
 use crate::table::Columns;
 
@@ -25,10 +26,20 @@ pub fn propose(
     let (mut reader, unreadable) = open_cells(&source, columns)?;
     let names = reader.feature_names().to_vec();
     let mut seen: Vec<Seen> = names.iter().map(|_| Seen::default()).collect();
+    let (numbers, mut refused) = (Numbers::new(columns.notation), None);
     let mut n_rows = 0;
     loop {
         let wanted = max_rows.map_or(ROWS_AT_ONCE, |max| max.saturating_sub(n_rows).min(ROWS_AT_ONCE));
-        let n_read = if wanted == 0 { 0 } else { reader.visit_rows(wanted, &mut |i, cell| seen[i].add(&cell))? };
+        let mut look_at = |i: usize, cell: Cell<'_>| {
+            if let Err(error) = seen[i].add(&cell, &numbers) {
+                refused.get_or_insert((i, error));
+            }
+        };
+        let n_read = if wanted == 0 { 0 } else { reader.visit_rows(wanted, &mut look_at)? };
+        if let Some((column, source)) = refused {
+            let (file, column) = (path.into(), names[column].clone());
+            return Err(ReadError::CellOf { file, column, source: Box::new(source) });
+        }
         if n_read == 0 {
             break;
         }
@@ -55,7 +66,8 @@ pub fn propose(
     let roles = (columns.label.clone(), columns.id.clone(), columns.subject.clone());
     let markers = USUAL_MISSING_MARKERS.map(String::from).to_vec();
     let schema = Schema::new(roles, markers, entries)
-        .map_err(|error| ReadError::NoProposal { file: path.into(), reason: error.to_string() })?;
+        .map_err(|error| ReadError::NoProposal { file: path.into(), reason: error.to_string() })?
+        .written_as(columns.notation);
     Ok(SchemaProposal { schema, n_rows, columns: proposed, left_out })
 }
 
@@ -76,25 +88,25 @@ struct Seen {
 }
 
 impl Seen {
-    fn add(&mut self, cell: &Cell<'_>) {
+    fn add(&mut self, cell: &Cell<'_>, numbers: &Numbers) -> Result<(), CellError> {
         self.n_rows += 1;
         if is_missing(cell, |text| USUAL_MISSING_MARKERS.contains(&text)) {
             self.n_missing += 1;
-            return;
+            return Ok(());
         }
         if let Cell::List(values) = cell {
             self.n_lists += 1;
             self.lists_differ |= *self.list_length.get_or_insert(values.len()) != values.len();
             values.iter().filter(|value| value.is_finite()).for_each(|value| self.widen(*value));
-            return;
+            return Ok(());
         }
-        if let Some(x) = cell.amount().filter(|x| x.is_finite()) {
+        if let Some(x) = cell.amount(numbers)?.filter(|x| x.is_finite()) {
             self.n_numbers += 1;
             self.has_fraction |= x.fract() != 0.0;
             self.widen(x);
         }
         if self.n_values_when_full.is_some() {
-            return;
+            return Ok(());
         }
         let value = cell.spelling();
         if let Some(count) = self.counts.get_mut(value.as_ref()) {
@@ -104,6 +116,7 @@ impl Seen {
         } else {
             self.n_values_when_full = Some(self.n_values());
         }
+        Ok(())
     }
 
     fn widen(&mut self, x: f64) {

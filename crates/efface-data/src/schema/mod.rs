@@ -13,7 +13,7 @@ mod fitted;
 mod infer;
 mod nice;
 mod proposal;
-mod written;
+pub(crate) mod written;
 
 use std::collections::HashSet;
 use std::fs;
@@ -26,6 +26,7 @@ pub use self::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, U
 pub(crate) use self::fitted::is_fitted_word;
 pub use self::infer::propose;
 pub use self::proposal::{LeftOut, ProposedColumn, SchemaProposal};
+pub use self::written::{DateOrder, DecimalMark, Notation};
 use crate::error::{InvalidSchema, SchemaError};
 use crate::table::Columns;
 
@@ -39,7 +40,10 @@ pub const MAX_FEATURES: usize = 100_000;
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Texts that usually mean that nothing is there. An empty cell, a null and a typed NaN always do.
-pub const USUAL_MISSING_MARKERS: [&str; 7] = ["?", "NA", "N/A", "NaN", "nan", "null", "NULL"];
+pub const USUAL_MISSING_MARKERS: [&str; 20] = [
+    "?", "-", "--", ".", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "k.A.", "k. A.", "#N/A", "#NV",
+    "#DIV/0!", "#VALUE!", "#WERT!", "#REF!",
+];
 
 /// What each column becomes. Built by [`Schema::load`], [`Schema::parse`] or [`propose`], and valid whenever it is there.
 ///
@@ -78,6 +82,8 @@ pub struct Schema {
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
     missing_markers: Vec<String>,
+    #[serde(flatten)]
+    notation: Notation,
     #[serde(rename = "column")]
     columns: Vec<ColumnSchema>,
 }
@@ -133,7 +139,21 @@ impl Schema {
             missing: Missing::Zero,
             origin: EntryOrigin::Derived,
         };
-        Self::new(roles, USUAL_MISSING_MARKERS.map(String::from).to_vec(), names.iter().map(entry).collect())
+        let schema =
+            Self::new(roles, USUAL_MISSING_MARKERS.map(String::from).to_vec(), names.iter().map(entry).collect())?;
+        Ok(schema.written_as(columns.notation))
+    }
+
+    /// The same of a table whose numbers and dates are written like this.
+    #[must_use]
+    pub fn written_as(mut self, notation: Notation) -> Self {
+        self.notation = notation.or(self.notation);
+        self
+    }
+
+    /// What is declared about the way numbers and dates are written.
+    pub fn notation(&self) -> Notation {
+        self.notation
     }
 
     /// One per [feature](Self::feature_names): whether what it becomes is derived from the rows.
@@ -200,7 +220,7 @@ impl Schema {
         if found > MAX_FEATURES as u64 {
             return Err(InvalidSchema::TooManyFeatures { found });
         }
-        let schema = Self { label, id, subject, missing_markers, columns };
+        let schema = Self { label, id, subject, missing_markers, notation: Notation::default(), columns };
         let mut features = HashSet::with_capacity(found as usize);
         match schema.feature_names().into_iter().find(|feature| !features.insert(feature.clone())) {
             Some(feature) => Err(InvalidSchema::DuplicateFeature { feature }),

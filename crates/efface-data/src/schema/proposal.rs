@@ -94,6 +94,7 @@ impl SchemaProposal {
         }
         let _ = writeln!(text, "\n# An empty cell or a null is always missing; these texts are, too.");
         let _ = writeln!(text, "missing_markers = {}", list(&schema.missing_markers));
+        text.push_str(&toml::to_string(&schema.notation).unwrap_or_default());
         for left_out in &self.left_out {
             let suggestion = left_out.suggestion.as_ref().map_or(String::new(), |text| format!("; {text}"));
             let LeftOut { name, reason, .. } = left_out;

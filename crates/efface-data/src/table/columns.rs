@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ReadError;
-use crate::schema::Schema;
+use crate::schema::{Notation, Schema};
 use crate::table::listed;
 
 /// The roles of columns, as the user names them.
@@ -33,6 +33,9 @@ pub struct Columns {
     pub weight: Option<String>,
     /// Columns that are not features; those that the table does not have are no error.
     pub ignore: Vec<String>,
+    /// How numbers and dates are written; a schema says the same, and keeps it.
+    #[serde(skip)]
+    pub notation: Notation,
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -22,6 +22,7 @@ use crate::error::ReadError;
 use crate::id::RowId;
 use crate::labels::LabelCodec;
 use crate::rows::FeatureValues;
+use crate::schema::Notation;
 
 /// Labels as they stand in the input, before it is known what they mean.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,12 +55,23 @@ pub struct Labels {
     pub values: RawLabels,
     origin: Origin,
     column: Option<String>,
+    notation: Notation,
 }
 
 impl Labels {
     /// Labels of a column of a table, or (without `column`) of a source of their own.
     pub fn new(values: RawLabels, origin: Origin, column: Option<String>) -> Self {
-        Self { values, origin, column }
+        Self { values, origin, column, notation: Notation::default() }
+    }
+
+    /// The same, where numbers are written like this.
+    #[must_use]
+    pub(crate) fn written_as(self, notation: Notation) -> Self {
+        Self { notation, ..self }
+    }
+
+    pub(crate) fn notation(&self) -> Notation {
+        self.notation
     }
 
     /// Points at the label of row `row`.

@@ -1,11 +1,12 @@
 //! What looks like a mistake in a table, though it is not an error: told to people before they train on it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use efface_core::rows::{Features, RowValue};
 
-use super::Table;
+use super::{Table, shortened};
+use crate::derived::{CellCounts, ColumnTag};
 use crate::rows::each;
 use crate::scale::Scale;
 
@@ -17,6 +18,14 @@ pub enum Remark {
     OneColumnRules { column: String, share: f64 },
     /// A feature that is a different integer in every row, in order or not.
     LooksLikeAnId { column: String },
+    /// A column of numbers in which some cells are texts, which count as missing.
+    TextsAmongNumbers { column: String, share: f64 },
+    /// A column of categories in which some cells are numbers, which are one category.
+    NumbersAmongTexts { column: String, share: f64 },
+    /// A class of a single row: removing that row removes the class.
+    LonelyClass { class: String },
+    /// Two classes that differ in capital letters only.
+    AlikeClasses { classes: [String; 2] },
 }
 
 impl fmt::Display for Remark {
@@ -30,6 +39,22 @@ impl fmt::Display for Remark {
             ),
             Self::LooksLikeAnId { column } => {
                 write!(f, "column `{column}` has a different integer in every row but is used as a feature")
+            }
+            Self::TextsAmongNumbers { column, share } => {
+                write!(
+                    f,
+                    "column `{column}` is one of numbers; {:.1} % of its cells are texts and count as missing",
+                    100.0 * share
+                )
+            }
+            Self::NumbersAmongTexts { column, share } => write!(
+                f,
+                "column `{column}` is one of texts; {:.1} % of its cells are numbers, which are one category together",
+                100.0 * share
+            ),
+            Self::LonelyClass { class } => write!(f, "class `{class}` has a single row", class = shortened(class)),
+            Self::AlikeClasses { classes: [a, b] } => {
+                write!(f, "classes `{}` and `{}` differ in capital letters only", shortened(a), shortened(b))
             }
         }
     }
@@ -62,6 +87,33 @@ impl Remark {
     }
 }
 
+impl Remark {
+    /// What stands in a column that is not of the kind that it became.
+    pub fn mixed_column(name: &str, became: ColumnTag, cells: CellCounts) -> Option<Self> {
+        let (column, all) = (name.to_owned(), cells.numbers + cells.texts + cells.missing);
+        match became {
+            ColumnTag::Number | ColumnTag::Gaps if cells.texts > 0.0 => {
+                Some(Self::TextsAmongNumbers { column, share: cells.texts / all })
+            }
+            ColumnTag::Categories if cells.numbers > 0.0 => {
+                Some(Self::NumbersAmongTexts { column, share: cells.numbers / all })
+            }
+            _ => None,
+        }
+    }
+
+    /// What is odd about classes and the numbers of their rows: at most one remark of each kind.
+    pub fn of_classes<'a>(classes: impl Iterator<Item = (&'a str, usize)> + Clone) -> impl Iterator<Item = Self> {
+        let lonely = classes.clone().find(|(_, n_rows)| *n_rows == 1);
+        let lonely = lonely.map(|(class, _)| Self::LonelyClass { class: class.to_owned() });
+        let mut first_of = HashMap::new();
+        let mut classes = classes.map(|(class, _)| class);
+        let alike = classes.find_map(|class| Some([first_of.insert(class.to_lowercase(), class)?, class]));
+        let alike = alike.map(|classes| Self::AlikeClasses { classes: classes.map(str::to_owned) });
+        lonely.into_iter().chain(alike)
+    }
+}
+
 impl Table {
     /// What looks like a mistake where rows are scaled like this: at most one remark of each kind.
     pub fn remarks(&self, scale: Scale) -> Vec<Remark> {
@@ -87,6 +139,16 @@ fn is_like_an_id(table: &Table, column: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn odd_classes_are_told() {
+        let of = |classes: &[(&str, usize)]| {
+            Remark::of_classes(classes.iter().copied()).map(|remark| remark.to_string()).collect::<Vec<_>>()
+        };
+        assert!(of(&[("no", 20), ("yes", 30)]).is_empty());
+        let told = of(&[("No", 20), ("maybe", 1), ("no", 30), ("yes", 1)]);
+        assert_eq!(told, ["class `maybe` has a single row", "classes `No` and `no` differ in capital letters only"]);
+    }
 
     fn ruling(features: Features<'_>, scale: &str) -> Option<Remark> {
         Remark::ruling_column(features, &["a", "b"].map(String::from), scale.parse().expect("a scale"))

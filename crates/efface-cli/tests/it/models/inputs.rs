@@ -92,6 +92,109 @@ fn a_guessed_encoding_is_said() {
     assert!(answer.stderr.contains(told), "{answer:?}");
 }
 
+/// Prices and dates of the same 120 orders, written in several ways.
+fn priced(price: impl Fn(u32) -> String, date: impl Fn(usize) -> String) -> String {
+    let mut text = "order;when;price;late\n".to_owned();
+    for i in 0..120_usize {
+        let cents = 12_345 + 7_919 * u32::try_from(i * 41 % 97).expect("small");
+        writeln!(text, "{i};{};{};{}", date(1 + i % 28), price(cents), if cents % 3 == 0 { "yes" } else { "no" })
+            .expect("text");
+    }
+    text
+}
+
+#[test]
+fn numbers_and_dates_are_read_as_declared() {
+    let sandbox = Sandbox::new();
+    let plain = |cents: u32| format!("{}.{:02}", cents / 100, cents % 100);
+    let with_marks = |thousands: &'static str, mark: &'static str| {
+        move |cents: u32| {
+            let (whole, cents) = (cents / 100, cents % 100);
+            let whole = if whole < 1000 {
+                whole.to_string()
+            } else {
+                format!("{}{thousands}{:03}", whole / 1000, whole % 1000)
+            };
+            if cents == 0 { whole } else { format!("{whole}{mark}{cents:02}") }
+        }
+    };
+    let iso = |day: usize| format!("2024-03-{day:02}");
+    sandbox.write("plain.csv", priced(plain, iso));
+    sandbox.write("german.csv", priced(with_marks(".", ","), |day| format!("{day:02}.03.24")));
+    sandbox.write("english.csv", priced(with_marks(",", "."), |day| format!("{day}-Mar-2024")));
+    sandbox.write("american.csv", priced(with_marks(",", "."), |day| format!("03/{day:02}/2024")));
+    let train = |args: &str| format!("\"$0\" train {args} --label late --id order");
+    let expected = published(&sandbox, "plain", &train("plain.csv"));
+    assert!(expected["features"].to_string().contains("when"), "{expected}");
+    // What is declared is part of what a model knows about its tables, and all else is the same.
+    let same = |mut found: Value| {
+        let notation = found["schema"].as_object_mut().expect("a schema");
+        let declared = [notation.remove("decimal"), notation.remove("dates")];
+        assert_eq!(found, expected);
+        declared
+    };
+    let found = published(&sandbox, "german", &train("german.csv --decimal ,"));
+    assert_eq!(same(found), [Some(",".into()), None]);
+    assert_eq!(same(published(&sandbox, "english", &train("english.csv"))), [None, None]);
+    let found = published(&sandbox, "american", &train("american.csv --dates mdy"));
+    assert_eq!(same(found), [None, Some("mdy".into())]);
+
+    // Later rows are read the same way, from other formats, too.
+    sandbox.write("more.jsonl", "{\"order\": 900, \"when\": \"01.03.24\", \"price\": \"1.234\", \"late\": \"no\"}");
+    sandbox.write("more.csv", "order,when,price,late\n900,2024-03-01,1234,no\n");
+    sandbox.json("add german more.jsonl");
+    sandbox.json("add plain more.csv");
+    let released = |name: &str| {
+        sandbox.json(&format!("release {name} --danger-fixed-seed 2 --out {name}-2.json"));
+        sandbox.json_file(&format!("{name}-2.json"))["weights"].clone()
+    };
+    assert_eq!(released("german"), released("plain"));
+
+    // A schema says the same.
+    sandbox.run("schema german.csv --label late --id order --decimal , --out german.toml").ends_with(0);
+    let found = published(&sandbox, "schema", &train("german.csv --schema german.toml"));
+    assert_eq!(same(found), [Some(",".into()), None]);
+}
+
+#[test]
+fn numbers_that_can_be_read_in_two_ways_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write("two.csv", "a;b;y\n12,5;1;no\n3,5;2;yes\n1.234;3;no\n");
+    let refused = ["two.csv, line 4, column `a`: `1.234`", "--decimal ,", "--decimal ."];
+    sandbox.refuses("train two.csv --label y --scale auto --out m", &refused);
+    sandbox.refuses("schema two.csv --label y", &["two.csv, column `a`: `1.234`", "--decimal ,"]);
+    sandbox.refuses("train two.csv --label a --loss squared --scale auto --out m", &refused);
+    sandbox.refuses("train two.csv --label y --scale unit --decimal , --out m", &["plain numbers", "--scale auto"]);
+}
+
+#[test]
+fn training_says_what_columns_became() {
+    let sandbox = Sandbox::new();
+    let mut text = "a,b,note,same,mixed,y\n".to_owned();
+    for i in 0..60_usize {
+        let mixed = if i % 5 == 0 { "many".to_owned() } else { i.to_string() };
+        let class = ["no", "No", "yes"][if i == 7 { 2 } else { i % 2 }];
+        writeln!(text, "{i},{},note {i},x,{mixed},{class}", ["red", "blue"][i % 2]).expect("text");
+    }
+    sandbox.write("t.csv", text);
+    let answer = sandbox.run("train t.csv --label y --scale auto --out model");
+    answer.ends_with(0);
+    for told in [
+        "No (29), no (30), yes (1)",
+        "2 numbers, 1 of categories",
+        "note, same",
+        "warning: column `mixed` is one of numbers; 20.0 % of its cells are texts and count as missing",
+        "warning: class `yes` has a single row",
+        "warning: classes `No` and `no` differ in capital letters only",
+    ] {
+        assert!(answer.stderr.contains(told), "{told}: {answer:?}");
+    }
+    let report = sandbox.json("train t.csv --label y --scale auto --out other");
+    assert_eq!(report["class_rows"][2], serde_json::json!({"class": "yes", "n_rows": 1}));
+    assert_eq!(report["columns"][2]["becomes"], "nothing");
+    assert_eq!((&report["columns"][4]["texts"], &report["columns"][4]["numbers"]), (&12.0.into(), &48.0.into()));
+}
+
 #[test]
 fn a_row_of_weight_two_is_the_row_twice() {
     let sandbox = Sandbox::new();
@@ -146,7 +249,8 @@ fn a_row_of_weight_two_is_the_row_twice() {
     };
     refuses("--class-weight maybe=2", "class `maybe` has a weight, but there are no rows of it");
     refuses("--weight y", "column `y` cannot be both label and weight");
-    for (weight, part) in [("balanced", "would remember rows that left"), ("yes", "write CLASS=W"), ("yes=-1", "0 to")]
+    for (weight, part) in
+        [("balanced", "would remember rows that left"), ("yes", "write CLASS=W"), ("yes=0", "more than 0")]
     {
         let answer = sandbox.run(&format!("train twos.csv --label y --out m --class-weight {weight}"));
         assert!(answer.code == Some(2) && answer.stderr.contains(part), "{answer:?}");

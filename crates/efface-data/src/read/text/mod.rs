@@ -21,9 +21,9 @@ use super::{ReadProgress, TableReader};
 use crate::error::ReadError;
 use crate::id::RowId;
 use crate::rows::FeatureValues;
-use crate::schema::Schema;
 use crate::schema::cell::Cell;
 use crate::schema::encode::RowEncoder;
+use crate::schema::{Notation, Schema};
 use crate::table::{Columns, Labels, Origin, RawLabels, Roles, Table, TableParts};
 
 /// What becomes of the columns of a text.
@@ -48,6 +48,7 @@ pub(super) struct TextReader {
     feature_names: Vec<String>,
     /// What makes features of cells that are not simply numbers.
     encoder: Option<RowEncoder>,
+    notation: Notation,
     rows_read: u64,
 }
 
@@ -87,7 +88,9 @@ impl TextReader {
             None => roles.features.iter().map(|column| header[*column].clone()).collect(),
             Some(encoder) => encoder.feature_names.clone(),
         };
-        let reader = Self { path: path.into(), records, meter, roles, feature_names, encoder, rows_read: 0 };
+        let notation = schema.as_ref().map(Schema::notation).unwrap_or_default();
+        let path = path.into();
+        let reader = Self { path, records, meter, roles, feature_names, encoder, notation, rows_read: 0 };
         Ok((reader, schema))
     }
 
@@ -153,8 +156,10 @@ impl TableReader for TextReader {
         let n_rows = lines.len() as u64;
         let origin = Origin::with_lines(&self.path, lines).starting_at(self.rows_read);
         let header = self.records.header();
-        let labels_of =
-            |column: usize| Labels::new(RawLabels::Text(labels), origin.clone(), Some(header[column].clone()));
+        let labels_of = |column: usize| {
+            let name = Some(header[column].clone());
+            Labels::new(RawLabels::Text(labels), origin.clone(), name).written_as(self.notation)
+        };
         let table = Table::new(TableParts {
             feature_names: self.feature_names.clone(),
             features: FeatureValues::F64(features),

@@ -2,12 +2,14 @@
 
 mod adopt;
 mod import;
+mod report;
 mod row_sink;
 mod train;
 mod unfinished;
 
 pub(crate) use adopt::Adopted;
-pub use train::{TrainReport, TrainRequest};
+pub use report::{ClassRows, TrainReport, TrainedColumn};
+pub use train::TrainRequest;
 
 use std::fs;
 use std::path::{Path, PathBuf};

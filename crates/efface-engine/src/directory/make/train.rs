@@ -1,21 +1,19 @@
 //! Training: rows are read once, in a stream, into the segments of a new directory, and the model is trained from there.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use efface_core::model::{TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::{MOST_ROW_WEIGHT, RowStore};
 use efface_data::{ClassWeights, Columns, RowTransform, Schema, TableReader};
-use serde::Serialize;
 
 use super::import::{Import, Imported, RowWeights};
+use super::report::{TrainReport, class_rows, remarks, trained_columns};
 use super::{NewDirectory, Place, TrainProgress};
 use crate::directory::ModelDirectory;
 use crate::error::{EngineError, OpenError};
 use crate::history::History;
 use crate::life::{Past, check_is_bounded};
-use crate::path_text;
 use crate::settings::{RowNames, Settings};
 
 /// What to train, on what.
@@ -36,36 +34,6 @@ pub struct TrainRequest {
     pub memory_bytes: Option<u64>,
     /// Where the model directory is made.
     pub place: Place,
-}
-
-/// What training led to.
-#[derive(Clone, Debug, Serialize)]
-pub struct TrainReport {
-    /// Rows trained on.
-    pub n_rows: usize,
-    /// Rows left out, because they had been removed before.
-    pub n_suppressed: usize,
-    /// Features, the intercept included.
-    pub dim: usize,
-    /// Number of classes; 0 for regression.
-    pub classes: usize,
-    /// Measured, upper bound.
-    pub gradient_residual: f64,
-    /// Distance to the exact minimiser, upper bound.
-    pub distance_bound: f64,
-    /// Passes over the rows.
-    pub iterations: usize,
-    /// Time of reading the rows into the directory.
-    pub read_seconds: f64,
-    /// Time of training alone.
-    pub train_seconds: f64,
-    /// Time of the whole call.
-    pub seconds: f64,
-    /// Whether the randomness behind the model was unpredictable.
-    pub certified: bool,
-    /// The model directory.
-    #[serde(serialize_with = "path_text::one")]
-    pub model: PathBuf,
 }
 
 impl ModelDirectory {
@@ -101,6 +69,9 @@ impl ModelDirectory {
         let config = TrainingConfig { n_classes: is_classification.then_some(n_classes as u32), ..config };
         let rows = &filled.rows;
         let precision = rows.precision();
+        let trained_columns = trained_columns(rows, &features);
+        let class_rows = class_rows(rows, &codec)?;
+        remarks(&trained_columns, &class_rows).for_each(|remark| report(TrainProgress::Remark(remark)));
         let settings = Settings {
             config,
             features,
@@ -130,6 +101,8 @@ impl ModelDirectory {
             n_suppressed,
             dim: rows.dim(),
             classes: n_classes,
+            class_rows,
+            columns: trained_columns,
             gradient_residual: claim.gradient_residual.get(),
             distance_bound: claim.distance_bound.get(),
             iterations: trained.iterations,
