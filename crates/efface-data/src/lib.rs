@@ -36,7 +36,9 @@ pub use labels::{ClassCollector, ClassWeights, LabelCodec, MAX_CLASSES};
 pub use lent::{
     Interrupted, LentRows, LentTable, LentVault, RowSpec, RowsError, RowsToLend, Scaling, longest_row, scores,
 };
-pub use read::{ReadProgress, Source, TableReader, carries_labels, is_array, open_rows, open_table, read_table};
+pub use read::{
+    ReadProgress, Source, TableReader, UnreadableColumn, carries_labels, is_array, open_rows, open_table, read_table,
+};
 pub use rows::{EncodedRows, FeatureOrder, FeatureValues, MemoryRows, Precision, encode_table};
 pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
 pub use schema::{

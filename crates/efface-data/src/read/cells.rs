@@ -8,7 +8,7 @@ use super::kind::Kind;
 use super::parquet::ParquetReader;
 use super::source::{Source, SourceFile};
 use super::text::{TextReader, Wanted};
-use super::{ReadProgress, TableReader};
+use super::{ReadProgress, TableReader, UnreadableColumn};
 use crate::error::ReadError;
 use crate::rows::FeatureValues;
 use crate::schema::Schema;
@@ -23,8 +23,8 @@ pub(crate) trait CellReader: TableReader {
     fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError>;
 }
 
-/// Columns of a type that cannot be read, and why.
-type Unreadable = Vec<(String, String)>;
+/// Columns of a type that cannot be read.
+type Unreadable = Vec<UnreadableColumn>;
 
 /// Opens a table to look at its cells. Of several files the first says which columns there are.
 pub(crate) fn open_cells(source: &Source, columns: &Columns) -> Result<(Box<dyn CellReader>, Unreadable), ReadError> {

@@ -14,6 +14,7 @@ mod source;
 mod text;
 
 use std::collections::HashSet;
+use std::fmt;
 use std::path::Path;
 
 use self::array::ArrayReader;
@@ -29,7 +30,7 @@ use self::text::{TextReader, Wanted, no_schema};
 use crate::error::ReadError;
 use crate::scale::Scale;
 use crate::schema::Schema;
-use crate::table::{Columns, Table, listed};
+use crate::table::{Columns, Table, listed, shortened};
 
 /// A file that is read as a stream of tables.
 ///
@@ -44,8 +45,29 @@ pub trait TableReader: Send {
     /// Rows without an id are numbered on from chunk to chunk. That ids are unique is checked within a chunk only.
     fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError>;
 
+    /// Columns that would be features, but are of a type that cannot be read.
+    fn left_out(&self) -> &[UnreadableColumn] {
+        &[]
+    }
+
     /// How far the file has been read.
     fn progress(&self) -> ReadProgress;
+}
+
+/// A column that is left out because of its type. Displays as `` `tags` (a list of texts) ``.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadableColumn {
+    /// The column.
+    pub name: String,
+    /// What its type is called.
+    pub data_type: String,
+}
+
+impl fmt::Display for UnreadableColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let article = if self.data_type == "binary" { "" } else { "a " };
+        write!(f, "`{}` ({article}{})", shortened(&self.name), self.data_type)
+    }
 }
 
 /// How far a file has been read.
@@ -106,10 +128,12 @@ pub fn open_rows(
             (Box::new(reader), schema)
         }
         Some(Kind::Parquet) if !all_plain(&source, columns) => {
-            let (reader, _) = open_cells(&source, columns)?;
+            let (reader, unreadable) = open_cells(&source, columns)?;
             let derived = Schema::of_derived(reader.feature_names(), columns);
             let schema = derived.map_err(|error| no_schema(file.path, &error))?;
-            (open_one(file, columns, Some(&schema))?, Some(schema))
+            let mut reader = ParquetReader::open(file.path, columns, Some(&schema))?;
+            reader.left_out = unreadable;
+            (Box::new(reader), Some(schema))
         }
         _ => (open_one(file, columns, None)?, None),
     };
