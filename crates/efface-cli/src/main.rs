@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         secrets::keep_out_of_core_dumps();
     }
     let output = Output::new(cli.json);
+    let is_correction = matches!(cli.command, Command::Correct(_));
     let Some(answer) = ending::caught(&output, || run(cli, &output)) else { return ExitCode::from(2) };
     match answer {
         Ok(Answer::Done) => ExitCode::SUCCESS,
@@ -42,7 +43,10 @@ fn main() -> ExitCode {
         Err(error) => {
             match error.downcast_ref::<EngineError>() {
                 // Its own message says all that its sources say.
-                Some(engine) => output.error(engine.code(), &engine.to_string(), hints::hint(engine)),
+                Some(engine) => {
+                    let own = if is_correction { hints::for_correction(engine) } else { None };
+                    output.error(engine.code(), &engine.to_string(), own.or_else(|| hints::hint(engine)));
+                }
                 None if error.is::<NotTold>() => output.error("not-told", &error.to_string(), None),
                 None => output.error("error", &format!("{error:#}"), is_disk_full(&error).then_some("free some space")),
             }

@@ -28,15 +28,18 @@ mod table;
 mod vault;
 
 pub use error::{
-    AppendError, CellError, EncodeError, InvalidSchema, LabelError, LookupError, ParseScaleError, ReadError,
-    ScaleError, SchemaError, SegmentError, StoredRowsError,
+    AppendError, CellError, EncodeError, ExpectedBy, InvalidSchema, LabelError, LookupError, ParseScaleError,
+    ReadError, ScaleError, SchemaError, SegmentError, StoredRowsError,
 };
 pub use id::{IdDigest, IdKey, IdKind, RowId};
 pub use labels::{ClassCollector, ClassWeights, LabelCodec, MAX_CLASSES};
 pub use lent::{
     Interrupted, LentRows, LentTable, LentVault, RowSpec, RowsError, RowsToLend, Scaling, longest_row, scores,
 };
-pub use read::{ReadProgress, Source, TableReader, carries_labels, is_array, open_rows, open_table, read_table};
+pub use read::{
+    Binary, FirstLine, ReadProgress, Source, TableReader, UnreadableColumn, carries_labels, is_array, open_rows,
+    open_table, read_table,
+};
 pub use rows::{EncodedRows, FeatureOrder, FeatureValues, MemoryRows, Precision, encode_table};
 pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
 pub use schema::{

@@ -19,6 +19,10 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     check_label_is_named(source.first(), &columns)?;
     let transform = args.rows.transform();
     let (rows, schema) = open_rows(source, &columns, schema, transform.scale).map_err(EngineError::from)?;
+    let left_out: Vec<String> = rows.left_out().iter().map(ToString::to_string).collect();
+    if !left_out.is_empty() {
+        output.warn(&format!("columns left out: {}", shortened(&left_out)));
+    }
     let not_public = schema.as_ref().map(Schema::not_public).unwrap_or_default();
     let intercept = transform.intercept;
     let mut noise = noise(&args.seed, output)?;

@@ -6,6 +6,6 @@ mod schema;
 mod store;
 
 pub use encode::{EncodeError, LabelError, ParseScaleError, ScaleError};
-pub use read::ReadError;
+pub use read::{ExpectedBy, ReadError};
 pub use schema::{CellError, InvalidSchema, SchemaError};
 pub use store::{AppendError, LookupError, SegmentError, StoredRowsError};

@@ -1,5 +1,6 @@
 //! Errors of reading a table.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -7,16 +8,20 @@ use efface_core::rows::MOST_ROW_WEIGHT;
 
 use super::schema::CellError;
 use crate::id::RowId;
+use crate::read::{Binary, FirstLine};
 use crate::scale::Scale;
-use crate::table::{Place, RowNumber, listed, shortened};
+use crate::table::{Place, listed, shortened};
 
 /// A table could not be read, or is not fit to be one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The file's name ends in nothing that can be read.
-    #[error("{}: unknown kind of file; supported are {SUPPORTED}", file.display())]
-    UnknownExtension { file: PathBuf },
+    #[error("{}: unknown kind of file{}; supported are {SUPPORTED}", file.display(), seemingly(*looks_like))]
+    UnknownExtension { file: PathBuf, looks_like: Option<Binary> },
+    /// The file's name says that it is a text, and its first bytes say what else it is.
+    #[error("{}: not a text; it looks like {looks_like}", file.display())]
+    NotText { file: PathBuf, looks_like: Binary },
     /// A pattern or a folder stands for no file.
     #[error("{}: no files", name.display())]
     NoFiles { name: PathBuf },
@@ -38,10 +43,10 @@ pub enum ReadError {
     Io { file: PathBuf, source: io::Error },
     /// A column that was asked for is not there.
     #[error("{}: no column `{column}`; there are {known}", file.display())]
-    MissingColumn { file: PathBuf, column: String, known: String },
-    /// A schema has an entry for a column that is not there.
-    #[error("{}: the schema names column `{column}`, which is not there; there are {known}", file.display())]
-    SchemaColumn { file: PathBuf, column: String, known: String },
+    MissingColumn { file: PathBuf, column: String, known: String, first_line: FirstLine },
+    /// A column that a schema, a model or the first of several files has is not there.
+    #[error("{}: {expected_by} column `{column}`, which is not there; there are {known}", file.display())]
+    SchemaColumn { file: PathBuf, column: String, known: String, expected_by: ExpectedBy },
     /// A cell is not what the schema declares.
     #[error("{place}: {source}")]
     Cell { place: Place, source: Box<CellError> },
@@ -79,8 +84,8 @@ pub enum ReadError {
     #[error("{}: no rows", file.display())]
     Empty { file: PathBuf },
     /// A line has more or fewer cells than the header.
-    #[error("{place}: {found} cells, the header has {expected}")]
-    LineLength { place: Place, found: usize, expected: usize },
+    #[error("{place}: {found} cells, the header has {expected}{}", spanning(*n_lines))]
+    LineLength { place: Place, found: usize, expected: usize, n_lines: u64 },
     /// A cell that must hold something is empty.
     #[error("{place}: empty cell")]
     EmptyCell { place: Place },
@@ -96,9 +101,9 @@ pub enum ReadError {
     /// A text is not valid UTF-8 or Unicode.
     #[error("{}: {what} is not valid Unicode", file.display())]
     NotUnicode { file: PathBuf, what: String },
-    /// Two rows have the same id.
-    #[error("{place}: row id `{shown}` is already that of {first}", shown = shortened(&id.to_string()))]
-    DuplicateId { place: Place, id: RowId, first: RowNumber },
+    /// Two rows have the same id; `None`: it is not known any more.
+    #[error("{place}: row id{} is already that of {}", quoted(id.as_ref()), seen_from(first, place))]
+    DuplicateId { place: Place, id: Option<RowId>, first: Place },
     /// Labels, ids or subjects are not one per row.
     #[error("{}: {found} {what}, but there are {expected} rows", file.display())]
     LengthMismatch { file: PathBuf, what: &'static str, found: u64, expected: u64 },
@@ -149,6 +154,37 @@ pub enum ReadError {
     TrailingData { file: PathBuf, expected: u64 },
 }
 
+impl ReadError {
+    /// The same error, of a column that is expected `by` others than a model.
+    pub(crate) fn expected_by(mut self, by: Option<ExpectedBy>) -> Self {
+        if let (Self::SchemaColumn { expected_by, .. }, Some(by)) = (&mut self, by) {
+            *expected_by = by;
+        }
+        self
+    }
+}
+
+/// Who expects a column in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpectedBy {
+    /// A schema of the user's has an entry for it.
+    Schema,
+    /// It was there when the model was trained.
+    Model,
+    /// It is in the first of several files.
+    FirstFile,
+}
+
+impl fmt::Display for ExpectedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Schema => "the schema names",
+            Self::Model => "the model was trained with",
+            Self::FirstFile => "the first file has",
+        })
+    }
+}
+
 const SUPPORTED: &str = ".csv, .tsv, .txt, .jsonl, .ndjson, .npy, .npz, .parquet, .svm, .libsvm and .idx, \
     and all but .npz and .parquet gzipped (.gz)";
 
@@ -158,4 +194,21 @@ fn also(others: &[String]) -> String {
 
 fn two_roles(first: &str, second: &str) -> String {
     if first == second { format!("is named twice as {first}") } else { format!("cannot be both {first} and {second}") }
+}
+
+fn seemingly(looks_like: Option<Binary>) -> String {
+    looks_like.map_or_else(String::new, |binary| format!(" (it looks like {binary})"))
+}
+
+fn spanning(n_lines: u64) -> String {
+    if n_lines > 1 { format!("; the row spans {n_lines} lines: is a quote not closed?") } else { String::new() }
+}
+
+fn quoted(id: Option<&RowId>) -> String {
+    id.map_or_else(String::new, |id| format!(" `{}`", shortened(&id.to_string())))
+}
+
+/// A row, without the name of its file for whoever is in that file.
+fn seen_from(row: &Place, place: &Place) -> String {
+    if row.file == place.file { row.row.to_string() } else { row.to_string() }
 }

@@ -3,18 +3,19 @@
 use std::path::Path;
 
 use super::array::ArrayReader;
+use super::binary::unknown_kind;
 use super::chain::Chain;
 use super::kind::Kind;
 use super::parquet::ParquetReader;
 use super::source::{Source, SourceFile};
 use super::text::{TextReader, Wanted};
-use super::{ReadProgress, TableReader};
+use super::{ReadProgress, TableReader, UnreadableColumn};
 use crate::error::ReadError;
 use crate::rows::FeatureValues;
-use crate::schema::Schema;
 use crate::schema::cell::Cell;
 use crate::schema::encode::RowEncoder;
-use crate::table::{Columns, Table, TableParts, listed};
+use crate::schema::{ColumnSchema, Schema};
+use crate::table::{Columns, Table, TableParts};
 
 /// A file whose cells can be looked at. Its features are the columns that have no other role.
 pub(crate) trait CellReader: TableReader {
@@ -23,8 +24,8 @@ pub(crate) trait CellReader: TableReader {
     fn visit_rows(&mut self, max_rows: u64, visit: &mut dyn FnMut(usize, Cell<'_>)) -> Result<u64, ReadError>;
 }
 
-/// Columns of a type that cannot be read, and why.
-type Unreadable = Vec<(String, String)>;
+/// Columns of a type that cannot be read.
+type Unreadable = Vec<UnreadableColumn>;
 
 /// Opens a table to look at its cells. Of several files the first says which columns there are.
 pub(crate) fn open_cells(source: &Source, columns: &Columns) -> Result<(Box<dyn CellReader>, Unreadable), ReadError> {
@@ -51,7 +52,7 @@ fn open_one(file: SourceFile<'_>, columns: &Columns) -> Result<(Box<dyn CellRead
         }
         Some(Kind::Npy | Kind::Idx | Kind::Npz) => (Box::new(ArrayReader::open(path, columns)?), Vec::new()),
         Some(Kind::Libsvm) => return Err(ReadError::NoSchema { file: path.into() }),
-        None => return Err(ReadError::UnknownExtension { file: path.into() }),
+        None => return Err(unknown_kind(path)),
     })
 }
 
@@ -83,11 +84,11 @@ impl EncodedReader {
         let all = Columns { features: None, ignore: Vec::new(), ..columns.clone() };
         let inner = ArrayReader::open(path, &all)?;
         let names = inner.feature_names();
-        let find = |name: &String| {
-            let missing = || ReadError::SchemaColumn { file: path.into(), column: name.clone(), known: listed(names) };
-            Ok((names.iter().position(|other| other == name).ok_or_else(missing)?, name.clone()))
+        let find = |column: &ColumnSchema| {
+            let at = names.iter().position(|name| *name == column.name);
+            Ok((at.ok_or_else(|| column.absent(path, names))?, column.name.clone()))
         };
-        let columns = schema.columns().iter().map(|column| find(&column.name)).collect::<Result<_, ReadError>>()?;
+        let columns = schema.columns().iter().map(find).collect::<Result<_, ReadError>>()?;
         Ok(Self { encoder: RowEncoder::new(schema), columns, inner })
     }
 }

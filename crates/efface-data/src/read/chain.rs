@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::cells::CellReader;
-use super::{ReadProgress, TableReader};
+use super::{ReadProgress, TableReader, UnreadableColumn};
 use crate::error::ReadError;
 use crate::schema::cell::Cell;
 use crate::table::Table;
@@ -23,13 +23,15 @@ pub(super) struct Chain<R: TableReader + ?Sized> {
     bytes_total: u64,
     /// Whether rows are called by their number, which goes on from file to file.
     is_numbered: bool,
+    left_out: Vec<UnreadableColumn>,
 }
 
 impl<R: TableReader + ?Sized> Chain<R> {
     pub(super) fn new(first: Box<R>, files: &[PathBuf], is_numbered: bool, open: Open<R>) -> Self {
         let bytes_total = files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum();
         let before = ReadProgress { rows: 0, bytes_read: 0, bytes_total, guessed_encoding: None };
-        Self { current: first, index: 0, n_files: files.len(), open, before, bytes_total, is_numbered }
+        let left_out = first.left_out().to_vec();
+        Self { current: first, index: 0, n_files: files.len(), open, before, bytes_total, is_numbered, left_out }
     }
 
     /// Goes on to the next file; `false`: there is none.
@@ -60,6 +62,10 @@ impl<R: TableReader + ?Sized> TableReader for Chain<R> {
                 return Ok(None);
             }
         }
+    }
+
+    fn left_out(&self) -> &[UnreadableColumn] {
+        &self.left_out
     }
 
     fn progress(&self) -> ReadProgress {

@@ -4,6 +4,7 @@
 //! whatever is wrong is named with file, row, column and value.
 
 mod array;
+mod binary;
 mod cells;
 mod chain;
 mod input;
@@ -14,9 +15,12 @@ mod source;
 mod text;
 
 use std::collections::HashSet;
+use std::fmt;
 use std::path::Path;
 
 use self::array::ArrayReader;
+pub use self::binary::Binary;
+use self::binary::unknown_kind;
 use self::cells::EncodedReader;
 pub(crate) use self::cells::open_cells;
 use self::chain::Chain;
@@ -25,11 +29,12 @@ use self::libsvm::LibsvmReader;
 use self::parquet::ParquetReader;
 pub use self::source::Source;
 use self::source::SourceFile;
+pub use self::text::FirstLine;
 use self::text::{TextReader, Wanted, no_schema};
-use crate::error::ReadError;
+use crate::error::{ExpectedBy, ReadError};
 use crate::scale::Scale;
 use crate::schema::{Notation, Schema};
-use crate::table::{Columns, Table, listed};
+use crate::table::{Columns, Table, listed, shortened};
 
 /// A file that is read as a stream of tables.
 ///
@@ -44,8 +49,29 @@ pub trait TableReader: Send {
     /// Rows without an id are numbered on from chunk to chunk. That ids are unique is checked within a chunk only.
     fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError>;
 
+    /// Columns that would be features, but are of a type that cannot be read.
+    fn left_out(&self) -> &[UnreadableColumn] {
+        &[]
+    }
+
     /// How far the file has been read.
     fn progress(&self) -> ReadProgress;
+}
+
+/// A column that is left out because of its type. Displays as `` `tags` (a list of texts) ``.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadableColumn {
+    /// The column.
+    pub name: String,
+    /// What its type is called.
+    pub data_type: String,
+}
+
+impl fmt::Display for UnreadableColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let article = if self.data_type == "binary" { "" } else { "a " };
+        write!(f, "`{}` ({article}{})", shortened(&self.name), self.data_type)
+    }
 }
 
 /// How far a file has been read.
@@ -84,7 +110,7 @@ pub fn open_table(
 ) -> Result<Box<dyn TableReader>, ReadError> {
     let source = source.into();
     let first = open_one(source.file(0), columns, schema)?;
-    Ok(with_the_others(first, &source, columns, schema))
+    Ok(with_the_others(first, &source, columns, schema, None))
 }
 
 /// Opens a table whose rows are scaled like this. Where constants are derived from the rows and no schema says what columns
@@ -100,24 +126,28 @@ pub fn open_rows(
     if schema.is_none() && scale != Scale::Auto && columns.notation != Notation::default() {
         return Err(ReadError::PlainNumbers { scale });
     }
-    if schema.is_some() || scale != Scale::Auto {
-        return Ok((open_table(source, columns, schema.as_ref())?, schema));
-    }
     let file = source.file(0);
+    if schema.is_some() || scale != Scale::Auto {
+        let by = Some(ExpectedBy::Schema);
+        let first = open_one(file, columns, schema.as_ref()).map_err(|error| error.expected_by(by))?;
+        return Ok((with_the_others(first, &source, columns, schema.as_ref(), by), schema));
+    }
     let (first, schema): (Box<dyn TableReader>, _) = match Kind::of(file.path) {
         Some(Kind::Csv | Kind::JsonLines | Kind::Stream) => {
             let (reader, schema) = TextReader::open(file, columns, Wanted::Derived)?;
             (Box::new(reader), schema)
         }
         Some(Kind::Parquet) if !all_plain(&source, columns) => {
-            let (reader, _) = open_cells(&source, columns)?;
+            let (reader, unreadable) = open_cells(&source, columns)?;
             let derived = Schema::of_derived(reader.feature_names(), columns);
             let schema = derived.map_err(|error| no_schema(file.path, &error))?;
-            (open_one(file, columns, Some(&schema))?, Some(schema))
+            let mut reader = ParquetReader::open(file.path, columns, Some(&schema))?;
+            reader.left_out = unreadable;
+            (Box::new(reader), Some(schema))
         }
         _ => (open_one(file, columns, None)?, None),
     };
-    Ok((with_the_others(first, &source, columns, schema.as_ref()), schema))
+    Ok((with_the_others(first, &source, columns, schema.as_ref(), Some(ExpectedBy::FirstFile)), schema))
 }
 
 /// Whether no feature is a text or may be missing in any of these Parquet files.
@@ -144,23 +174,25 @@ fn open_one(
         (Some(Kind::Npy | Kind::Idx | Kind::Npz), None) => Box::new(ArrayReader::open(path, columns)?),
         (Some(Kind::Libsvm), None) => Box::new(LibsvmReader::open(path, columns)?),
         (Some(Kind::Libsvm), Some(_)) => return Err(ReadError::NoSchema { file: path.into() }),
-        (None, _) => return Err(ReadError::UnknownExtension { file: path.into() }),
+        (None, _) => return Err(unknown_kind(path)),
     })
 }
 
-/// The first file, and then the others with its columns.
+/// The first file, and then the others with its columns, which are expected `by` others than a model where that is said.
 fn with_the_others(
     first: Box<dyn TableReader>,
     source: &Source,
     columns: &Columns,
     schema: Option<&Schema>,
+    by: Option<ExpectedBy>,
 ) -> Box<dyn TableReader> {
     if source.files().len() == 1 {
         return first;
     }
     let (others, schema, is_numbered) = (source.clone(), schema.cloned(), columns.id.is_none());
     let columns = Columns { features: Some(first.feature_names().to_vec()), ..columns.clone() };
-    let open = move |index| open_one(others.file(index), &columns, schema.as_ref());
+    let open =
+        move |index| open_one(others.file(index), &columns, schema.as_ref()).map_err(|error| error.expected_by(by));
     Box::new(Chain::new(first, source.files(), is_numbered, Box::new(open)))
 }
 
@@ -188,7 +220,7 @@ fn refuse_selection(path: &Path, columns: &Columns, names: &[String], units: [&s
     let known: HashSet<&String> = names.iter().collect();
     if let Some(missing) = asked.iter().chain(&columns.ignore).find(|name| !known.contains(name)) {
         let (column, known) = (missing.clone(), listed(names));
-        return Err(ReadError::MissingColumn { file: path.into(), column, known });
+        return Err(ReadError::MissingColumn { file: path.into(), column, known, first_line: FirstLine::Names });
     }
     if asked.len() == names.len() && columns.ignore.is_empty() {
         return Ok(());

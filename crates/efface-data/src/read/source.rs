@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use encoding_rs::Encoding;
 
+use super::binary::unknown_kind;
 use super::kind::Kind;
 use crate::error::ReadError;
 
@@ -110,7 +111,7 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>, ReadError> {
             return Err(ReadError::FolderInFolder { file: folder.into(), folder: path });
         }
         if Kind::of(&path).is_none() {
-            return Err(ReadError::UnknownExtension { file: path });
+            return Err(unknown_kind(&path));
         }
         files.push(path);
     }

@@ -1,8 +1,12 @@
 //! What one column of a table becomes: a kind, what a missing value becomes, and where the entry comes from.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use super::cell::{canonical, spelling_of};
+use crate::error::{ExpectedBy, ReadError};
+use crate::table::listed;
 
 /// The entry of one column. Only a checked [`Schema`](super::Schema) has them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -116,6 +120,14 @@ pub enum EntryOrigin {
 }
 
 impl ColumnSchema {
+    /// The error of a file that has other columns. What is derived was declared by nobody: it was there at training.
+    pub(crate) fn absent(&self, file: &Path, names: &[String]) -> ReadError {
+        let (column, known) = (self.name.clone(), listed(names));
+        let is_derived = self.kind == ColumnKind::Derived;
+        let expected_by = if is_derived { ExpectedBy::Model } else { ExpectedBy::Schema };
+        ReadError::SchemaColumn { file: file.into(), column, known, expected_by }
+    }
+
     /// Number of features.
     pub fn width(&self) -> usize {
         let kind = match &self.kind {

@@ -49,7 +49,7 @@ pub fn propose(
         return Err(ReadError::Empty { file: path.into() });
     }
     let mut left_out: Vec<LeftOut> =
-        unreadable.into_iter().map(|(name, reason)| LeftOut { name, reason, suggestion: None }).collect();
+        unreadable.into_iter().map(|column| LeftOut::unreadable(column.name, &column.data_type)).collect();
     let (mut entries, mut proposed) = (Vec::new(), Vec::new());
     for (name, seen) in names.into_iter().zip(&seen) {
         match seen.entry(&name) {

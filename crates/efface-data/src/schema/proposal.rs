@@ -59,6 +59,13 @@ pub struct LeftOut {
     pub suggestion: Option<String>,
 }
 
+impl LeftOut {
+    /// A column of a type that cannot be read.
+    pub(super) fn unreadable(name: String, data_type: &str) -> Self {
+        Self { name, reason: format!("its type ({data_type}) cannot be read"), suggestion: None }
+    }
+}
+
 impl SchemaProposal {
     /// The same where the constants of all columns but vectors are derived from the rows present, inside the guarantee.
     #[must_use]

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ReadError;
+use crate::read::FirstLine;
 use crate::schema::{Notation, Schema};
 use crate::table::listed;
 
@@ -59,7 +60,7 @@ impl Columns {
         let mut role_of: Vec<Option<&'static str>> = vec![None; header.len()];
         let missing = |column: &str| {
             let (column, known) = (column.to_owned(), listed(header));
-            ReadError::MissingColumn { file: file.into(), column, known }
+            ReadError::MissingColumn { file: file.into(), column, known, first_line: FirstLine::Names }
         };
         let mut take = |column: &str, role: &'static str| {
             let index = *index_of.get(column).ok_or_else(|| missing(column))?;
@@ -98,9 +99,8 @@ impl Columns {
     pub(crate) fn resolve_schema(&self, schema: &Schema, header: &[String], file: &Path) -> Result<Roles, ReadError> {
         self.check_are_of(schema, file)?;
         let names: Vec<String> = schema.columns().iter().map(|column| column.name.clone()).collect();
-        if let Some(column) = names.iter().find(|name| !header.contains(name)) {
-            let (column, known) = (column.clone(), listed(header));
-            return Err(ReadError::SchemaColumn { file: file.into(), column, known });
+        if let Some(column) = schema.columns().iter().find(|column| !header.contains(&column.name)) {
+            return Err(column.absent(file, header));
         }
         Self { features: Some(names), ignore: Vec::new(), ..self.clone() }.resolve(header, file)
     }

@@ -250,8 +250,8 @@ fn refuse_duplicates(ids: &[RowId], origin: &Origin) -> Result<(), ReadError> {
     let mut seen = HashMap::with_capacity(ids.len());
     for (row, id) in ids.iter().enumerate() {
         if let Some(first) = seen.insert(id, row) {
-            let (place, first) = (origin.place(row, None), origin.place(first, None).row);
-            return Err(ReadError::DuplicateId { place, id: id.clone(), first });
+            let (place, first) = (origin.place(row, None), origin.place(first, None));
+            return Err(ReadError::DuplicateId { place, id: Some(id.clone()), first });
         }
     }
     Ok(())

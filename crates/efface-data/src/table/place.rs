@@ -42,11 +42,15 @@ impl Origin {
 
     /// Points at row `row`, and at a column if one is given.
     pub fn place(&self, row: usize, column: Option<&str>) -> Place {
-        let number = match self.lines.as_ref().and_then(|lines| lines.get(row)) {
+        Place { file: self.file.to_path_buf(), row: self.row_number(row), column: column.map(str::to_owned) }
+    }
+
+    /// How people would call row `row` of the file.
+    pub fn row_number(&self, row: usize) -> RowNumber {
+        match self.lines.as_ref().and_then(|lines| lines.get(row)) {
             Some(line) => RowNumber::Line(*line),
             None => RowNumber::Row(self.first_row.saturating_add(row as u64)),
-        };
-        Place { file: self.file.to_path_buf(), row: number, column: column.map(str::to_owned) }
+        }
     }
 }
 

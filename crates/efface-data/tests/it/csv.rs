@@ -125,6 +125,38 @@ fn files_that_are_missing_or_of_another_kind_are_refused() {
     assert_eq!(message("t.xlsx"), text);
 }
 
+#[test]
+fn a_line_that_names_the_delimiter_counts_as_a_line() {
+    let all = Columns::default();
+    let table = read("sep=;\r\na;b\r\n1;2\r\n", &all).expect("valid");
+    assert_eq!((table.feature_names().join(" ").as_str(), table.n_rows()), ("a b", 1));
+    let refusal = |text: &str| read(text, &all).expect_err("must be refused");
+    assert_eq!(refusal("sep=;\na;b\n1;x\n"), "t.csv, line 3, column `b`: features must be numbers, got `x`");
+    assert_eq!(refusal("sep=;\na;b\n1;2\n1\n"), "t.csv, line 4: 1 cells, the header has 2");
+    assert_eq!(refusal("sep=;\n"), "t.csv: no rows");
+    assert_eq!(refusal("sep=;"), "t.csv: no rows");
+    assert_eq!(read("sep,b\n1,2\n", &all).expect("a column of that name").feature_names(), ["sep", "b"]);
+}
+
+/// The parser ends a quote where the text ends: the rest of the file was a cell, or the row before it had too few of them.
+#[test]
+fn a_quote_that_is_not_closed_is_named_where_it_is_opened() {
+    let refusal = |text: &str| read(text, &Columns::default()).expect_err("must be refused");
+    let opened = "a quote is opened here and not closed";
+    for end in ["\n", "\r\n"] {
+        let refusal = |text: &str| refusal(&text.replace('\n', end));
+        assert_eq!(refusal("a,b,c\n1,2,3\n4,\"5,6\n7,8,9\n"), format!("t.csv, line 3, column `b`: {opened}"));
+        assert_eq!(refusal("a,b,c\n1,2,\"3\n4,5,6\n7,8,9"), format!("t.csv, line 2, column `c`: {opened}"));
+        assert_eq!(refusal("a,b\n\n\"1\n2\",\"\n3\n"), format!("t.csv, line 4, column `b`: {opened}"));
+        assert_eq!(refusal("a,\"b\n1,2\n"), format!("t.csv, line 1: {opened}"));
+        assert_eq!(refusal("sep=,\na,b\n1,\""), format!("t.csv, line 3, column `b`: {opened}"));
+    }
+    let spans = "t.csv, line 2: 4 cells, the header has 3; the row spans 2 lines: is a quote not closed?";
+    assert_eq!(refusal("a,b,c\n1,\"2,3\n4\",5,6\n"), spans);
+    let whole = read("a,b\n1,\"2\"", &Columns::default()).expect("closed by the last byte");
+    assert_eq!(whole.features(), &FeatureValues::F64(vec![1.0, 2.0]));
+}
+
 /// A cell was held as a whole, however long: three megabytes of gzip inflate to four gigabytes behind one quote.
 #[test]
 fn cells_and_rows_have_an_end() {

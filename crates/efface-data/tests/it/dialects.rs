@@ -78,6 +78,9 @@ fn a_table_is_the_same_in_every_dialect() {
     for (name, bytes) in [
         ("semicolon.csv", semicolons.clone().into_bytes()),
         ("excel.csv", [b"\xef\xbb\xbf", semicolons.as_bytes()].concat()),
+        ("sep.csv", [b"\xef\xbb\xbfsep=;\r\n", semicolons.as_bytes()].concat()),
+        ("sep-tilde.csv", format!("\"SEP=~\"\n{}", text('~', "\n")).into_bytes()),
+        ("sep-utf16.csv", utf16(&format!("sep=\t\r\n{}", text('\t', "\r\n")))),
         ("tabs.tsv", text('\t', "\n").into_bytes()),
         ("bars.txt", text('|', "\n").into_bytes()),
         ("utf16.csv", utf16(&text(';', "\r\n"))),
@@ -156,7 +159,11 @@ fn damaged_lines_of_json_are_named() {
         ("[{\"a\": 1, \"y\": 2}]", "t.jsonl, line 1: an array; each line is one object: {\"column\": value, …}"),
         (
             &format!("{good}{{\"a\": 1, \"y\""),
-            "t.jsonl, line 2: not a JSON object: EOF while parsing an object, at character 12",
+            "t.jsonl, line 2: the line ends before its object is closed; each object stands on one line",
+        ),
+        (
+            "{\n\"a\": 1,\n\"y\": 2}\n",
+            "t.jsonl, line 1: the line ends before its object is closed; each object stands on one line",
         ),
         (
             &format!("{good}\n7\n"),
@@ -178,6 +185,45 @@ fn damaged_lines_of_json_are_named() {
     ] {
         assert_eq!(refusal("t.jsonl", text.as_bytes()), expected);
     }
+}
+
+/// Bytes of a spreadsheet were quoted as the names of columns.
+#[test]
+fn files_that_are_no_text_are_called_what_they_are() {
+    for (bytes, what) in [
+        (gzipped(b"a,y\n1,0\n"), "a gzip file"),
+        (b"PK\x03\x04\x14\0\x06\0".to_vec(), "a spreadsheet (.xlsx) or another zip archive"),
+        (b"\x28\xb5\x2f\xfd\x04".to_vec(), "a zstd file"),
+        (b"%PDF-1.7\n".to_vec(), "a PDF"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0".to_vec(), "a spreadsheet (.xls)"),
+        (b"PAR1\x15\0".to_vec(), "a Parquet file"),
+    ] {
+        assert_eq!(refusal("t.csv", &bytes), format!("t.csv: not a text; it looks like {what}"));
+        assert_eq!(refusal("t.jsonl", &bytes), format!("t.jsonl: not a text; it looks like {what}"));
+        let unknown = refusal("t.dat", &bytes);
+        assert!(unknown.starts_with(&format!("t.dat: unknown kind of file (it looks like {what});")), "{unknown}");
+    }
+    assert_eq!(refusal("t.csv.gz", &gzipped(&gzipped(b"a,y\n"))), "t.csv.gz: not a text; it looks like a gzip file");
+}
+
+/// Where nobody has written a schema, none is spoken of.
+#[test]
+fn a_column_that_is_missing_is_expected_by_somebody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("a.csv"), "n,town,y\n1,Bern,0\n").expect("writable");
+    std::fs::write(path("b.csv"), "n,y\n1,0\n").expect("writable");
+    let columns = Columns { label: Some("y".into()), ..Columns::default() };
+    let source = Source::named([path("a.csv"), path("b.csv")]).expect("files");
+    let (mut reader, schema) = open_rows(source.clone(), &columns, None, Scale::Auto).expect("readable");
+    let told = |error: ReadError| without_folder(&error.to_string(), folder.path());
+    reader.next_chunk(10).expect("the first file");
+    let text = |who: &str| format!("b.csv: {who} column `town`, which is not there; there are `n`, `y`");
+    assert_eq!(told(reader.next_chunk(10).expect_err("the second")), text("the first file has"));
+    let model = open_table(path("b.csv"), &columns, schema.as_ref());
+    assert_eq!(told(model.map(drop).expect_err("for a model")), text("the model was trained with"));
+    let given = open_rows(path("b.csv"), &columns, schema, Scale::Auto);
+    assert_eq!(told(given.map(drop).expect_err("by a schema")), text("the schema names"));
 }
 
 /// A cell of two megabytes was printed whole.

@@ -14,3 +14,4 @@ mod parquet;
 mod samples;
 mod schema;
 mod stored;
+mod typed;

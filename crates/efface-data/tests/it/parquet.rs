@@ -200,11 +200,11 @@ fn each_mistake_is_named_with_its_place() {
     assert_eq!(refusal(vec![("emb", column(builder.finish()))], &all), text);
     let nan = floats(&[1.0, f32::NAN]);
     assert_eq!(refusal(vec![("a", nan)], &all), "t.parquet, row 1, column `a`: features must be finite, got `NaN`");
-    let text = "t.parquet: column `note` of type Utf8 cannot be read as features; supported are booleans, integers, \
-                floats and lists of these";
+    let text = "t.parquet: column `note` of type text cannot be read as features; supported are booleans, integers, \
+                floats, decimals and lists of numbers";
     assert_eq!(refusal(people(), &Columns { ignore: vec!["who".into()], ..Columns::default() }), text);
     let float_id = Columns { id: Some("age".into()), features: Some(vec!["size".into()]), ..Columns::default() };
-    let text = "t.parquet: column `age` of type Float64 cannot be read as row ids; supported are integers and texts";
+    let text = "t.parquet: column `age` of type float cannot be read as row ids; supported are integers and texts";
     assert_eq!(refusal(people(), &float_id), text);
     let absent = Columns { label: Some("target".into()), ..Columns::default() };
     assert!(refusal(people(), &absent).starts_with("t.parquet: no column `target`; there are `age`, `note`"));

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::builder::{Float32Builder, ListBuilder};
-use arrow_array::{ArrayRef, BooleanArray, Date32Array, Float64Array, Int32Array, RecordBatch, StringArray};
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Float64Array, Int32Array, RecordBatch, StringArray,
+};
 use efface_data::{
     ColumnKind, Columns, EntryOrigin, FeatureValues, Missing, Schema, SchemaProposal, Table, open_table, propose,
     read_table,
@@ -274,11 +276,13 @@ fn a_sample_is_enough_and_types_that_cannot_be_read_are_left_out() {
     assert_eq!(proposal.n_rows, 60);
     assert!(matches!(&proposal.schema.columns()[1].kind, ColumnKind::Categorical { values, .. } if values == &["x"]));
 
+    let bytes: ArrayRef = Arc::new(BinaryArray::from_vec(vec![b"a", b"b"]));
     let dates: ArrayRef = Arc::new(Date32Array::from(vec![1, 2]));
-    let bytes = parquet(vec![("when", dates), ("n", Arc::new(Int32Array::from(vec![1, 2])))]);
+    let bytes = parquet(vec![("picture", bytes), ("when", dates), ("n", Arc::new(Int32Array::from(vec![1, 2])))]);
     let (_folder, path) = file("t.parquet", &bytes);
     let proposal = propose(&path, &Columns::default(), None).expect("valid");
-    assert_eq!((proposal.left_out[0].name.as_str(), proposal.schema.columns().len()), ("when", 1));
+    assert_eq!((proposal.left_out[0].name.as_str(), proposal.schema.columns().len()), ("picture", 2));
+    assert_eq!(proposal.left_out[0].reason, "its type (binary) cannot be read");
     assert!(read_table(&path, &Columns::default(), None).is_err());
 }
 

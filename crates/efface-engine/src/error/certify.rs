@@ -55,6 +55,9 @@ pub enum CertifyError {
     /// A request is not known.
     #[error("there is no removal request `{request_id}` in the log")]
     NoSuchRequest { request_id: String },
+    /// A request is known, and its rows did not leave.
+    #[error("request `{request_id}` is {kind}; only removals have a certificate of their own")]
+    NotARemoval { request_id: String, kind: &'static str },
     /// A release is not there.
     #[error("there is no release {release}: the model has {n_releases}")]
     NoSuchRelease { release: usize, n_releases: usize },
@@ -90,6 +93,7 @@ impl CertifyError {
             Self::NotACheckpoint { .. } => "not-a-checkpoint",
             Self::NoSuchEntry { .. } => "no-such-entry",
             Self::NoSuchRequest { .. } => "no-such-request",
+            Self::NotARemoval { .. } => "not-a-removal",
             Self::NoSuchRelease { .. } => "no-such-release",
             Self::NoRelease { .. } => "no-release",
             Self::BadPublished { .. } => "bad-published",

@@ -12,6 +12,7 @@ use flate2::bufread::DeflateDecoder;
 use zip::read::ZipArchive;
 use zip::{CompressionMethod, result::ZipError};
 
+use super::super::FirstLine;
 use super::super::input::{BUFFER_BYTES, Input, MeteredFile};
 use super::super::kind::Kind;
 use super::input::{ArrayInput, Role};
@@ -103,7 +104,8 @@ impl Archive {
             return ArrayInput::open(Path::new(name), role);
         }
         let known = listed(&self.names());
-        Err(ReadError::MissingColumn { file: self.path.clone(), column: name.to_owned(), known })
+        let (file, column) = (self.path.clone(), name.to_owned());
+        Err(ReadError::MissingColumn { file, column, known, first_line: FirstLine::Names })
     }
 
     fn names(&self) -> Vec<&str> {

@@ -6,12 +6,13 @@ use arrow_array::{Array, downcast_integer_array};
 use arrow_schema::DataType;
 use efface_core::rows::RowValue;
 
+use super::plain::{is_decimal, is_integer};
 use crate::id::RowId;
 use crate::rows::{FeatureValues, Precision, each};
 use crate::schema::cell::Cell;
 use crate::table::RawLabels;
 
-/// The precision that holds every value of a type (or, of 64-bit integers, the nearest); `None`: not a number.
+/// The precision that holds every value of a type (or, of 64-bit integers and decimals, the nearest); `None`: not a number.
 pub(super) fn feature_precision(data_type: &DataType) -> Option<Precision> {
     use DataType as Type;
     match data_type {
@@ -19,6 +20,7 @@ pub(super) fn feature_precision(data_type: &DataType) -> Option<Precision> {
             Some(Precision::F32)
         }
         Type::Int32 | Type::Int64 | Type::UInt32 | Type::UInt64 | Type::Float64 => Some(Precision::F64),
+        decimal if is_decimal(decimal) => Some(Precision::F64),
         _ => None,
     }
 }
@@ -28,7 +30,7 @@ pub(super) fn is_label(data_type: &DataType) -> bool {
 }
 
 pub(super) fn is_id(data_type: &DataType) -> bool {
-    *data_type == DataType::Utf8 || data_type.is_integer()
+    *data_type == DataType::Utf8 || data_type.is_integer() || is_integer(data_type)
 }
 
 /// Why a column cannot be read; rows are counted within the batch.

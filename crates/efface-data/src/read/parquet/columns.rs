@@ -6,8 +6,9 @@ use std::path::Path;
 use arrow_schema::{DataType, Fields};
 
 use super::super::array::Role;
-use super::super::{refuse_selection, refuse_wide};
+use super::super::{UnreadableColumn, refuse_selection, refuse_wide};
 use super::cells::{feature_precision, is_id, is_label};
+use super::plain::{in_words, is_converted, is_date_or_time, is_decimal};
 use crate::error::ReadError;
 use crate::rows::Precision;
 use crate::schema::Schema;
@@ -25,6 +26,8 @@ pub(super) struct ColumnPlan {
     pub(super) subject: Option<BatchColumn>,
     pub(super) weight: Option<BatchColumn>,
     pub(super) precision: Precision,
+    /// Columns of a batch that are read as numbers or texts, which they are not.
+    pub(super) conversions: Vec<Conversion>,
     /// Whether single elements of lists were asked for.
     names_elements: bool,
 }
@@ -35,6 +38,15 @@ pub(super) struct BatchColumn {
     pub(super) name: String,
     /// Whether its cells are lists of numbers.
     pub(super) is_list: bool,
+}
+
+/// A column of dates, times or decimals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Conversion {
+    pub(super) index: usize,
+    pub(super) declared: DataType,
+    /// Whether it names rows or people.
+    pub(super) is_id: bool,
 }
 
 impl ColumnPlan {
@@ -60,20 +72,21 @@ impl ColumnPlan {
         path: &Path,
         fields: &Fields,
         columns: &Columns,
-    ) -> Result<(Self, Vec<(String, String)>), ReadError> {
+    ) -> Result<(Self, Vec<UnreadableColumn>), ReadError> {
         let header = header(fields);
         let roles = [&columns.label, &columns.id, &columns.subject, &columns.weight];
         let is_unreadable = |name: &String, data_type: &DataType| {
-            !roles.contains(&&Some(name.clone()))
+            columns.features.is_none()
+                && !roles.contains(&&Some(name.clone()))
                 && !columns.ignore.contains(name)
                 && precision_of(data_type, true).is_none()
         };
-        let unreadable: Vec<(String, String)> = fields
+        let unreadable: Vec<UnreadableColumn> = fields
             .iter()
             .filter(|field| is_unreadable(field.name(), field.data_type()))
-            .map(|field| (field.name().clone(), format!("its type {} cannot be read", field.data_type())))
+            .map(|field| UnreadableColumn { name: field.name().clone(), data_type: in_words(field.data_type()) })
             .collect();
-        let ignore = columns.ignore.iter().chain(unreadable.iter().map(|(name, _)| name)).cloned().collect();
+        let ignore = columns.ignore.iter().chain(unreadable.iter().map(|column| &column.name)).cloned().collect();
         let (asked, _) = without_elements(&Columns { ignore, ..columns.clone() }, &header);
         let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, true)?;
         Ok((plan, unreadable))
@@ -93,14 +106,14 @@ impl ColumnPlan {
         let refused = |root: usize, role: Role| ReadError::ColumnType {
             file: path.into(),
             column: header[root].clone(),
-            found: fields[root].data_type().to_string(),
+            found: in_words(fields[root].data_type()),
             role: role.name(),
             supported: match role {
-                Role::Features if with_texts => "texts, booleans, integers, floats and lists of numbers",
-                Role::Features => "booleans, integers, floats and lists of these",
-                Role::Labels => "booleans, integers, floats and texts",
+                Role::Features if with_texts => "texts, booleans, numbers, dates, times and lists of numbers",
+                Role::Features => "booleans, integers, floats, decimals and lists of numbers",
+                Role::Labels => "booleans, integers, floats, decimals and texts",
                 Role::RowIds | Role::Subjects => "integers and texts",
-                Role::RowWeights => "integers and floats",
+                Role::RowWeights => "integers, floats and decimals",
             },
         };
         let mut precision = Precision::F32;
@@ -120,7 +133,12 @@ impl ColumnPlan {
         let id = checked(roles.id, Role::RowIds, is_id)?;
         let subject = checked(roles.subject, Role::Subjects, is_id)?;
         let weight = checked(roles.weight, Role::RowWeights, |data_type| feature_precision(data_type).is_some())?;
-        Ok(Self { roots, features, label, id, subject, weight, precision, names_elements: false })
+        let is_id = |root: usize| [roles.id, roles.subject].contains(&Some(root));
+        let converted = roots.iter().enumerate().filter(|(_, root)| is_converted(fields[**root].data_type()));
+        let conversions = converted
+            .map(|(index, &root)| Conversion { index, declared: fields[root].data_type().clone(), is_id: is_id(root) })
+            .collect();
+        Ok(Self { roots, features, label, id, subject, weight, precision, conversions, names_elements: false })
     }
 
     /// The names of all features, once it is known how long lists are; `widths` has one entry per column of features.
@@ -151,12 +169,14 @@ impl ColumnPlan {
     }
 }
 
-/// The precision that features of a type need: numbers, lists of numbers, and `with_texts` texts. `None`: they cannot be
-/// read.
+/// The precision that features of a type need: numbers, lists of numbers, and `with_texts` texts and what would be one in a
+/// CSV: dates and times. `None`: they cannot be read.
 fn precision_of(data_type: &DataType, with_texts: bool) -> Option<Precision> {
     match data_type {
+        DataType::List(inner) if is_decimal(inner.data_type()) => None,
         DataType::List(inner) => feature_precision(inner.data_type()),
         DataType::Utf8 if with_texts => Some(Precision::F64),
+        when if with_texts && is_date_or_time(when) => Some(Precision::F64),
         plain => feature_precision(plain),
     }
 }

@@ -1,32 +1,32 @@
 //! Parquet: columns by name, read a batch at a time; only the columns that are needed leave the disk.
 //!
 //! Types are Parquet's own: what a writer notes about Arrow (dictionaries, large strings, lists of fixed size) is left
-//! aside, so that each kind of value comes in one form.
+//! aside, so that each kind of value comes in one form. Only for some dates and times that note is all there is.
 
 mod batches;
 mod cells;
 mod columns;
 mod footer;
+mod metadata;
 mod pages;
+mod plain;
 mod thrift;
 
-use std::fmt::Display;
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
-use arrow_schema::Fields;
+use arrow_schema::{Field, Fields, Schema as ArrowSchema};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::file::metadata::ParquetMetaData;
-use parquet::file::statistics::Statistics;
 
 use self::batches::Batches;
 use self::cells::{CellError, Slot, append_ids, append_labels, cell, numbers, width, write_features};
-use self::columns::{BatchColumn, ColumnPlan};
+use self::columns::{BatchColumn, ColumnPlan, Conversion};
+use self::metadata::{check_metadata, damaged, guarded, may_have_gaps, with_noted_times};
 use self::pages::PageFile;
+use self::plain::converted;
 use super::cells::CellReader;
-use super::{ReadProgress, TableReader};
+use super::{ReadProgress, TableReader, UnreadableColumn};
 use crate::error::ReadError;
 use crate::id::RowId;
 use crate::rows::{FeatureValues, Precision};
@@ -47,6 +47,8 @@ pub(super) struct ParquetReader {
     /// What makes features of cells that are not simply numbers.
     encoder: Option<RowEncoder>,
     may_have_gaps: bool,
+    /// Columns that nothing could be made of.
+    pub(super) left_out: Vec<UnreadableColumn>,
     file_bytes: u64,
     n_rows: u64,
     rows_read: u64,
@@ -66,7 +68,7 @@ impl ParquetReader {
         Ok(reader)
     }
 
-    pub(super) fn open_cells(path: &Path, columns: &Columns) -> Result<(Self, Vec<(String, String)>), ReadError> {
+    pub(super) fn open_cells(path: &Path, columns: &Columns) -> Result<(Self, Vec<UnreadableColumn>), ReadError> {
         let mut unreadable = Vec::new();
         let mut reader = Self::open_with(path, |fields| {
             let (plan, others) = ColumnPlan::of_cells(path, fields, columns)?;
@@ -86,7 +88,7 @@ impl ParquetReader {
         }
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = guarded(path, || ArrowReaderMetadata::load(&file, options))?;
-        let plan = plan(metadata.schema().fields())?;
+        let plan = plan(&guarded(path, || Ok::<_, ReadError>(with_noted_times(&metadata)))?)?;
         let (n_rows, n_values) = check_metadata(path, metadata.metadata(), &plan.roots, file_bytes)?;
         if n_rows == 0 {
             return Err(ReadError::Empty { file: path.into() });
@@ -97,7 +99,7 @@ impl ParquetReader {
         let file = PageFile { file: file.into(), has_lists };
         let batches = guarded(path, || Batches::new(file, metadata, &plan.roots, plan.precision, batch_rows as usize))?;
         let (path, widths, feature_names) = (path.into(), Vec::new(), Vec::new());
-        let (pending, encoder, rows_read) = (None, None, 0);
+        let (pending, encoder, left_out, rows_read) = (None, None, Vec::new(), 0);
         Ok(Self {
             path,
             batches,
@@ -107,6 +109,7 @@ impl ParquetReader {
             feature_names,
             encoder,
             may_have_gaps,
+            left_out,
             file_bytes,
             n_rows,
             rows_read,
@@ -139,9 +142,25 @@ impl ParquetReader {
         loop {
             match guarded(&self.path, || self.batches.next())? {
                 Some(batch) if batch.num_rows() == 0 => {}
-                other => return Ok(other),
+                Some(batch) => return self.converted(batch).map(Some),
+                None => return Ok(None),
             }
         }
+    }
+
+    /// The batch with numbers and texts in the place of dates, times and decimals.
+    fn converted(&self, batch: RecordBatch) -> Result<RecordBatch, ReadError> {
+        if self.plan.conversions.is_empty() {
+            return Ok(batch);
+        }
+        let (mut fields, mut columns) = (batch.schema().fields().to_vec(), batch.columns().to_vec());
+        for Conversion { index, declared, is_id } in &self.plan.conversions {
+            let name = fields[*index].name().clone();
+            let other = |_| damaged(&self.path, format!("column `{name}` is of another type than announced"));
+            columns[*index] = converted(&columns[*index], declared, *is_id).map_err(other)?;
+            fields[*index] = Field::new(&name, columns[*index].data_type().clone(), true).into();
+        }
+        guarded(&self.path, || RecordBatch::try_new(ArrowSchema::new(fields).into(), columns))
     }
 
     /// Keeps the rows of a batch that have not been taken.
@@ -284,6 +303,10 @@ impl TableReader for ParquetReader {
         .map(Some)
     }
 
+    fn left_out(&self) -> &[UnreadableColumn] {
+        &self.left_out
+    }
+
     /// Bytes are estimated from the rows: columns lie side by side, so reading makes no steady way through the file.
     fn progress(&self) -> ReadProgress {
         let share = self.rows_read as f64 / self.n_rows as f64;
@@ -299,69 +322,6 @@ struct Filling {
     ids: Vec<RowId>,
     subjects: Vec<RowId>,
     row_weights: Vec<f64>,
-}
-
-/// Number of rows, and of values in the columns to read, all of which must lie within the file.
-fn check_metadata(
-    path: &Path,
-    metadata: &ParquetMetaData,
-    roots: &[usize],
-    file_bytes: u64,
-) -> Result<(u64, u64), ReadError> {
-    let schema = metadata.file_metadata().schema_descr();
-    let (mut n_rows, mut n_values) = (0_u64, 0_u64);
-    for (number, group) in metadata.row_groups().iter().enumerate() {
-        let bad = |what: &str| damaged(path, format!("row group {number} {what}"));
-        n_rows = u64::try_from(group.num_rows())
-            .ok()
-            .and_then(|rows| n_rows.checked_add(rows))
-            .ok_or_else(|| bad("announces an impossible number of rows"))?;
-        for (leaf, column) in group.columns().iter().enumerate() {
-            if leaf >= schema.num_columns() || roots.binary_search(&schema.get_column_root_idx(leaf)).is_err() {
-                continue;
-            }
-            let start = column.dictionary_page_offset().unwrap_or(i64::MAX).min(column.data_page_offset());
-            let end = start.checked_add(column.compressed_size());
-            let within = start >= 0 && column.compressed_size() >= 0 && column.data_page_offset() >= 0;
-            if !within || end.and_then(|end| u64::try_from(end).ok()).is_none_or(|end| end > file_bytes) {
-                return Err(bad("lies outside the file"));
-            }
-            n_values = n_values.saturating_add(u64::try_from(column.num_values()).unwrap_or(0));
-        }
-    }
-    let announced = metadata.file_metadata().num_rows();
-    if u64::try_from(announced).ok() != Some(n_rows) {
-        return Err(damaged(path, format!("{n_rows} rows in its row groups, but {announced} are announced")));
-    }
-    Ok((n_rows, n_values))
-}
-
-/// Whether a value of a feature may be missing: some are, or the file does not say.
-fn may_have_gaps(metadata: &ParquetMetaData, plan: &ColumnPlan) -> bool {
-    let schema = metadata.file_metadata().schema_descr();
-    let roots: Vec<usize> = plan.features.iter().filter_map(|feature| plan.roots.get(feature.index).copied()).collect();
-    metadata.row_groups().iter().flat_map(|group| group.columns().iter().enumerate()).any(|(leaf, column)| {
-        leaf < schema.num_columns()
-            && roots.contains(&schema.get_column_root_idx(leaf))
-            && column.column_descr().max_def_level() > 0
-            && column.statistics().and_then(Statistics::null_count_opt) != Some(0)
-    })
-}
-
-/// Runs the decoder, which panics on some damaged files. After an error it is not run again.
-fn guarded<T, E: Display>(path: &Path, decode: impl FnOnce() -> Result<T, E>) -> Result<T, ReadError> {
-    match catch_unwind(AssertUnwindSafe(decode)) {
-        Ok(decoded) => decoded.map_err(|error| damaged(path, error.to_string())),
-        Err(panic) => {
-            let text = panic.downcast_ref::<&str>().copied();
-            let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-            Err(damaged(path, format!("its decoder gave up: {}", text.unwrap_or("no reason given"))))
-        }
-    }
-}
-
-fn damaged(path: &Path, reason: String) -> ReadError {
-    ReadError::NotReadable { file: path.into(), format: ".parquet", reason }
 }
 
 /// Values of a batch: few enough that a batch stays in cache while its columns become rows.

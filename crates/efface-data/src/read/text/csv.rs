@@ -1,4 +1,8 @@
-//! Comma-separated text with a header line. Semicolons, tabs and bars separate as well.
+//! Comma-separated text with a header line. Semicolons, tabs and bars separate as well, and so does what a line `sep=;`
+//! above the header names.
+//!
+//! The parser takes the end of a text for the end of a quote that is not closed. So a mark follows the text: it is a record of
+//! its own, or inside the last cell, and then the quote before that cell is still open.
 
 use std::io::{self, Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -25,26 +29,34 @@ pub(super) struct CsvRecords {
 }
 
 /// A text whose first bytes have been looked at.
-type Text = Chain<Cursor<Vec<u8>>, Decoded>;
+type Text = Chain<Chain<Cursor<Vec<u8>>, Decoded>, &'static [u8]>;
+
+/// What follows a text.
+const END: &[u8] = b"\n\0end of the text\0";
 
 impl CsvRecords {
     pub(super) fn open(file: SourceFile<'_>, input: Input) -> Result<Self, ReadError> {
         let path = file.path;
         let mut text = Decoded::new(input, file.encoding);
-        let first = first_line(&mut text).map_err(|source| ReadError::Io { file: path.into(), source })?;
+        let mut first = first_line(&mut text).map_err(|source| ReadError::Io { file: path.into(), source })?;
+        let named = named_delimiter(&first);
+        first.drain(..named.map_or(0, |(_, n_bytes)| n_bytes));
+        let header_line = 1 + u64::from(named.is_some());
         let mut reader = ReaderBuilder::new()
             .flexible(true)
-            .delimiter(delimiter(&first))
+            .delimiter(named.map_or_else(|| delimiter(&first), |(delimiter, _)| delimiter))
             .buffer_capacity(BUFFER_BYTES)
-            .from_reader(LineCounter::new(Cursor::new(first).chain(text)));
+            .from_reader(LineCounter::new(Cursor::new(first).chain(text).chain(END), header_line));
         let header = reader.byte_headers().cloned();
         let header = header.map_err(|error| too_long(path, &reader).unwrap_or_else(|| failed(path, error)))?;
-        refuse_wide(path, header.len() as u64)?;
-        refuse_long_cells(&header, |column| place_of(path, 1, Some(format!("number {}", column + 1))))?;
-        let header = header_names(&header, path)?;
-        if header.is_empty() {
-            return Err(ReadError::Empty { file: path.into() });
+        match end(&mut reader, &header) {
+            Some(End::Text) => return Err(ReadError::Empty { file: path.into() }),
+            Some(End::OpenQuote { line }) => return Err(open_quote(place_of(path, line, None))),
+            None => {}
         }
+        refuse_wide(path, header.len() as u64)?;
+        refuse_long_cells(&header, |column| place_of(path, header_line, Some(format!("number {}", column + 1))))?;
+        let header = header_names(&header, path)?;
         Ok(Self { path: path.into(), header, reader, cells: ByteRecord::new(), line: 0 })
     }
 }
@@ -63,6 +75,13 @@ impl Records for CsvRecords {
         if !read.map_err(|error| too_long(path, reader).unwrap_or_else(|| failed(path, error)))? {
             return Ok(None);
         }
+        match end(reader, cells) {
+            Some(End::Text) => return Ok(None),
+            Some(End::OpenQuote { line }) => {
+                return Err(open_quote(place_of(path, line, header.get(cells.len() - 1).cloned())));
+            }
+            None => {}
+        }
         // The byte before the end ends the record: `\n`, the `\r` of `\r\n`, or its last byte.
         let end = reader.position().byte();
         let last_line = reader.get_mut().line_of(end.saturating_sub(1));
@@ -70,7 +89,8 @@ impl Records for CsvRecords {
         let line = last_line.saturating_sub(inside_quotes).max(1);
         if cells.len() != header.len() {
             let place = place_of(path, line, None);
-            return Err(ReadError::LineLength { place, found: cells.len(), expected: header.len() });
+            let (found, expected, n_lines) = (cells.len(), header.len(), inside_quotes + 1);
+            return Err(ReadError::LineLength { place, found, expected, n_lines });
         }
         refuse_long_cells(cells, |column| place_of(path, line, Some(header[column].clone())))?;
         self.line = line;
@@ -90,6 +110,31 @@ impl Records for CsvRecords {
     }
 }
 
+/// How a text ends.
+enum End {
+    Text,
+    /// A quote was opened on this line.
+    OpenQuote {
+        line: u64,
+    },
+}
+
+/// Whether a record has the mark after the end of the text in it.
+fn end(reader: &mut Reader<LineCounter<Text>>, cells: &ByteRecord) -> Option<End> {
+    let offset = reader.position().byte();
+    let counter = reader.get_mut();
+    let last = cells.iter().next_back().filter(|_| counter.ends_at(offset))?;
+    if cells.len() == 1 && *last == END[1..] {
+        return Some(End::Text);
+    }
+    let n_newlines = last.split(|byte| *byte == b'\n').skip(1).count() as u64;
+    last.ends_with(END).then(|| End::OpenQuote { line: counter.line_of(offset).saturating_sub(n_newlines).max(1) })
+}
+
+fn open_quote(place: Place) -> ReadError {
+    ReadError::BadLine { place, reason: "a quote is opened here and not closed".into() }
+}
+
 /// The first bytes of a text: to the end of a line, if there is one within the limit.
 fn first_line(text: &mut Decoded) -> io::Result<Vec<u8>> {
     let (mut first, mut n_read) = (vec![0; HEADER_BYTES], 0);
@@ -101,6 +146,21 @@ fn first_line(text: &mut Decoded) -> io::Result<Vec<u8>> {
     }
     first.truncate(n_read);
     Ok(first)
+}
+
+/// The delimiter that a line `sep=;` above the header names, as spreadsheets do, and the length of that line.
+fn named_delimiter(first: &[u8]) -> Option<(u8, usize)> {
+    let n_bytes = first.iter().position(|byte| *byte == b'\n').map_or(first.len(), |newline| newline + 1);
+    let line = first[..n_bytes].strip_suffix(b"\n").unwrap_or(&first[..n_bytes]);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+    match line {
+        [s @ .., b'=', delimiter] if s.eq_ignore_ascii_case(b"sep") => {
+            let can_separate = *delimiter == b'\t' || delimiter.is_ascii_punctuation() && *delimiter != b'"';
+            can_separate.then_some((*delimiter, n_bytes))
+        }
+        _ => None,
+    }
 }
 
 /// What separates the names of columns: the one of comma, semicolon, tab and bar that stands there most often, outside of

@@ -158,6 +158,10 @@ fn parsed<'de, S: DeserializeSeed<'de>>(
     let value = seed.deserialize(&mut json).and_then(|value| json.end().map(|()| value));
     // The parser counts lines too, and each of them is its first.
     value.map_err(|error| {
+        if error.is_eof() {
+            let reason = "the line ends before its object is closed; each object stands on one line";
+            return lines.bad(line, reason.to_owned());
+        }
         let reason = error.to_string();
         let reason = reason.split(" at line ").next().unwrap_or_default();
         // A reason may quote a text of any length.

@@ -20,14 +20,29 @@ pub(super) struct LineCounter<R> {
     /// Where the record begins that is being parsed, blank lines before it included, and its line.
     record_start: u64,
     record_line: u64,
+    is_at_end: bool,
 }
 
 /// A longer record is taken for a quote that is never closed. A million cells of doubles take half of it.
 pub(super) const MAX_RECORD_BYTES: u64 = 1 << 26;
 
 impl<R> LineCounter<R> {
-    pub(super) fn new(inner: R) -> Self {
-        Self { inner, bytes_read: 0, pending: VecDeque::new(), counted: 0, record_start: 0, record_line: 1 }
+    /// Bytes that begin with this line of a text.
+    pub(super) fn new(inner: R, first_line: u64) -> Self {
+        Self {
+            inner,
+            bytes_read: 0,
+            pending: VecDeque::new(),
+            counted: first_line - 1,
+            record_start: 0,
+            record_line: first_line,
+            is_at_end: false,
+        }
+    }
+
+    /// Whether all bytes come before `offset`, and there are no more.
+    pub(super) fn ends_at(&self, offset: u64) -> bool {
+        self.is_at_end && offset >= self.bytes_read
     }
 
     /// Notes that all records before `offset` have been parsed.
@@ -61,6 +76,7 @@ impl<R: Read> Read for LineCounter<R> {
         // No record ends before the last byte that was given.
         self.line_of(self.bytes_read.saturating_sub(1));
         let n_bytes = self.inner.read(buffer)?;
+        self.is_at_end |= n_bytes == 0 && !buffer.is_empty();
         let newlines = (self.bytes_read..).zip(&buffer[..n_bytes]).filter(|(_, byte)| **byte == b'\n');
         self.pending.extend(newlines.map(|(offset, _)| offset));
         self.bytes_read += n_bytes as u64;
@@ -74,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_record_without_an_end_is_given_out_up_to_a_limit() {
-        let mut counter = LineCounter::new("ab\n".as_bytes().chain(io::repeat(b'x')));
+        let mut counter = LineCounter::new("ab\n".as_bytes().chain(io::repeat(b'x')), 1);
         let mut buffer = vec![0; 1 << 20];
         counter.read_exact(&mut buffer[..3]).expect("readable");
         counter.record_ended(3);
@@ -90,7 +106,7 @@ mod tests {
 
     #[test]
     fn lines_are_counted_up_to_an_offset() {
-        let mut counter = LineCounter::new("ab\n\ncd\nef".as_bytes());
+        let mut counter = LineCounter::new("ab\n\ncd\nef".as_bytes(), 1);
         assert_eq!(counter.read(&mut [0; 16]).expect("readable"), 9);
         assert_eq!([0, 2, 3, 4, 6, 7, 8].map(|offset| counter.line_of(offset)), [1, 1, 2, 3, 3, 4, 4]);
     }
@@ -99,7 +115,7 @@ mod tests {
     /// it has come. All of their offsets were held, eight bytes for each of one.
     #[test]
     fn blank_lines_without_end_take_no_memory() {
-        let mut counter = LineCounter::new(io::repeat(b'\n').take(1 << 20));
+        let mut counter = LineCounter::new(io::repeat(b'\n').take(1 << 20), 1);
         let mut buffer = [0; 1 << 10];
         while counter.read(&mut buffer).expect("readable") > 0 {
             assert!(counter.pending.len() <= buffer.len() + 1);

@@ -3,6 +3,7 @@
 
 mod csv;
 mod decode;
+mod first_line;
 mod json;
 mod lines;
 mod record;
@@ -11,8 +12,10 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use self::csv::CsvRecords;
+pub use self::first_line::FirstLine;
 use self::json::JsonRecords;
 use self::record::Records;
+use super::binary::refuse_binary;
 use super::cells::CellReader;
 use super::input::{Input, Meter};
 use super::kind::Kind;
@@ -62,19 +65,22 @@ impl TextReader {
         let path = file.path;
         let mut input = Input::open(path)?;
         let meter = input.meter();
-        let records: Box<dyn Records> = match Kind::of(path) {
-            Some(Kind::JsonLines) => Box::new(JsonRecords::open(file, input)?),
-            Some(Kind::Stream) if json::is_json(&mut input, path)? => Box::new(JsonRecords::open(file, input)?),
-            _ => Box::new(CsvRecords::open(file, input)?),
+        refuse_binary(&mut input, path)?;
+        let is_json = match Kind::of(path) {
+            Some(Kind::Stream) => json::is_json(&mut input, path)?,
+            kind => kind == Some(Kind::JsonLines),
         };
+        let records: Box<dyn Records> =
+            if is_json { Box::new(JsonRecords::open(file, input)?) } else { Box::new(CsvRecords::open(file, input)?) };
         let header = records.header();
+        let in_first_line = |error: ReadError| if is_json { error } else { error.in_first_line(header) };
         let named = || {
             let unnamed = header.iter().find(|name| name.is_empty());
             let ignore = columns.ignore.iter().chain(unnamed).cloned().collect();
-            Columns { ignore, ..columns.clone() }.resolve(header, path)
+            Columns { ignore, ..columns.clone() }.resolve(header, path).map_err(in_first_line)
         };
         let (roles, schema) = match wanted {
-            Wanted::Numbers => (columns.resolve(header, path)?, None),
+            Wanted::Numbers => (columns.resolve(header, path).map_err(in_first_line)?, None),
             Wanted::Cells => (named()?, None),
             Wanted::Schema(schema) => (columns.resolve_schema(schema, header, path)?, Some(schema.clone())),
             Wanted::Derived => {

@@ -45,7 +45,13 @@ impl ModelDirectory {
         let change = past.or_else(numbered).ok_or_else(unknown)?;
         let (log, logged) =
             self.keeper.database.entry_of_change(&self.keeper.head.ledger.log, change)?.ok_or_else(unknown)?;
-        let Event::Removal(removal) = logged.entry.event.clone() else { return Err(unknown()) };
+        let other = |kind| EngineError::Certify(CertifyError::NotARemoval { request_id: request_id.into(), kind });
+        let removal = match logged.entry.event.clone() {
+            Event::Removal(removal) => removal,
+            Event::Correction(_) => return Err(other("a correction")),
+            Event::Addition(_) => return Err(other("an addition")),
+            _ => return Err(unknown()),
+        };
         let covering = if removal.n_rows > 0 { self.release_without(change)? } else { None };
         let (state, release) = match &covering {
             _ if removal.n_rows == 0 => (RequestState::NothingFound, None),

@@ -6,10 +6,11 @@ use std::path::Path;
 use efface_core::model::TrainError;
 use efface_data::derived::{Counts, Preparation};
 use efface_data::{
-    ClassCollector, ClassWeights, FeatureOrder, IdDigest, IdKey, LabelCodec, RowLayout, RowTransform, Scale,
-    StoredRows, Table, TableReader, encode_table,
+    ClassCollector, ClassWeights, Columns, FeatureOrder, IdDigest, IdKey, LabelCodec, RowLayout, RowTransform, Scale,
+    Schema, StoredRows, Table, TableReader, encode_table,
 };
 
+use super::places::Places;
 use super::row_sink::RowSink;
 use super::{FilledRows, TrainProgress, chunk_rows};
 use crate::directory::witness::{Memory, removed_in};
@@ -26,6 +27,7 @@ pub(super) struct Import<'a> {
     sink: RowSink<'a>,
     labels: ClassCollector,
     id_key: IdKey,
+    places: Places,
     /// What was removed before and must not come back.
     removed: BTreeSet<IdDigest>,
     n_suppressed: usize,
@@ -65,14 +67,17 @@ impl<'a> Import<'a> {
             sink: RowSink::new(directory, transform.row_norm_bound(), memory_bytes)?,
             labels: ClassCollector::new(is_classification),
             id_key: known.map_or_else(|| IdKey::new(key), |known| known.key.clone()),
+            places: Places::default(),
             removed: known.map_or(Ok(BTreeSet::new()), |known| removed_in(&known.path))?,
             n_suppressed: 0,
         })
     }
 
+    /// Reads all rows. They are read again, by `columns` and `schema`, only to name an id that two of them have.
     pub(super) fn run(
         mut self,
         mut reader: Box<dyn TableReader>,
+        (columns, schema): (&Columns, Option<&Schema>),
         report: &mut dyn FnMut(TrainProgress),
     ) -> Result<Imported, EngineError> {
         let features = reader.feature_names().to_vec();
@@ -95,7 +100,8 @@ impl<'a> Import<'a> {
             return Err(ChangeError::WeightOfNoClass { class, known }.into());
         }
         rows.relabel(&mapping)?;
-        let mut filled = self.sink.finish(&self.removed)?;
+        let filled = self.sink.finish(&self.removed);
+        let mut filled = filled.map_err(|error| self.places.name(error, columns, schema))?;
         filled.rows.derive()?;
         let Self { id_key, n_suppressed, .. } = self;
         Ok(Imported { filled, features, codec, id_key, n_suppressed })
@@ -106,6 +112,7 @@ impl<'a> Import<'a> {
         let names = chunk.feature_names().to_vec();
         let is_kept = |keys: &RowKeys| !keys.is_among(|digest| self.removed.contains(&digest));
         let kept: Vec<bool> = keys.iter().map(is_kept).collect();
+        self.places.push(chunk.origin(), &kept);
         let labels = self.labels.push_table(&chunk, |row| kept[row])?;
         let weights = match chunk.labels() {
             Some(labels) if !self.weights.of_classes.is_empty() => {

@@ -2,6 +2,7 @@
 
 mod adopt;
 mod import;
+mod places;
 mod report;
 mod row_sink;
 mod train;

@@ -62,7 +62,7 @@ impl ModelDirectory {
         let import =
             Import::new(&new.aside, transform, derived, is_classification, weights, memory_bytes, known.as_ref())?;
         let Imported { filled, features, codec, id_key, n_suppressed } =
-            import.run(reader, &mut |progress| report(progress))?;
+            import.run(reader, (&columns, schema.as_ref()), &mut |progress| report(progress))?;
         let read_seconds = reading.elapsed().as_secs_f64();
 
         let n_classes = codec.classes().len();

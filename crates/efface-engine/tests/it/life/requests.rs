@@ -100,9 +100,13 @@ fn requests_that_are_not_removals_or_not_there_are_refused() {
     let named = RowSource { request_id: Some("import"), ..RowSource::of(folder.write("more.csv", table([90]))) };
     model.add(&named).expect("new");
     let out = folder.path("request.json");
-    for request in ["import", "ticket", "change-1", "change-2", "change-x", ""] {
-        let error = model.certify_request(request, &out).expect_err("none").to_string();
-        assert_eq!(error, format!("there is no removal request `{request}` in the log"));
+    let mut refusal = |request: &str| model.certify_request(request, &out).expect_err("none").to_string();
+    for request in ["ticket", "change-x", ""] {
+        assert_eq!(refusal(request), format!("there is no removal request `{request}` in the log"));
+    }
+    for (request, kind) in [("import", "an addition"), ("change-1", "a correction"), ("change-2", "an addition")] {
+        let expected = format!("request `{request}` is {kind}; only removals have a certificate of their own");
+        assert_eq!(refusal(request), expected);
     }
     assert!(!out.exists());
 }

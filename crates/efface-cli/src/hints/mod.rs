@@ -1,9 +1,10 @@
 //! What the user can do about an error, a remark or a check that was not made, in the words of the command line.
 
+mod reading;
+
 use efface_core::model::{PlanError, TrainError};
 use efface_data::{
-    AppendError, CellError, EncodeError, IdKind, LabelError, LookupError, ReadError, Remark, SchemaError, SegmentError,
-    StoredRowsError,
+    AppendError, EncodeError, IdKind, LabelError, LookupError, Remark, SchemaError, SegmentError, StoredRowsError,
 };
 use efface_engine::{CertifyError, ChangeError, EngineError, OpenError, PredictError, StorageError};
 use efface_ledger::key::KeyError;
@@ -27,7 +28,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         EngineError::Open(error) => return for_opening(error),
         EngineError::Change(error) => return for_change(error),
         EngineError::Certify(error) => return for_certifying(error),
-        EngineError::Read(error) => return for_reading(error),
+        EngineError::Read(error) => return reading::hint(error),
         EngineError::Lookup(error) => return for_lookup(error),
         EngineError::Plan(error) => return for_plan(error),
         EngineError::Train(error) => return for_training(error),
@@ -46,7 +47,9 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         EngineError::Predict(PredictError::Numbers | PredictError::NoProbabilities) => {
             "models trained with --loss logistic have probabilities"
         }
-        EngineError::Append(AppendError::AlreadyPresent { .. }) => "`efface correct` replaces rows",
+        EngineError::Append(AppendError::AlreadyPresent { .. }) => {
+            "`efface correct` replaces rows; an `add` that was interrupted goes on when it is run again with the same --request-id"
+        }
         EngineError::Rows(error) if matches!(**error, StoredRowsError::File(SegmentError::Truncated { .. })) => {
             "they are cut short, or older than the database: bring back rows/ of the same time as efface.db; where there is \
              no such backup, `efface remove DIR --damaged` drops the missing rows"
@@ -90,6 +93,17 @@ fn for_opening(error: &OpenError) -> Option<&'static str> {
     })
 }
 
+/// The hint for an error of `efface correct`, where it differs from that of other commands.
+pub(crate) fn for_correction(error: &EngineError) -> Option<&'static str> {
+    match error {
+        EngineError::Lookup(LookupError::Unknown { kind: IdKind::Row, .. }) => {
+            Some("`efface correct` replaces rows by their ids; `efface add` takes new rows")
+        }
+        EngineError::Change(ChangeError::InPart { source, .. }) => for_correction(source),
+        _ => None,
+    }
+}
+
 fn for_change(error: &ChangeError) -> Option<&'static str> {
     Some(match error {
         ChangeError::NoLabelNamed { .. } => "--label NAME|FILE names the column or the array of labels",
@@ -104,34 +118,8 @@ fn for_change(error: &ChangeError) -> Option<&'static str> {
         ChangeError::LastRow { .. } | ChangeError::LastWeight { .. } => "delete the whole model directory instead",
         ChangeError::NoSubjects => "name rows with --id",
         ChangeError::NoRowIds => "name people with --subject",
-        ChangeError::RepeatedId { .. } => "--id must name a column in which every row has its own value",
+        ChangeError::RepeatedId { .. } => reading::UNIQUE_IDS,
         ChangeError::NotSettled { .. } => "`efface settle DIR` tries again",
-        _ => return None,
-    })
-}
-
-fn for_reading(error: &ReadError) -> Option<&'static str> {
-    Some(match error {
-        ReadError::NotUnicode { .. } => "--encoding NAME says what the text is in, as in --encoding latin1",
-        ReadError::NotANumber { .. } => {
-            "--scale auto takes texts as categories, and so does a schema (`efface schema`); a column that is no \
-             feature is named by --id, --subject or --ignore, or left out of --features"
-        }
-        ReadError::NoProposal { .. } => "leave columns out with --ignore",
-        ReadError::PlainNumbers { .. } => "leave out --decimal and --dates, or train with --scale auto",
-        ReadError::Cell { source, .. } | ReadError::CellOf { source, .. } => match **source {
-            CellError::TwoMarks { .. } => WHICH_MARK,
-            CellError::Missing => {
-                "in the schema, give the column missing = \"slot\", \"zero\" or { value = … }, or leave the row out"
-            }
-            CellError::Undeclared { .. } => {
-                "in the schema, add it to the column's values, or give the column unknown = \"slot\""
-            }
-            CellError::NotANumber { .. } => {
-                "in the schema, a text that means a missing value is one of the missing_markers"
-            }
-            _ => return None,
-        },
         _ => return None,
     })
 }
