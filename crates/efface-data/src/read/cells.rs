@@ -9,7 +9,7 @@ use super::kind::Kind;
 use super::parquet::ParquetReader;
 use super::source::{Source, SourceFile};
 use super::text::{TextReader, Wanted};
-use super::{ReadProgress, TableReader, UnreadableColumn};
+use super::{ReadProgress, TableReader};
 use crate::error::ReadError;
 use crate::rows::FeatureValues;
 use crate::schema::cell::Cell;
@@ -25,32 +25,25 @@ pub(crate) trait CellReader: TableReader {
 }
 
 /// Columns of a type that cannot be read.
-type Unreadable = Vec<UnreadableColumn>;
-
 /// Opens a table to look at its cells. Of several files the first says which columns there are.
-pub(crate) fn open_cells(source: &Source, columns: &Columns) -> Result<(Box<dyn CellReader>, Unreadable), ReadError> {
-    let (first, unreadable) = open_one(source.file(0), columns)?;
+pub(crate) fn open_cells(source: &Source, columns: &Columns) -> Result<Box<dyn CellReader>, ReadError> {
+    let first = open_one(source.file(0), columns)?;
     if source.files().len() == 1 {
-        return Ok((first, unreadable));
+        return Ok(first);
     }
     let (files, is_numbered) = (source.files(), columns.id.is_none());
     let columns = Columns { features: Some(first.feature_names().to_vec()), ..columns.clone() };
     let others = source.clone();
-    let open = move |index| open_one(others.file(index), &columns).map(|(reader, _)| reader);
-    Ok((Box::new(Chain::new(first, files, is_numbered, Box::new(open))), unreadable))
+    let open = move |index| open_one(others.file(index), &columns);
+    Ok(Box::new(Chain::new(first, files, is_numbered, Box::new(open))))
 }
 
-fn open_one(file: SourceFile<'_>, columns: &Columns) -> Result<(Box<dyn CellReader>, Unreadable), ReadError> {
+fn open_one(file: SourceFile<'_>, columns: &Columns) -> Result<Box<dyn CellReader>, ReadError> {
     let path = file.path;
     Ok(match Kind::of(path) {
-        Some(Kind::Csv | Kind::JsonLines | Kind::Stream) => {
-            (Box::new(TextReader::open(file, columns, Wanted::Cells)?.0), Vec::new())
-        }
-        Some(Kind::Parquet) => {
-            let (reader, unreadable) = ParquetReader::open_cells(path, columns)?;
-            (Box::new(reader), unreadable)
-        }
-        Some(Kind::Npy | Kind::Idx | Kind::Npz) => (Box::new(ArrayReader::open(path, columns)?), Vec::new()),
+        Some(Kind::Csv | Kind::JsonLines | Kind::Stream) => Box::new(TextReader::open(file, columns, Wanted::Cells)?.0),
+        Some(Kind::Parquet) => Box::new(ParquetReader::open_cells(path, columns)?),
+        Some(Kind::Npy | Kind::Idx | Kind::Npz) => Box::new(ArrayReader::open(path, columns)?),
         Some(Kind::Libsvm) => return Err(ReadError::NoSchema { file: path.into() }),
         None => return Err(unknown_kind(path)),
     })

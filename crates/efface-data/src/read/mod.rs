@@ -49,7 +49,7 @@ pub trait TableReader: Send {
     /// Rows without an id are numbered on from chunk to chunk. That ids are unique is checked within a chunk only.
     fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError>;
 
-    /// Columns that would be features, but are of a type that cannot be read.
+    /// Columns that would be features, but are of a type that cannot be read, or have no name.
     fn left_out(&self) -> &[UnreadableColumn] {
         &[]
     }
@@ -58,19 +58,18 @@ pub trait TableReader: Send {
     fn progress(&self) -> ReadProgress;
 }
 
-/// A column that is left out because of its type. Displays as `` `tags` (a list of texts) ``.
+/// A column that cannot be a feature. Displays as `` `tags` (a list of texts) ``.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadableColumn {
     /// The column.
     pub name: String,
-    /// What its type is called.
-    pub data_type: String,
+    /// What it is instead of a column of numbers or texts.
+    pub what: String,
 }
 
 impl fmt::Display for UnreadableColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let article = if self.data_type == "binary" { "" } else { "a " };
-        write!(f, "`{}` ({article}{})", shortened(&self.name), self.data_type)
+        write!(f, "`{}` ({})", shortened(&self.name), self.what)
     }
 }
 
@@ -138,11 +137,11 @@ pub fn open_rows(
             (Box::new(reader), schema)
         }
         Some(Kind::Parquet) if !all_plain(&source, columns) => {
-            let (reader, unreadable) = open_cells(&source, columns)?;
-            let derived = Schema::of_derived(reader.feature_names(), columns);
+            let cells = open_cells(&source, columns)?;
+            let derived = Schema::of_derived(cells.feature_names(), columns);
             let schema = derived.map_err(|error| no_schema(file.path, &error))?;
             let mut reader = ParquetReader::open(file.path, columns, Some(&schema))?;
-            reader.left_out = unreadable;
+            reader.left_out = cells.left_out().to_vec();
             (Box::new(reader), Some(schema))
         }
         _ => (open_one(file, columns, None)?, None),

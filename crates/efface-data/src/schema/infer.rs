@@ -23,7 +23,7 @@ pub fn propose(
 ) -> Result<SchemaProposal, ReadError> {
     let source = source.into();
     let path = source.first();
-    let (mut reader, unreadable) = open_cells(&source, columns)?;
+    let mut reader = open_cells(&source, columns)?;
     let names = reader.feature_names().to_vec();
     let mut seen: Vec<Seen> = names.iter().map(|_| Seen::default()).collect();
     let (numbers, mut refused) = (Numbers::new(columns.notation), None);
@@ -49,7 +49,7 @@ pub fn propose(
         return Err(ReadError::Empty { file: path.into() });
     }
     let mut left_out: Vec<LeftOut> =
-        unreadable.into_iter().map(|column| LeftOut::unreadable(column.name, &column.data_type)).collect();
+        reader.left_out().iter().map(|column| LeftOut::unreadable(&column.name, &column.what)).collect();
     let (mut entries, mut proposed) = (Vec::new(), Vec::new());
     for (name, seen) in names.into_iter().zip(&seen) {
         match seen.entry(&name) {

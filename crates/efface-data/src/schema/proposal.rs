@@ -60,9 +60,9 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// A column of a type that cannot be read.
-    pub(super) fn unreadable(name: String, data_type: &str) -> Self {
-        Self { name, reason: format!("its type ({data_type}) cannot be read"), suggestion: None }
+    /// A column that cannot be a feature.
+    pub(super) fn unreadable(name: &str, what: &str) -> Self {
+        Self { name: name.to_owned(), reason: format!("it cannot be read ({what})"), suggestion: None }
     }
 }
 

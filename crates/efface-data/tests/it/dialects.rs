@@ -187,6 +187,22 @@ fn damaged_lines_of_json_are_named() {
     }
 }
 
+/// Frames of pandas are written with their index before the first column.
+#[test]
+fn a_column_without_a_name_is_left_out_and_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t.csv");
+    std::fs::write(&path, ",n,y\n0,1.5,0\n1,2.5,1\n").expect("writable");
+    let columns = Columns { label: Some("y".into()), ..Columns::default() };
+    let (reader, _) = open_rows(&path, &columns, None, Scale::Auto).expect("readable");
+    let left_out: Vec<String> = reader.left_out().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        (reader.feature_names().concat().as_str(), left_out),
+        ("n", vec!["`` (column 1, without a name)".into()])
+    );
+    assert_eq!(propose(&path, &columns, None).expect("a schema").left_out.len(), 1);
+}
+
 /// Bytes of a spreadsheet were quoted as the names of columns.
 #[test]
 fn files_that_are_no_text_are_called_what_they_are() {

@@ -282,7 +282,7 @@ fn a_sample_is_enough_and_types_that_cannot_be_read_are_left_out() {
     let (_folder, path) = file("t.parquet", &bytes);
     let proposal = propose(&path, &Columns::default(), None).expect("valid");
     assert_eq!((proposal.left_out[0].name.as_str(), proposal.schema.columns().len()), ("picture", 2));
-    assert_eq!(proposal.left_out[0].reason, "its type (binary) cannot be read");
+    assert_eq!(proposal.left_out[0].reason, "it cannot be read (binary)");
     assert!(read_table(&path, &Columns::default(), None).is_err());
 }
 

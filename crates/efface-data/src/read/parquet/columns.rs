@@ -81,10 +81,14 @@ impl ColumnPlan {
                 && !columns.ignore.contains(name)
                 && precision_of(data_type, true).is_none()
         };
+        let what = |data_type: &DataType| match in_words(data_type) {
+            words if words == "binary" => words,
+            words => format!("a {words}"),
+        };
         let unreadable: Vec<UnreadableColumn> = fields
             .iter()
             .filter(|field| is_unreadable(field.name(), field.data_type()))
-            .map(|field| UnreadableColumn { name: field.name().clone(), data_type: in_words(field.data_type()) })
+            .map(|field| UnreadableColumn { name: field.name().clone(), what: what(field.data_type()) })
             .collect();
         let ignore = columns.ignore.iter().chain(unreadable.iter().map(|column| &column.name)).cloned().collect();
         let (asked, _) = without_elements(&Columns { ignore, ..columns.clone() }, &header);

@@ -68,15 +68,16 @@ impl ParquetReader {
         Ok(reader)
     }
 
-    pub(super) fn open_cells(path: &Path, columns: &Columns) -> Result<(Self, Vec<UnreadableColumn>), ReadError> {
-        let mut unreadable = Vec::new();
+    pub(super) fn open_cells(path: &Path, columns: &Columns) -> Result<Self, ReadError> {
+        let mut left_out = Vec::new();
         let mut reader = Self::open_with(path, |fields| {
             let (plan, others) = ColumnPlan::of_cells(path, fields, columns)?;
-            unreadable = others;
+            left_out = others;
             Ok(plan)
         })?;
         reader.feature_names = reader.plan.features.iter().map(|feature| feature.name.clone()).collect();
-        Ok((reader, unreadable))
+        reader.left_out = left_out;
+        Ok(reader)
     }
 
     fn open_with(path: &Path, plan: impl FnOnce(&Fields) -> Result<ColumnPlan, ReadError>) -> Result<Self, ReadError> {

@@ -20,7 +20,7 @@ use super::cells::CellReader;
 use super::input::{Input, Meter};
 use super::kind::Kind;
 use super::source::SourceFile;
-use super::{ReadProgress, TableReader};
+use super::{ReadProgress, TableReader, UnreadableColumn};
 use crate::error::ReadError;
 use crate::id::RowId;
 use crate::rows::FeatureValues;
@@ -52,6 +52,7 @@ pub(super) struct TextReader {
     /// What makes features of cells that are not simply numbers.
     encoder: Option<RowEncoder>,
     notation: Notation,
+    left_out: Vec<UnreadableColumn>,
     rows_read: u64,
 }
 
@@ -74,11 +75,12 @@ impl TextReader {
             if is_json { Box::new(JsonRecords::open(file, input)?) } else { Box::new(CsvRecords::open(file, input)?) };
         let header = records.header();
         let in_first_line = |error: ReadError| if is_json { error } else { error.in_first_line(header) };
+        let unnamed = header.iter().position(String::is_empty);
         let named = || {
-            let unnamed = header.iter().find(|name| name.is_empty());
-            let ignore = columns.ignore.iter().chain(unnamed).cloned().collect();
+            let ignore = columns.ignore.iter().cloned().chain(unnamed.map(|_| String::new())).collect();
             Columns { ignore, ..columns.clone() }.resolve(header, path).map_err(in_first_line)
         };
+        let is_left_out = matches!(wanted, Wanted::Cells | Wanted::Derived) && columns.features.is_none();
         let (roles, schema) = match wanted {
             Wanted::Numbers => (columns.resolve(header, path).map_err(in_first_line)?, None),
             Wanted::Cells => (named()?, None),
@@ -95,8 +97,12 @@ impl TextReader {
             Some(encoder) => encoder.feature_names.clone(),
         };
         let notation = schema.as_ref().map(Schema::notation).unwrap_or_default();
-        let path = path.into();
-        let reader = Self { path, records, meter, roles, feature_names, encoder, notation, rows_read: 0 };
+        let left_out = unnamed.filter(|_| is_left_out).map(|column| UnreadableColumn {
+            name: String::new(),
+            what: format!("column {}, without a name", column + 1),
+        });
+        let (path, left_out) = (path.into(), left_out.into_iter().collect());
+        let reader = Self { path, records, meter, roles, feature_names, encoder, notation, left_out, rows_read: 0 };
         Ok((reader, schema))
     }
 
@@ -136,6 +142,10 @@ impl CellReader for TextReader {
 impl TableReader for TextReader {
     fn feature_names(&self) -> &[String] {
         &self.feature_names
+    }
+
+    fn left_out(&self) -> &[UnreadableColumn] {
+        &self.left_out
     }
 
     fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
