@@ -110,18 +110,20 @@ const MOST_CLASSES: usize = 10;
 
 /// What columns became, and which of them became nothing.
 fn column_lines(report: &TrainReport) -> Vec<(&'static str, String)> {
-    let n_of = |tags: &[ColumnTag]| report.columns.iter().filter(|column| tags.contains(&column.becomes)).count();
+    let of = |tag: ColumnTag| report.columns.iter().filter(move |column| column.becomes == tag);
     let kinds = [
-        (n_of(&[ColumnTag::Number]), "number"),
-        (n_of(&[ColumnTag::Categories]), "of categories"),
-        (n_of(&[ColumnTag::Gaps]), "of gaps"),
-        (n_of(&[ColumnTag::Given]), "as given"),
+        (ColumnTag::Number, "of numbers"),
+        (ColumnTag::Categories, "of categories"),
+        (ColumnTag::Gaps, "of gaps"),
+        (ColumnTag::Given, "as given"),
     ];
-    let plural = |(n, kind): (usize, &str)| if kind == "number" { counted(n, kind) } else { format!("{n} {kind}") };
-    let became: Vec<String> = kinds.into_iter().filter(|(n, _)| *n > 0).map(plural).collect();
-    let left_out = report.columns.iter().filter(|column| column.becomes == ColumnTag::Nothing);
-    let left_out: Vec<String> = left_out.map(|column| column.name.clone()).collect();
-    let lines =
-        [("columns", became.join(", ")), ("columns left out, alike or different in all rows", shortened(&left_out))];
+    let became = kinds.into_iter().map(|(tag, kind)| (of(tag).count(), kind)).filter(|(n, _)| *n > 0);
+    let became: Vec<String> = became.map(|(n, kind)| format!("{n} {kind}")).collect();
+    let names = |tag| shortened(&of(tag).map(|column| column.name.clone()).collect::<Vec<_>>());
+    let lines = [
+        ("columns", became.join(", ")),
+        ("left out: the same, or another text, in every row", names(ColumnTag::Nothing)),
+        ("left out: empty in every row", names(ColumnTag::Empty)),
+    ];
     lines.into_iter().filter(|(_, line)| !line.is_empty()).collect()
 }

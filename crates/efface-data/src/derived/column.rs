@@ -82,6 +82,9 @@ impl ColumnCounts {
 
     /// The constants that these counts stand for: a function of the counts alone. `names` are the texts behind hashes.
     pub(crate) fn constants(&self, names: &Texts) -> ColumnConstants {
+        if self.numbers.n() == 0 && self.n_texts == 0 {
+            return ColumnConstants::Empty;
+        }
         let has_missing = self.n_missing > 0;
         // A column of as many numbers as texts is one of numbers; its texts then count as missing.
         if self.numbers.n() > 0 && self.numbers.n() >= self.n_texts {
@@ -145,6 +148,8 @@ pub enum ColumnConstants {
     Given,
     /// No feature: nothing in it tells rows apart, or everything does.
     Nothing,
+    /// No feature: no row has anything in it. Not even its name is published, which rows that are gone may have brought.
+    Empty,
 }
 
 /// The kinds of [`ColumnConstants`].
@@ -161,6 +166,8 @@ pub enum ColumnTag {
     Given,
     /// No feature.
     Nothing,
+    /// No feature, and no row has anything in it.
+    Empty,
 }
 
 /// A text that is a category.
@@ -256,6 +263,7 @@ impl ColumnConstants {
             Self::Gaps => ColumnTag::Gaps,
             Self::Given => ColumnTag::Given,
             Self::Nothing => ColumnTag::Nothing,
+            Self::Empty => ColumnTag::Empty,
         }
     }
 
@@ -267,14 +275,14 @@ impl ColumnConstants {
                 categories.len() + usize::from(*has_others) + usize::from(*has_missing)
             }
             Self::Given | Self::Gaps => 1,
-            Self::Nothing => 0,
+            Self::Nothing | Self::Empty => 0,
         }
     }
 
     /// Names of the features of a column: `age`, `age=?missing`, `plan=basic`, `plan=?other`.
     pub fn feature_names(&self, column: &str) -> Vec<String> {
         let (mut names, others, missing) = match self {
-            Self::Nothing => return Vec::new(),
+            Self::Nothing | Self::Empty => return Vec::new(),
             Self::Given => (vec![column.to_owned()], false, false),
             Self::Gaps => (Vec::new(), false, true),
             Self::Number { has_missing, .. } => (vec![column.to_owned()], false, *has_missing),
@@ -327,7 +335,7 @@ mod tests {
         // Of three in a hundred that are 1, the deviation is 0.17.
         assert_eq!(scale_of(&numbers((0..1000).map(|i| f64::from(u8::from(i % 100 < 3))))), (0.0, 0.125));
         assert_eq!(numbers([7.0; 20]).constants(&Texts::new()), ColumnConstants::Nothing);
-        assert_eq!(numbers([]).constants(&Texts::new()), ColumnConstants::Nothing);
+        assert_eq!(numbers([]).constants(&Texts::new()), ColumnConstants::Empty);
     }
 
     #[test]

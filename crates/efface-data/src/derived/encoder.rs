@@ -205,7 +205,7 @@ impl Encoder {
                 }
                 (ColumnConstants::Given, _) => into[0] = value.wide(),
                 (ColumnConstants::Gaps, cell) => into[0] = f64::from(u8::from(!matches!(cell, RawCell::Number(_)))),
-                (ColumnConstants::Nothing, _) => {}
+                (ColumnConstants::Nothing | ColumnConstants::Empty, _) => {}
             }
         }
     }

@@ -151,6 +151,14 @@ impl Schema {
         self
     }
 
+    /// The same without derived columns other than these.
+    #[must_use]
+    pub fn with_derived_only_of(&self, names: &[String]) -> Self {
+        let mut schema = self.clone();
+        schema.columns.retain(|column| column.kind != ColumnKind::Derived || names.contains(&column.name));
+        schema
+    }
+
     /// What is declared about the way numbers and dates are written.
     pub fn notation(&self) -> Notation {
         self.notation

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use efface_core::loss::{self, Logistic, Loss};
 use efface_core::model::{Release, TrainingPlan};
-use efface_data::derived::{Constants, Encoder, INTERCEPT};
+use efface_data::derived::{ColumnConstants, Constants, Encoder, INTERCEPT};
 use efface_data::{Columns, RowTransform, Scale, Schema, Table};
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,20 @@ pub struct DerivedFeatures {
     pub constants: Constants,
 }
 
+impl DerivedFeatures {
+    /// Leaves out the columns in which no row has anything: only rows that are gone may have brought such a field of JSON
+    /// lines. (Where no column is left there is nothing to read, and no model without those rows.)
+    fn of_present(names: &[String], constants: &Constants) -> Self {
+        let all = names.iter().cloned().zip(constants.columns.iter().cloned());
+        let present = all.clone().filter(|(_, column)| *column != ColumnConstants::Empty);
+        let (mut columns, mut kept): (Vec<String>, Vec<ColumnConstants>) = present.unzip();
+        if columns.is_empty() {
+            (columns, kept) = all.unzip();
+        }
+        Self { columns, constants: Constants { columns: kept, target: constants.target } }
+    }
+}
+
 /// One value, or one per class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "weights and intercept must be numbers, one set or one per class")]
@@ -81,6 +95,11 @@ impl PublishedModel {
         };
         let (mut intercept, mut weights): (Vec<f64>, Vec<Vec<f64>>) = release.weights.iter().map(split).unzip();
         let one = weights.len() == 1;
+        let derived = encoder.map(|encoder| DerivedFeatures::of_present(&settings.features, encoder.constants()));
+        let schema = settings.schema.as_ref().map(|schema| match &derived {
+            Some(derived) => schema.with_derived_only_of(&derived.columns),
+            None => schema.clone(),
+        });
         Self {
             format: FORMAT.into(),
             release: release.claim.release,
@@ -88,11 +107,8 @@ impl PublishedModel {
             loss: settings.config.loss.tag().into(),
             classes: settings.class_names(plan),
             features,
-            derived: encoder.map(|encoder| DerivedFeatures {
-                columns: settings.features.clone(),
-                constants: encoder.constants().clone(),
-            }),
-            schema: settings.schema.clone(),
+            derived,
+            schema,
             scale: settings.transform.scale,
             has_intercept,
             intercept: if one { PerProblem::One(intercept.swap_remove(0)) } else { PerProblem::Each(intercept) },

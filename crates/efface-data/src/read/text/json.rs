@@ -1,6 +1,7 @@
 //! One JSON object per line. A column is a name that one of the first objects has; an object without it has nothing there.
+//! Columns are in the order of their names: that of the fields would tell which object stood first.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -42,24 +43,21 @@ impl JsonRecords {
         let reader = BufReader::with_capacity(BUFFER_BYTES, Decoded::new(input, file.encoding));
         let mut lines = Lines { path: file.path.into(), reader, line: 0 };
         let (mut ahead, mut n_bytes) = (VecDeque::new(), 0);
-        let (mut header, mut column_of) = (Vec::new(), HashMap::new());
+        let mut names = BTreeSet::new();
         while n_bytes < AHEAD_BYTES
             && ahead.len() < AHEAD_LINES
             && let Some(line) = lines.next()?
         {
-            for name in parsed(&lines, lines.line, &line, Names)? {
-                if !column_of.contains_key(&name) {
-                    column_of.insert(name.clone(), header.len());
-                    header.push(name);
-                }
-            }
-            refuse_wide(file.path, header.len() as u64)?;
+            names.extend(parsed(&lines, lines.line, &line, Names)?);
+            refuse_wide(file.path, names.len() as u64)?;
             n_bytes += line.len();
             ahead.push_back((lines.line, line));
         }
-        if header.is_empty() {
+        if names.is_empty() {
             return Err(ReadError::Empty { file: file.path.into() });
         }
+        let header: Vec<String> = names.into_iter().collect();
+        let column_of = header.iter().cloned().enumerate().map(|(column, name)| (name, column)).collect();
         Ok(Self { lines, ahead, header, column_of, cells: Vec::new(), line: 0 })
     }
 }

@@ -138,6 +138,38 @@ fn numbers(value: &Value) -> Vec<f64> {
     }
 }
 
+/// The names of fields, and their order, came from the rows that had them first.
+#[test]
+fn fields_that_only_removed_rows_had_are_published_nowhere() {
+    let mut dice = ChaCha8Rng::seed_from_u64(11);
+    let line = |i: usize| {
+        let x: f64 = dice.random_range(-1.0..1.0);
+        let class = if x > 0.0 { "yes" } else { "no" };
+        match i {
+            0 => format!(r#"{{"secret": "diagnosis", "id": "row-0", "x": {x}, "class": "{class}", "a": 3}}"#),
+            1 => format!(r#"{{"id": "row-1", "x": {x}, "class": "{class}", "another": 7}}"#),
+            _ => format!(r#"{{"class": "{class}", "id": "row-{i}", "a": {}, "x": {x}, "number": 1}}"#, i % 7),
+        }
+    };
+    let lines: Vec<String> = (0..80).map(line).collect();
+    let folder = Folder::new();
+    folder.write("all.jsonl", lines.join("\n"));
+    folder.write("rest.jsonl", lines[2..].join("\n"));
+    for name in ["all", "rest"] {
+        train(&folder, &format!("{name}.jsonl"), name, &Logistic);
+    }
+    let mut model = open(&folder, "all");
+    model.remove(&ids(&[0, 1]), None).expect("present");
+    let (mut removed, _) = release(&mut model);
+    let (mut never, _) = release(&mut open(&folder, "rest"));
+    assert_eq!(removed["columns"], serde_json::json!(["a", "x"]));
+    for model in [&mut removed, &mut never] {
+        model["weights"].take();
+        model["intercept"].take();
+    }
+    assert_eq!(removed, never);
+}
+
 /// What a column becomes follows rows that come, too, and their texts are known after a crash and without the state.
 #[test]
 fn new_rows_bring_new_categories() {
