@@ -61,17 +61,23 @@ fn a_table_is_the_same_however_it_is_handed_over() {
     for (name, train) in [
         ("latin", "\"$0\" train latin.csv"),
         ("named", "\"$0\" train latin.csv --encoding latin1"),
-        ("lines", "\"$0\" train lines.jsonl"),
         ("folder", "\"$0\" train parts"),
         ("pattern", "\"$0\" train 'parts/[1-3]*'"),
         ("files", "\"$0\" train parts/1.csv parts/2.csv.gz parts/3.jsonl"),
         ("stdin", "\"$0\" train - < all.csv"),
-        ("stdin-lines", "cat lines.jsonl | \"$0\" train -"),
         ("pipe", "mkfifo p; cat all.csv > p & \"$0\" train p"),
     ] {
         assert_eq!(published(&sandbox, name, &format!("{train} {COLUMNS}")), expected, "{name}");
     }
     std::fs::remove_file(sandbox.path("p")).expect("a pipe");
+    // The columns of JSON lines are in the order of their names.
+    let lines = published(&sandbox, "lines", &format!("\"$0\" train lines.jsonl {COLUMNS}"));
+    assert_eq!(lines["columns"], serde_json::json!(["distance", "town", "when"]));
+    for (column, place) in [(0, 2), (1, 1), (2, 0)] {
+        assert_eq!(lines["constants"]["columns"][column], expected["constants"]["columns"][place]);
+    }
+    let piped = published(&sandbox, "stdin-lines", &format!("cat lines.jsonl | \"$0\" train - {COLUMNS}"));
+    assert_eq!(piped, lines);
     let told = sandbox.run_all(&["schema", "latin.csv", "--label", "late", "--encoding", "utf-8"]);
     told.is_refusal(&["latin.csv: line 2, column `town` is not valid Unicode", "--encoding"]);
     let none = sandbox.run_all(&["train", "none-*.csv", "--label", "late", "--out", "m"]);
@@ -181,7 +187,7 @@ fn training_says_what_columns_became() {
     answer.ends_with(0);
     for told in [
         "No (29), no (30), yes (1)",
-        "2 numbers, 1 of categories",
+        "2 of numbers, 1 of categories",
         "note, same",
         "warning: column `mixed` is one of numbers; 20.0 % of its cells are texts and count as missing",
         "warning: class `yes` has a single row",
