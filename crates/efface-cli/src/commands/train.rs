@@ -8,7 +8,7 @@ use super::{check_label_is_named, noise, schema_and_columns};
 use crate::args::TrainArgs;
 use crate::hints;
 use crate::interrupt;
-use crate::output::{Answer, Output, bound, counted, duration, features, first_of, quoted, shortened};
+use crate::output::{Answer, Output, bound, duration, features, first_of, quoted, shortened};
 use crate::progress::Progress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
@@ -105,7 +105,7 @@ fn classes(report: &TrainReport) -> String {
     first_of(report.class_rows.iter().map(class), MOST_CLASSES)
 }
 
-/// More classes than this are counted, not named.
+/// More classes than this are not named.
 const MOST_CLASSES: usize = 10;
 
 /// What columns became, and which of them became nothing.
