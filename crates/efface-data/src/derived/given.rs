@@ -70,6 +70,7 @@ mod tests {
         let mut cells = TextCells::default();
         let mut cell = |text: &str| cells.cell(text).expect("one reading");
         assert_eq!([" 1.0 ", "12.5 %", "2024-05-31"].map(&mut cell), [1.0, 12.5, 19_874.0]);
+        assert_eq!(["true", "True", " FALSE", "false"].map(&mut cell), [1.0, 1.0, 0.0, 0.0]);
         for text in ["", "NA", "nan", "?", "inf"] {
             assert_eq!(cell(text).to_bits(), MISSING.to_bits(), "{text}");
         }

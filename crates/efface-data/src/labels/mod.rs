@@ -118,7 +118,7 @@ fn as_integer(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= LIMIT).then_some(number as i64)
 }
 
-fn as_boolean(text: &str) -> Option<&'static str> {
+pub(crate) fn as_boolean(text: &str) -> Option<&'static str> {
     match text {
         "true" | "True" | "TRUE" => Some("true"),
         "false" | "False" | "FALSE" => Some("false"),

@@ -11,6 +11,7 @@ use super::column::{ColumnKind, ColumnSchema, Missing, Scalar, Unknown, ValueRan
 use super::written::Numbers;
 use crate::derived::{RawCell, Texts};
 use crate::error::CellError;
+use crate::labels::as_boolean;
 use crate::table::listed;
 
 pub(crate) struct RowEncoder {
@@ -75,13 +76,14 @@ pub(crate) fn raw_cell(
     if let Cell::List(values) = cell {
         return Err(CellError::List { found: values.len() });
     }
-    if let Cell::Boolean(truth) = cell {
-        return Ok(RawCell::Number(f64::from(u8::from(*truth))));
-    }
     if let Some(x) = cell.amount(numbers)? {
         return Ok(if x.is_finite() { RawCell::Number(x) } else { RawCell::Missing });
     }
     let text = cell.spelling();
+    // The same whether a file has types or not.
+    if let Some(truth) = as_boolean(&text) {
+        return Ok(RawCell::Number(if truth == "true" { 1.0 } else { 0.0 }));
+    }
     let raw = RawCell::text(&text);
     if let RawCell::Text(hash) = raw {
         texts.entry(hash).or_insert_with(|| text.into_owned());
