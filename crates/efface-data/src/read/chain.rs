@@ -34,16 +34,22 @@ impl<R: TableReader + ?Sized> Chain<R> {
         Self { current: first, index: 0, n_files: files.len(), open, before, bytes_total, is_numbered, left_out }
     }
 
-    /// Goes on to the next file; `false`: there is none.
+    /// Goes on to the next file with anything in it; `false`: there is none.
     fn go_on(&mut self) -> Result<bool, ReadError> {
-        if self.index + 1 == self.n_files {
-            return Ok(false);
+        while self.index + 1 < self.n_files {
+            self.index += 1;
+            match (self.open)(self.index) {
+                // A part of a table may well be empty.
+                Err(ReadError::Empty { .. }) => {}
+                opened => {
+                    let opened = opened?;
+                    self.before = self.progress();
+                    self.current = opened;
+                    return Ok(true);
+                }
+            }
         }
-        let progress = self.progress();
-        self.index += 1;
-        self.current = (self.open)(self.index)?;
-        self.before = progress;
-        Ok(true)
+        Ok(false)
     }
 }
 
@@ -55,8 +61,11 @@ impl<R: TableReader + ?Sized> TableReader for Chain<R> {
     /// A chunk ends where its file does.
     fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
         loop {
-            if let Some(table) = self.current.next_chunk(max_rows)? {
-                return Ok(Some(if self.is_numbered { table.numbered_on(self.before.rows) } else { table }));
+            match self.current.next_chunk(max_rows) {
+                Ok(Some(table)) if self.is_numbered => return Ok(Some(table.numbered_on(self.before.rows))),
+                Ok(None) => {}
+                Err(ReadError::Empty { .. }) if self.before.rows > 0 || self.index + 1 < self.n_files => {}
+                read => return read,
             }
             if !self.go_on()? {
                 return Ok(None);

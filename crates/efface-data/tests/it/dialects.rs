@@ -110,6 +110,10 @@ fn several_files_are_one_table() {
     write("a.csv", "x,y,n\n1,2,0\n3,4,1\n");
     // In another order, with a column of its own, in another dialect.
     write("b.csv", "n;more;y;x\n0;9;6;5\n");
+    // Nobody wrote rows into these parts.
+    for (name, text) in [("ba.csv", ""), ("bb.jsonl", "\n"), ("bc.csv", "x,y,n\n"), ("z.csv", "")] {
+        write(name, text);
+    }
     write("c.jsonl", "{\"x\": 7, \"y\": 8, \"n\": 1}\n\n{\"x\": 9, \"n\": 0, \"y\": 10}\n");
     let columns = Columns { label: Some("n".into()), ..Columns::default() };
     let mut reader = open_table(Source::named([folder.path()]).expect("files"), &columns, None).expect("readable");
@@ -165,10 +169,7 @@ fn damaged_lines_of_json_are_named() {
             "{\n\"a\": 1,\n\"y\": 2}\n",
             "t.jsonl, line 1: the line ends before its object is closed; each object stands on one line",
         ),
-        (
-            &format!("{good}\n7\n"),
-            "t.jsonl, line 3: not a JSON object: invalid type: integer `7`, expected an object, at character 1",
-        ),
+        (&format!("{good}\n7\n"), "t.jsonl, line 3: invalid type: integer `7`, expected an object, at character 1"),
         (
             &format!("{good}{{\"a\": {{\"deep\": 1}}, \"y\": \"no\"}}\n"),
             "t.jsonl, line 2, column `a`: an object, where a text, a number, true, false or null is expected",
@@ -179,8 +180,13 @@ fn damaged_lines_of_json_are_named() {
         ),
         (&format!("{good}{{\"a\": 1}}\n"), "t.jsonl, line 2, column `y`: empty cell"),
         (
+            &format!("{good}{{\"a\": \"{}\", \"y\": \"no\"}}\n", "long".repeat(1 << 18) + "!"),
+            "t.jsonl, line 2: a cell of 1048577 bytes, at most 1048576 can be read, at character 1048585",
+        ),
+        (
             &many,
-            "t.jsonl, line 1002: not a JSON object: field `late` is in none of the first 1000 lines, at character 15",
+            "t.jsonl, line 1002: field `late` is in none of the lines at the beginning of the file, which say what columns \
+             there are, at character 15",
         ),
     ] {
         assert_eq!(refusal("t.jsonl", text.as_bytes()), expected);

@@ -226,4 +226,4 @@ fn too_long(path: &Path, reader: &Reader<LineCounter<Text>>) -> Option<ReadError
 }
 
 /// Labels, ids and texts for a schema are far shorter.
-const MAX_CELL_BYTES: usize = 1 << 20;
+pub(super) const MAX_CELL_BYTES: usize = 1 << 20;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::csv::MAX_CELL_BYTES;
 use super::decode::Decoded;
 use super::lines::MAX_RECORD_BYTES;
 use super::record::Records;
@@ -164,7 +165,8 @@ fn parsed<'de, S: DeserializeSeed<'de>>(
         let reason = reason.split(" at line ").next().unwrap_or_default();
         // A reason may quote a text of any length.
         let reason = if reason.len() <= MOST_SAID { reason.to_owned() } else { shortened(reason) };
-        lines.bad(line, format!("not a JSON object: {reason}, at character {}", error.column()))
+        let what = if error.is_data() { "" } else { "not a JSON object: " };
+        lines.bad(line, format!("{what}{reason}, at character {}", error.column()))
     })
 }
 
@@ -233,7 +235,7 @@ impl<'de> Visitor<'de> for Cells<'_> {
         while let Some(name) = fields.next_key::<String>()? {
             let Some(&column) = self.column_of.get(&name) else {
                 return Err(A::Error::custom(format!(
-                    "field `{}` is in none of the first {AHEAD_LINES} lines",
+                    "field `{}` is in none of the lines at the beginning of the file, which say what columns there are",
                     shortened(&name)
                 )));
             };
@@ -283,12 +285,12 @@ impl<'de> Visitor<'de> for OneValue {
         Ok(Value::Number(number))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
+        if text.len() > MAX_CELL_BYTES {
+            let reason = format!("a cell of {} bytes, at most {MAX_CELL_BYTES} can be read", text.len());
+            return Err(E::custom(reason));
+        }
         Ok(Value::Text(text.to_owned()))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Value, E> {
-        Ok(Value::Text(text))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
