@@ -22,6 +22,9 @@ pub(crate) fn prepare() {
     efface_memory::on_exhaustion(out_of_memory);
     set_hook(Box::new(|panic| {
         let said = panic.payload_as_str().unwrap_or("no reason given").to_owned();
+        if is_about_threads(&said) {
+            out_of_threads();
+        }
         let place = panic.location().map_or_else(String::new, ToString::to_string);
         *PANIC.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some((said, place));
     }));
@@ -35,9 +38,7 @@ pub(crate) fn caught<T>(output: &Output, work: impl FnOnce() -> T) -> Option<T> 
     }
     let said = PANIC.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
     let (said, place) = said.unwrap_or_default();
-    if is_about_threads(&said) {
-        output.error("no-thread", "cannot start a thread: the system allows no more", Some(FEWER_THREADS));
-    } else if said == "capacity overflow" {
+    if said == "capacity overflow" {
         output.error("out-of-memory", "out of memory: more was asked for than a machine can address", None);
     } else {
         output.error("internal", &format!("internal error at {place}: {said}"), Some("please report this as a bug"));
@@ -53,10 +54,20 @@ fn is_about_threads(said: &str) -> bool {
 
 const FEWER_THREADS: &str = "RAYON_NUM_THREADS=1 in the environment makes do with one";
 
+/// Where threads cannot be had, memory for unwinding a stack may be short, too.
+fn out_of_threads() -> ! {
+    abandon_unfinished().error("no-thread", "cannot start a thread: the system allows no more", Some(FEWER_THREADS));
+    std::process::exit(2);
+}
+
 fn out_of_memory(n_bytes: usize) {
-    // Rows of a model that gets no name. The thread at hand may be the one that is about to give it one: no long wait.
+    let said = format!("out of memory: {n_bytes} more bytes are not to be had");
+    abandon_unfinished().error("out-of-memory", &said, None);
+}
+
+/// Removes rows of a model that gets no name. The thread at hand may be the one that is about to give it one: no long wait.
+fn abandon_unfinished() -> Output {
     ModelDirectory::abandon_unfinished(Duration::from_millis(100));
     whole_file::abandon_unfinished();
-    let output = Output::new(JSON.load(Ordering::Relaxed));
-    output.error("out-of-memory", &format!("out of memory: {n_bytes} more bytes are not to be had"), None);
+    Output::new(JSON.load(Ordering::Relaxed))
 }
