@@ -17,6 +17,7 @@ use sha2::Sha256;
 use zeroize::Zeroizing;
 
 use super::{IdKind, RowId};
+use crate::table::{RawLabels, TableParts};
 
 /// The keyed hash of a row's or a subject's id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -77,6 +78,32 @@ impl IdKey {
         self.keyed(&[b"efface selection", selection])
     }
 
+    /// A fingerprint of all that stands in rows but their ids.
+    ///
+    /// ```text
+    /// HMAC-SHA-256(key, "efface cells" ‖ features ‖ row weights ‖ labels ‖ subjects)
+    ///     numbers: as they are stored; texts: each after its length
+    /// ```
+    pub fn fingerprint_of_cells(&self, table: &TableParts) -> [u8; 32] {
+        let TableParts { features, labels, subjects, row_weights, .. } = table;
+        let mut mac = self.mac();
+        mac.update(b"efface cells");
+        mac.update(features.bytes(0..features.len()));
+        mac.update(bytemuck::cast_slice(row_weights.as_deref().unwrap_or_default()));
+        let mut texts: Vec<String> = Vec::new();
+        match labels.as_ref().map(|labels| &labels.values) {
+            Some(RawLabels::Numbers(labels)) => mac.update(bytemuck::cast_slice(labels)),
+            Some(RawLabels::Text(labels)) => texts.clone_from(labels),
+            None => {}
+        }
+        texts.extend(subjects.iter().flatten().map(ToString::to_string));
+        for text in texts {
+            mac.update(&(text.len() as u64).to_le_bytes());
+            mac.update(text.as_bytes());
+        }
+        mac.finalize().into_bytes().into()
+    }
+
     /// A salt for the commitment to the id of the request that a change was.
     ///
     /// ```text
@@ -87,11 +114,15 @@ impl IdKey {
     }
 
     fn keyed(&self, parts: &[&[u8]]) -> [u8; 32] {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&*self.0).expect("a key of any length is taken");
+        let mut mac = self.mac();
         for part in parts {
             mac.update(part);
         }
         mac.finalize().into_bytes().into()
+    }
+
+    fn mac(&self) -> Hmac<Sha256> {
+        Hmac::new_from_slice(&*self.0).expect("a key of any length is taken")
     }
 }
 

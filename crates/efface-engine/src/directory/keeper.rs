@@ -198,6 +198,9 @@ impl Keeper for DirectoryKeeper {
                         }
                     }
                 }
+                if !intent.removed.is_empty() {
+                    PastRequest::forget_cells(tables)?;
+                }
                 if let Some((id, past)) = &request {
                     past.insert(tables, id)?;
                 }

@@ -51,7 +51,7 @@ pub enum ChangeError {
     #[error("request id `{request_id}` is reserved: requests without an id are called change-N")]
     RequestReserved { request_id: String },
     /// A request id was used before for another request.
-    #[error("request id `{request_id}` was used before, for other rows")]
+    #[error("request id `{request_id}` was used before, for other rows or other values")]
     RequestReused { request_id: String },
     /// A removal would leave no row.
     #[error("removing {} would leave none: the model has {n_rows}", rows(*n_removed))]

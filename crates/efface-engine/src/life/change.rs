@@ -6,13 +6,13 @@ use efface_core::removal::Change;
 use efface_core::residual::Rung;
 use efface_core::rows::{RowCount, RowStore};
 use efface_data::derived::Texts;
-use efface_data::{AppendError, EncodedRows, IdKind, LookupError, MemoryRows, Table, TableParts};
+use efface_data::{AppendError, EncodedRows, IdKind, LookupError, MemoryRows, TableParts};
 use efface_ledger::entry::Entry;
 
 use super::Life;
 use super::guard::{RowTally, check_enough_remain};
 use super::keeper::{CommittedChange, Found, PastRequest, StepKind};
-use super::new_rows::{NewRows, RowPurpose, RowSource};
+use super::new_rows::{NewRows, RowPurpose};
 use super::report::{ChangeReport, Counts};
 use super::selection::{Leaving, Missing, Selection};
 use super::settle::train_again;
@@ -30,7 +30,7 @@ impl Life<'_> {
     ) -> Result<ChangeReport, EngineError> {
         let start = Instant::now();
         let fingerprint = self.settings.fingerprint_of(selection);
-        if let Some(answered) = self.answered(request_id, &fingerprint)? {
+        if let Some(answered) = self.answered(request_id, &fingerprint, None)? {
             return Ok(answered);
         }
         let (mut removed, n_missing) = self.select(selection, missing)?;
@@ -42,11 +42,16 @@ impl Life<'_> {
         }
         let counts = Counts { changed: removed.len(), missing: n_missing, suppressed: 0 };
         let step = Step { kind: StepKind::Removal, leaving: Some(self.leaving(removed)?), added: None, counts };
-        self.take(step, request_id.map(|id| (id, fingerprint)), start)
+        self.take(step, request_id.map(|id| Request { id, fingerprint, cells: None }), start)
     }
 
     /// The answer that a request got, if it was asked before.
-    fn answered(&self, request_id: Option<&str>, fingerprint: &str) -> Result<Option<ChangeReport>, EngineError> {
+    pub(super) fn answered(
+        &self,
+        request_id: Option<&str>,
+        fingerprint: &str,
+        cells: Option<&str>,
+    ) -> Result<Option<ChangeReport>, EngineError> {
         let Some(request_id) = request_id else { return Ok(None) };
         if request_id.trim().is_empty() {
             return Err(ChangeError::RequestUnnamed.into());
@@ -55,69 +60,7 @@ impl Life<'_> {
             return Err(ChangeError::RequestReserved { request_id: request_id.into() }.into());
         }
         let past = self.keeper.past_request(request_id)?;
-        past.map(|past| past.repeated(request_id, fingerprint)).transpose()
-    }
-
-    /// Adds the rows of a file, read in the way the model's own rows were read. Rows that were removed before, by
-    /// themselves or with their subject, are left out. A long file is taken part by part, each of them a change of its own.
-    pub fn add(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
-        self.take_file(source, RowPurpose::Add)
-    }
-
-    /// Replaces rows by the rows of the same ids in a file: one removal and one addition in one step. A long file is taken
-    /// part by part, each of them a change of its own.
-    pub fn correct(&mut self, source: &RowSource<'_>) -> Result<ChangeReport, EngineError> {
-        self.take_file(source, RowPurpose::Correct)
-    }
-
-    fn take_file(&mut self, source: &RowSource<'_>, purpose: RowPurpose) -> Result<ChangeReport, EngineError> {
-        let (mut reader, is_numbered) = self.open_rows(source, purpose)?;
-        let max_rows = source.part_rows.unwrap_or_else(|| part_rows(reader.feature_names().len()));
-        let mut done: Option<ChangeReport> = None;
-        let mut part = || Ok(reader.next_chunk(max_rows)?.map(Table::into_parts));
-        for number in 1.. {
-            let taken = part().and_then(|parts: Option<TableParts>| {
-                let Some(mut parts) = parts else { return Ok(None) };
-                if is_numbered {
-                    parts.ids = None;
-                }
-                let request_id = source.request_id.map(|id| part_id(id, number));
-                self.take_part(parts, purpose, request_id.as_deref()).map(Some)
-            });
-            match (taken, done.take()) {
-                (Ok(Some(report)), None) => done = Some(report),
-                (Ok(Some(report)), Some(before)) => done = Some(report.after(&before)),
-                (Ok(None), Some(report)) => return Ok(report),
-                // A reader refuses a file without rows.
-                (Ok(None), None) => return Err(ChangeError::NothingNamed.into()),
-                (Err(error), None) => return Err(error),
-                (Err(error), Some(before)) => {
-                    let (n_changed, source) = (before.n_changed, Box::new(error));
-                    return Err(ChangeError::InPart { n_changed, source }.into());
-                }
-            }
-        }
-        unreachable!("there are fewer parts than numbers")
-    }
-
-    fn take_part(
-        &mut self,
-        parts: TableParts,
-        purpose: RowPurpose,
-        request_id: Option<&str>,
-    ) -> Result<ChangeReport, EngineError> {
-        let start = Instant::now();
-        let n_rows = parts.features.len() / parts.feature_names.len().max(1);
-        let fingerprint = self.settings.fingerprint(&(purpose, n_rows, &parts.ids));
-        if let Some(answered) = self.answered(request_id, &fingerprint)? {
-            return Ok(answered);
-        }
-        let request = request_id.map(|id| (id, fingerprint));
-        let new = self.encode_rows(parts, None, purpose)?;
-        match purpose {
-            RowPurpose::Add => self.add_rows(new, request, start),
-            RowPurpose::Correct => self.correct_rows(new, request, start),
-        }
+        past.map(|past| past.repeated(request_id, fingerprint, cells)).transpose()
     }
 
     /// Adds the rows of a table in memory, with labels. Without ids, numbering continues; without weights each counts once.
@@ -128,7 +71,12 @@ impl Life<'_> {
         self.add_rows(new, None, start)
     }
 
-    fn add_rows(&mut self, new: NewRows, request: Request<'_>, start: Instant) -> Result<ChangeReport, EngineError> {
+    pub(super) fn add_rows(
+        &mut self,
+        new: NewRows,
+        request: Option<Request<'_>>,
+        start: Instant,
+    ) -> Result<ChangeReport, EngineError> {
         let NewRows { mut rows, mut keys, .. } = new;
         let mut kept = Vec::with_capacity(keys.len());
         for (keys, id) in keys.iter().zip(rows.ids()) {
@@ -164,10 +112,10 @@ impl Life<'_> {
         self.correct_rows(new, None, start)
     }
 
-    fn correct_rows(
+    pub(super) fn correct_rows(
         &mut self,
         new: NewRows,
-        request: Request<'_>,
+        request: Option<Request<'_>>,
         start: Instant,
     ) -> Result<ChangeReport, EngineError> {
         let NewRows { rows, keys, replaced } = new;
@@ -188,7 +136,7 @@ impl Life<'_> {
     ///
     /// New rows are where they will stay before the commit, and do not count without it; old rows are where they were
     /// until they are purged. So a step can be taken again until a state that includes it has been kept.
-    fn take(&mut self, step: Step, request: Request<'_>, start: Instant) -> Result<ChangeReport, EngineError> {
+    fn take(&mut self, step: Step, request: Option<Request<'_>>, start: Instant) -> Result<ChangeReport, EngineError> {
         let Step { kind, leaving, added, counts } = step;
         self.keeper.check_usable()?;
         self.check(leaving.as_ref(), added.as_ref().map(|(rows, _)| rows))?;
@@ -233,12 +181,13 @@ impl Life<'_> {
         if kind == StepKind::Removal {
             history.n_removed += removed.len();
         }
-        let request_id = request.as_ref().map(|(id, _)| *id);
+        let request_id = request.as_ref().map(|request| request.id);
         let logged = self.settings.logged_change(history.n_changes, counts.changed, &removed_keys, request_id);
         let entry = Entry::new(clock::timestamp(clock::now()), kind.event(logged));
         let change = history.n_changes;
-        let request =
-            request.map(|(id, fingerprint)| (id, PastRequest { change, fingerprint, report: report.clone() }));
+        let request = request.map(|Request { id, fingerprint, cells }| {
+            (id, PastRequest { change, fingerprint, cells, report: report.clone() })
+        });
         let change =
             CommittedChange { kind, removed, removed_keys, added: arrived, added_keys, texts, history, entry, request };
         let of = Kept { settings: self.settings, model: self.model, preparation: self.rows.preparation() };
@@ -281,8 +230,12 @@ impl Life<'_> {
     }
 }
 
-/// The id of a request, and a keyed hash of what it asks for.
-type Request<'a> = Option<(&'a str, String)>;
+/// A request by its id, and keyed hashes of what it asks for.
+pub(super) struct Request<'a> {
+    pub(super) id: &'a str,
+    pub(super) fingerprint: String,
+    pub(super) cells: Option<String>,
+}
 
 struct Step {
     kind: StepKind,
@@ -292,25 +245,15 @@ struct Step {
 }
 
 impl PastRequest {
-    /// The same answer again, if the same is asked for.
-    fn repeated(self, request_id: &str, fingerprint: &str) -> Result<ChangeReport, EngineError> {
-        if self.fingerprint != fingerprint {
+    /// The same answer again, if the same is asked for. What stood in new rows is forgotten once any row has left; until
+    /// then it is compared, too.
+    fn repeated(self, request_id: &str, fingerprint: &str, cells: Option<&str>) -> Result<ChangeReport, EngineError> {
+        let is_other = self.cells.as_deref().zip(cells).is_some_and(|(before, now)| before != now);
+        if self.fingerprint != fingerprint || is_other {
             return Err(ChangeError::RequestReused { request_id: request_id.into() }.into());
         }
         Ok(ChangeReport { repeated: true, ..self.report })
     }
-}
-
-/// So many rows of a file are taken in one step.
-fn part_rows(n_features: usize) -> usize {
-    (PART_BYTES / (8 * n_features.max(1))).clamp(1 << 10, 1 << 20)
-}
-
-const PART_BYTES: usize = 256 << 20;
-
-/// What the parts of a request are called: the first as the request itself.
-fn part_id(request_id: &str, number: usize) -> String {
-    if number == 1 { request_id.into() } else { format!("{request_id} (part {number})") }
 }
 
 /// The number in `change-N`, as requests without an id of their own are called.

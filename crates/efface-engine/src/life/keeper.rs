@@ -118,6 +118,9 @@ pub(crate) struct PastRequest {
     pub(crate) change: u64,
     /// A keyed hash of what was asked for.
     pub(crate) fingerprint: String,
+    /// Of new rows, a keyed hash of all that stood in them. It is forgotten as soon as any row leaves: whoever holds the
+    /// key could try what a row that is gone may have held.
+    pub(crate) cells: Option<String>,
     pub(crate) report: ChangeReport,
 }
 

@@ -10,6 +10,7 @@
 //! ```
 
 mod change;
+mod files;
 mod guard;
 mod keeper;
 mod new_rows;

@@ -72,8 +72,11 @@ impl Keeper for MemoryKeeper {
     fn commit_change(&mut self, change: CommittedChange<'_>, _: Kept<'_>) -> Result<(), EngineError> {
         self.index.commit(&change);
         let CommittedChange { removed, removed_keys, history, entry, request, .. } = change;
-        self.unpurged.extend(removed);
         let past = &mut self.past;
+        if !removed.is_empty() {
+            past.requests.values_mut().for_each(|request| request.cells = None);
+        }
+        self.unpurged.extend(removed);
         past.people.extend(removed_keys.iter().map(RowKeys::person));
         past.history = History { n_people: past.people.len(), ..history };
         past.changes.push(entry);

@@ -59,9 +59,28 @@ fn a_request_id_cannot_be_used_for_other_rows() {
     for arguments in ["--id u2", "--id u1 u2", "--subject u1"] {
         sandbox.refuses(
             &format!("remove model {arguments} --request-id ticket-1"),
-            &["request id `ticket-1` was used before, for other rows"],
+            &["request id `ticket-1` was used before, for other rows or other values"],
         );
     }
+}
+
+/// Other values under an old request id were answered "done before", and were lost.
+#[test]
+fn a_request_id_cannot_be_used_for_other_values_of_the_same_rows() {
+    let sandbox = Sandbox::with_model("");
+    let correct = "correct model row.csv --request-id ticket-1";
+    for (values, label) in [("0.1,0.2,0.3", "no"), ("0.1,0.2,0.4", "no"), ("0.1,0.2,0.3", "yes")] {
+        sandbox.write("row.csv", format!("id,who,a,b,c,y\nu3,p0,{values},{label}\n"));
+        if (values, label) == ("0.1,0.2,0.3", "no") {
+            assert_eq!(sandbox.json(correct)["repeated"], false);
+            assert_eq!(sandbox.json(correct)["repeated"], true);
+        } else {
+            sandbox.refuses(correct, &["request id `ticket-1` was used before, for other rows or other values"]);
+        }
+    }
+    // What stood in the rows of old requests is forgotten when rows leave: `u3` might be one of them.
+    sandbox.json("remove model --id u9");
+    assert_eq!(sandbox.json(correct)["repeated"], true);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use efface_data::derived::Texts;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Database;
 use crate::error::EngineError;
@@ -40,6 +40,16 @@ impl PastRequest {
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
         let insert = "INSERT INTO requests (request, fingerprint, answer, change) VALUES (?1, ?2, ?3, ?4)";
         tables.prepare_cached(insert)?.execute(params![request_id, self.fingerprint, answer, self.change])?;
+        if let Some(cells) = &self.cells {
+            let insert = "INSERT INTO request_cells (request, fingerprint) VALUES (?1, ?2)";
+            tables.prepare_cached(insert)?.execute(params![request_id, cells])?;
+        }
+        Ok(())
+    }
+
+    /// Forgets what stood in the new rows of all requests: some of them may be rows that leave.
+    pub(crate) fn forget_cells(tables: &Connection) -> rusqlite::Result<()> {
+        tables.prepare_cached("DELETE FROM request_cells")?.execute([])?;
         Ok(())
     }
 }
@@ -69,14 +79,16 @@ impl Database {
     }
 
     pub(crate) fn past_request(&self, request_id: &str) -> Result<Option<PastRequest>, EngineError> {
-        let select = "SELECT change, fingerprint, answer FROM requests WHERE request = ?1";
-        let found: Option<(u64, String, String)> = self.ask(|c| {
+        let select = "SELECT change, requests.fingerprint, request_cells.fingerprint, answer
+                      FROM requests LEFT JOIN request_cells USING (request) WHERE request = ?1";
+        let found: Option<(u64, String, Option<String>, String)> = self.ask(|c| {
             let mut select = c.prepare_cached(select)?;
-            select.query_row([request_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
+            let parts = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+            select.query_row([request_id], parts).optional()
         })?;
-        let Some((change, fingerprint, answer)) = found else { return Ok(None) };
+        let Some((change, fingerprint, cells, answer)) = found else { return Ok(None) };
         let report = serde_json::from_str(&answer)
             .map_err(|error| self.bad(format!("the answer to request `{request_id}`: {error}")))?;
-        Ok(Some(PastRequest { change, fingerprint, report }))
+        Ok(Some(PastRequest { change, fingerprint, cells, report }))
     }
 }

@@ -8,6 +8,7 @@
 //! | `unpurged` | those of them whose bytes have still to be overwritten |
 //! | `intents` | changes since the latest checkpoint: positions that left, positions that came |
 //! | `requests` | answers by request id |
+//! | `request_cells` | keyed hashes of the rows that requests added, until a row leaves |
 //! | `releases` | what was published, when, and what it spent |
 //! | `suppressed` | keyed hashes of the ids and subjects that were removed, numbered from 1 |
 //! | `segments` | the epoch that the header of each row segment must show |
@@ -56,6 +57,7 @@ const TABLES: &str = "
                           added_to INTEGER NOT NULL, texts TEXT NOT NULL) STRICT;
     CREATE TABLE requests (request TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, answer TEXT NOT NULL,
                            change INTEGER NOT NULL) STRICT;
+    CREATE TABLE request_cells (request TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE releases (release INTEGER PRIMARY KEY, time INTEGER, n_removed INTEGER NOT NULL,
                            certified INTEGER NOT NULL, certificate TEXT, n_changes INTEGER) STRICT;
     CREATE TABLE suppressed (number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE) STRICT;
