@@ -90,7 +90,8 @@ pub(crate) fn read(
         .filter_map(|(fit, change)| is_touched(change).then_some((fit, fit.curvature.as_ref()?, change)))
         .collect();
     if rung.needs_fresh_hessian() {
-        for group in touched.chunks_mut(fold::matrices_at_once(rows.dim())) {
+        let longest = fold::longest(&points);
+        for group in touched.chunks_mut(fold::matrices_at_once(longest)) {
             let points: Vec<Point<'_>> = group.iter().map(|(fit, ..)| fit.point().0).collect();
             for ((fit, _, change), sum) in group.iter_mut().zip(rows.curvature(objective.loss, &points)?) {
                 let ridge = objective.ridge.over(change.count_after(fit.count).weight_sum);

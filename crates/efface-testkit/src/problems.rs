@@ -100,9 +100,9 @@ fn draw_targets(rng: &mut ChaCha12Rng, loss: ReferenceLoss, rows: &[Vec<f64>]) -
         .map(|row| match (loss, kind) {
             (ReferenceLoss::Squared, _) => 3.0 * margin(row) + 0.3 * normal(rng),
             // Random, separable and unbalanced labels.
-            (ReferenceLoss::Logistic, 0) => sign(rng.random_bool(0.5)),
-            (ReferenceLoss::Logistic, 1) => sign(margin(row) >= 0.0),
-            (ReferenceLoss::Logistic, _) => sign(rng.random_bool(0.05)),
+            (_, 0) => sign(rng.random_bool(0.5)),
+            (_, 1) => sign(margin(row) >= 0.0),
+            _ => sign(rng.random_bool(0.05)),
         })
         .collect()
 }

@@ -2,14 +2,14 @@
 //! number of threads, and as bytes.
 
 use efface_core::linalg::TrackedMatrix;
-use efface_core::loss::{Logistic, Squared};
+use efface_core::loss::{Logistic, Softmax, Squared};
 use efface_core::rows::{
     Features, NegativeSampling, Point, Problem, RowBlock, RowBlocks, RowCount, RowStore, TargetRule, WeightSum,
 };
 use efface_core::sums::{ColumnRanges, GradientSum, GramSum, IntegerSum, StepPowers, SumRequest, Sums};
 
 use crate::dense::{dot, norm};
-use crate::{DoubleDouble, ReferenceLoss};
+use crate::{DoubleDouble, Reference, ReferenceLoss};
 
 /// A row that a store should have.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,8 +49,8 @@ impl PlainRow {
 /// Every sum there is, at fixed points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AllSums {
-    problems: [Problem; 3],
-    weights: [Vec<f64>; 2],
+    problems: [Problem; 4],
+    weights: [Vec<f64>; 3],
     counts: Vec<RowCount>,
     gradients: Vec<GradientSum>,
     curvature: Vec<GramSum>,
@@ -71,25 +71,30 @@ impl AllSums {
             Problem::one_vs_rest(1, Some(NegativeSampling { fraction: 0.7 })),
             Problem::one_vs_rest(2, None),
             Problem::regression(),
+            Problem::softmax(vec![0, 1, 2]),
         ];
-        let weights = [wave(0.9, store.dim()), wave(2.3, store.dim())];
+        let weights = [wave(0.9, store.dim()), wave(2.3, store.dim()), wave(3.7, 3 * store.dim())];
         let points = [
             Point { problem: &problems[0], weights: &weights[0] },
             Point { problem: &problems[1], weights: &weights[1] },
         ];
         let value = [Point { problem: &problems[2], weights: &weights[0] }];
+        let joint = [Point { problem: &problems[3], weights: &weights[2] }];
         let mut gradients = store.gradients(&Logistic, &points).expect("readable");
+        gradients.extend(store.gradients(&Softmax, &joint).expect("readable"));
         gradients.extend(store.gradients(&Squared, &value).expect("readable"));
-        let ranges = store.column_ranges(&problems[2..]).expect("readable");
-        let integers = store.integers(&problems[2..], &ranges.exponents()).expect("readable");
+        let mut curvature = store.curvature(&Logistic, &points).expect("readable");
+        curvature.extend(store.curvature(&Softmax, &joint).expect("readable"));
+        let ranges = store.column_ranges(&problems[2..3]).expect("readable");
+        let integers = store.integers(&problems[2..3], &ranges.exponents()).expect("readable");
         let mut added_up = IntegerSum::zeros(integers.exponents());
         added_up.merge(&integers).expect("the same grid");
         Self {
             counts: store.counts(&problems).expect("readable"),
             gradients,
-            curvature: store.curvature(&Logistic, &points).expect("readable"),
+            curvature,
             gram: store.gram().expect("readable"),
-            powers: store.step_powers(&points).expect("readable"),
+            powers: store.step_powers(&[points[0], points[1], joint[0]]).expect("readable"),
             ranges,
             integers: added_up,
             problems,
@@ -132,37 +137,30 @@ impl AllSums {
         for (problem, count) in self.problems.iter().zip(&self.counts) {
             assert_eq!(*count, count_of(rows, problem));
         }
-        let at = [(0, 0), (1, 1), (2, 0)].map(|(problem, weights)| (&self.problems[problem], &self.weights[weights]));
+        let [first, second, joint] = &self.weights;
+        let at = [(0, first), (1, second), (3, joint), (2, first)].map(|(at, weights)| (&self.problems[at], weights));
         for ((problem, weights), sum) in at.iter().zip(&self.gradients) {
-            let loss = loss_of(problem);
-            let mut exact = vec![DoubleDouble::ZERO; weights.len()];
-            for (row, target) in taking_part(rows, problem) {
-                let slope = loss.slope(dot(&row.features, weights), target) * row.row_weight;
-                exact.iter_mut().zip(&row.features).for_each(|(sum, x)| *sum += slope * *x);
-            }
+            let exact = reference(rows, problem).gradient(weights);
             let off: Vec<DoubleDouble> = exact.iter().zip(&*sum.gradient).map(|(exact, got)| *exact - *got).collect();
             assert_eq!(sum.count, count_of(rows, problem));
             assert!(norm(&off).to_f64() <= sum.error().get(), "a gradient beyond its own error");
         }
         for ((problem, weights), sum) in at.iter().zip(&self.curvature) {
-            let factor = |row: &PlainRow, target| {
-                loss_of(problem).curvature(dot(&row.features, weights), target) * row.row_weight
-            };
-            let exact = exact_gram(taking_part(rows, problem).map(|(row, y)| (row, factor(row, y))), weights.len());
-            assert_near(sum, &exact);
+            assert_near(sum, &reference(rows, problem).hessian(weights));
         }
-        let weighed = rows.iter().map(|row| (row, DoubleDouble::from(row.row_weight)));
-        assert_near(&self.gram, &exact_gram(weighed, self.weights[0].len()));
+        // The curvature of squares is 1 everywhere.
+        assert_near(&self.gram, &reference(rows, &self.problems[2]).hessian(first));
         for ((problem, step), sum) in at.iter().zip(&self.powers) {
             let power = |row: &PlainRow| {
-                let t = dot(&row.features, step);
-                t * t * t * t * row.row_weight
+                let scores = step.chunks_exact(row.features.len()).map(|step| dot(&row.features, step));
+                let square: DoubleDouble = scores.map(|t| t * t).sum();
+                square * square * row.row_weight
             };
             let exact = taking_part(rows, problem).map(|(row, _)| power(row)).sum::<DoubleDouble>().to_f64();
             assert!((sum.fourth_powers - exact).abs() <= 1e-9 * exact + 1e-300, "{} for {exact}", sum.fourth_powers);
         }
         let mut integers = IntegerSum::zeros(self.integers.exponents());
-        let (mut ranges, targets) = (ColumnRanges::empty(self.weights[0].len() + 1), &self.problems[2..]);
+        let (mut ranges, targets) = (ColumnRanges::empty(self.weights[0].len() + 1), &self.problems[2..3]);
         for row in rows {
             let block = RowBlock {
                 features: Features::F64(&row.features),
@@ -200,6 +198,7 @@ pub fn store_conformance(store: &dyn RowStore, rows: &[PlainRow]) {
 
     let problems = sums.problems.clone();
     let alone = [Point { problem: &problems[1], weights: &sums.weights[1] }];
+    let joint = [Point { problem: &problems[3], weights: &sums.weights[2] }];
     assert_eq!(store.gradients(&Logistic, &alone).expect("readable")[0], sums.gradients[1], "other points in the pass");
     assert_eq!(store.curvature(&Logistic, &alone).expect("readable")[0], sums.curvature[1], "other points in the pass");
 
@@ -208,10 +207,12 @@ pub fn store_conformance(store: &dyn RowStore, rows: &[PlainRow]) {
         SumRequest::Counts { problems: &problems },
         SumRequest::Gradients { loss: &Logistic, points: &alone },
         SumRequest::Curvature { loss: &Logistic, points: &alone },
+        SumRequest::Gradients { loss: &Softmax, points: &joint },
+        SumRequest::Curvature { loss: &Softmax, points: &joint },
         SumRequest::Gram,
         SumRequest::StepPowers { points: &alone },
-        SumRequest::Ranges { problems: &problems[2..] },
-        SumRequest::Integers { problems: &problems[2..], exponents: &exponents },
+        SumRequest::Ranges { problems: &problems[2..3] },
+        SumRequest::Integers { problems: &problems[2..3], exponents: &exponents },
     ] {
         let answer = SumRequest::answer(&request.to_bytes(), store).expect("readable");
         let direct = store.sum(&request).expect("readable");
@@ -238,13 +239,6 @@ fn wave(start: f64, n: usize) -> Vec<f64> {
     (0..n).map(|i| (start + 1.7 * i as f64).sin()).collect()
 }
 
-fn loss_of(problem: &Problem) -> ReferenceLoss {
-    match problem.target {
-        TargetRule::Value => ReferenceLoss::Squared,
-        TargetRule::OneVsRest { .. } => ReferenceLoss::Logistic,
-    }
-}
-
 fn taking_part<'a>(rows: &'a [PlainRow], problem: &'a Problem) -> impl Iterator<Item = (&'a PlainRow, f64)> {
     rows.iter().filter_map(|row| Some((row, problem.target(row.label, row.selector)?)))
 }
@@ -257,22 +251,30 @@ fn count_of(rows: &[PlainRow], problem: &Problem) -> RowCount {
     count
 }
 
-/// `Σ factor x xᵀ`, lower triangle column by column.
-fn exact_gram<'a>(rows: impl Iterator<Item = (&'a PlainRow, DoubleDouble)>, dim: usize) -> Vec<DoubleDouble> {
-    let mut sum = vec![DoubleDouble::ZERO; dim * (dim + 1) / 2];
-    for (row, factor) in rows {
-        let products = (0..dim).flat_map(|j| (j..dim).map(move |i| (i, j)));
-        for (entry, (i, j)) in sum.iter_mut().zip(products) {
-            *entry += factor * DoubleDouble::from_product(row.features[i], row.features[j]);
-        }
+/// The problem over these rows, written a second time, without a ridge.
+fn reference(rows: &[PlainRow], problem: &Problem) -> Reference {
+    let loss = match &problem.target {
+        TargetRule::Value => ReferenceLoss::Squared,
+        TargetRule::OneVsRest { .. } => ReferenceLoss::Logistic,
+        TargetRule::Softmax { classes } => ReferenceLoss::Softmax(classes.len()),
+    };
+    let (rows, targets): (Vec<&PlainRow>, Vec<f64>) = taking_part(rows, problem).unzip();
+    Reference {
+        loss,
+        targets,
+        row_weights: rows.iter().map(|row| row.row_weight).collect(),
+        rows: rows.into_iter().map(|row| row.features.clone()).collect(),
+        l2_per_row: 0.0,
+        total_ridge: 0.0,
+        perturbation: Vec::new(),
     }
-    sum
 }
 
 /// Within the error that the sum declares.
-fn assert_near(sum: &GramSum, exact: &[DoubleDouble]) {
+fn assert_near(sum: &GramSum, exact: &[Vec<DoubleDouble>]) {
     let matrix = TrackedMatrix::from(sum.clone());
-    let square: DoubleDouble = lower(&matrix).zip(exact).map(|(got, exact)| (*exact - got) * (*exact - got)).sum();
+    let columns = exact.iter().enumerate().flat_map(|(j, column)| &column[j..]);
+    let square: DoubleDouble = lower(&matrix).zip(columns).map(|(got, exact)| (*exact - got) * (*exact - got)).sum();
     let off = square.sqrt().to_f64();
     assert!(off <= matrix.error().get(), "a matrix off by {off:e}, error {:?}", matrix.error());
 }

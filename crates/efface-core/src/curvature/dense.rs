@@ -84,7 +84,12 @@ impl Curvature for WithGram<'_> {
     }
 
     fn image_norm(&self, v: &[f64], v_norm: UpperBound) -> UpperBound {
-        self.gram.quadratic_form(v, v_norm).sqrt()
+        let dim = self.gram.dim();
+        if v.len() == dim {
+            return self.gram.quadratic_form(v, v_norm).sqrt();
+        }
+        // ‖X V‖² over the classes of a joint problem.
+        v.chunks_exact(dim).map(|v| self.gram.quadratic_form(v, norm(v))).sum::<UpperBound>().sqrt()
     }
 
     fn update(&mut self, sum: &GramSum, sign: Sign) {

@@ -3,7 +3,7 @@
 use efface_testkit::golden;
 use efface_testkit::{DoubleDouble, ReferenceLoss};
 
-use super::{ALL, EVALUATION_ROUNDING, Loss, by_tag};
+use super::{ALL, EVALUATION_ROUNDING, Loss, SCALAR, by_tag};
 use crate::rounding::UNIT_ROUNDOFF;
 
 /// The same loss written a second time, in double-double.
@@ -39,7 +39,7 @@ fn tags_are_unique_and_lead_back() {
 #[test]
 fn slope_and_curvature_are_the_numerical_derivatives() {
     let step = 1e-5;
-    for loss in ALL {
+    for loss in SCALAR {
         for target in &targets(loss)[..2] {
             for z in (-1200..=1200).map(|k| f64::from(k) * 0.025) {
                 let central = |f: &dyn Fn(f64) -> f64| (f(z + step) - f(z - step)) / (2.0 * step);
@@ -56,7 +56,7 @@ fn slope_and_curvature_are_the_numerical_derivatives() {
 #[test]
 fn every_margin_is_evaluated_within_the_declared_rounding() {
     let allowed = EVALUATION_ROUNDING as f64 * UNIT_ROUNDOFF;
-    for loss in ALL {
+    for loss in SCALAR {
         let exact = reference(loss);
         for target in targets(loss) {
             for z in margins() {
@@ -101,7 +101,7 @@ fn logistic_agrees_with_the_sixty_digit_table() {
 
 #[test]
 fn losses_are_convex_and_not_negative() {
-    for loss in ALL {
+    for loss in SCALAR {
         for target in targets(loss) {
             for z in margins() {
                 let at = loss.evaluate(z, *target);
@@ -113,7 +113,7 @@ fn losses_are_convex_and_not_negative() {
 
 #[test]
 fn declared_bounds_of_slope_and_curvature_hold_and_are_the_least() {
-    for loss in ALL {
+    for loss in SCALAR {
         let (mut steepest, mut most_curved) = (0.0_f64, 0.0_f64);
         for target in targets(loss) {
             for z in margins() {
@@ -135,7 +135,7 @@ fn declared_bounds_of_slope_and_curvature_hold_and_are_the_least() {
 /// taken in double-double, so that the ratio is right to 1e-20 and the last digit of γ counts.
 #[test]
 fn curvature_lipschitz_holds_and_is_tight() {
-    for loss in ALL {
+    for loss in SCALAR {
         let (exact, gamma) = (reference(loss), DoubleDouble::from(loss.curvature_lipschitz()));
         for target in targets(loss) {
             let curvature = |z: f64| exact.curvature(DoubleDouble::from(z), *target);

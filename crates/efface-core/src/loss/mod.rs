@@ -1,15 +1,18 @@
-//! Losses, pointwise in the margin `z = wᵀx`. A loss knows nothing of matrices, regularization or optimizers.
+//! Losses, pointwise in the margin `z = wᵀx`, or in the scores of all classes. A loss knows nothing of matrices,
+//! regularization or optimizers.
 //!
-//! To add one: a file here, an entry in [`ALL`], and what `CONTRIBUTING.md` lists; the conformance suite then runs on it.
+//! To add one: a file here, an entry in [`SCALAR`] and [`ALL`], and what `CONTRIBUTING.md` lists; the conformance suite then runs on it.
 
 #[cfg(test)]
 mod conformance;
 mod logistic;
+pub(crate) mod softmax;
 mod squared;
 
 use std::fmt;
 
 pub use logistic::Logistic;
+pub use softmax::Softmax;
 pub use squared::Squared;
 
 /// A convex loss of one row, with the constants that the residual bounds need.
@@ -69,8 +72,11 @@ pub struct Derivatives {
 /// library is good to 2 units (1 ulp); the few operations after it add less than 10.
 pub const EVALUATION_ROUNDING: usize = 16;
 
-/// Every loss there is: the conformance suite runs over this list.
-pub const ALL: [&dyn Loss; 2] = [&Logistic, &Squared];
+/// Losses of one score, which can be asked for: the conformance suite runs over this list.
+pub const SCALAR: [&dyn Loss; 2] = [&Logistic, &Squared];
+
+/// Every loss there is.
+pub const ALL: [&dyn Loss; 3] = [&Logistic, &Softmax, &Squared];
 
 /// The loss of that tag.
 pub fn by_tag(tag: &str) -> Option<&'static dyn Loss> {

@@ -17,7 +17,7 @@ pub struct Fit {
     pub problem: Problem,
     /// n: rows of the problem that are present, and what they weigh.
     pub count: RowCount,
-    /// w.
+    /// w; of a joint problem, class after class.
     pub weights: SecretVector,
     /// b, under mechanism `objective`.
     pub perturbation: Option<SecretVector>,
@@ -30,6 +30,11 @@ pub struct Fit {
 }
 
 impl Fit {
+    /// d: how many weights a score has.
+    pub(crate) fn dim(&self) -> usize {
+        self.weights.len() / self.problem.n_scores().max(1)
+    }
+
     /// Upper bound of `‖∇L_b(w; D)‖`.
     pub fn residual(&self) -> UpperBound {
         measured(&self.gradient, self.gradient_error)

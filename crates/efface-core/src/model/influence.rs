@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::{Fit, Model};
 use crate::linalg::kernel::{self, Value};
+use crate::loss::softmax;
 use crate::objective::Objective;
 use crate::removal::{self, Change};
 use crate::residual::Rung;
@@ -31,7 +32,7 @@ impl Model {
         let blocks: Result<Vec<Vec<f64>>, StoreError> = (0..rows.n_blocks())
             .into_par_iter()
             .map_init(
-                || BlockSteps::new(rows.dim()),
+                || BlockSteps::new(fits.iter().map(|fit| fit.weights.len()).max().unwrap_or(0)),
                 |steps, index| {
                     let mut squares = Vec::new();
                     rows.visit_block(index, &mut |block| {
@@ -55,14 +56,15 @@ impl Model {
 struct BlockSteps {
     /// One column per row that takes part.
     steps: SecretVector,
+    /// Score after score.
     margins: Vec<f64>,
     /// Place in the block of each column's row.
     places: Vec<usize>,
 }
 
 impl BlockSteps {
-    fn new(dim: usize) -> Self {
-        Self { steps: SecretVector::zeros(dim * BLOCK_ROWS), margins: Vec::new(), places: Vec::new() }
+    fn new(n_weights: usize) -> Self {
+        Self { steps: SecretVector::zeros(n_weights * BLOCK_ROWS), margins: Vec::new(), places: Vec::new() }
     }
 
     /// Adds ‖H⁻¹Δ_i‖² of one problem to the squares of the block's rows.
@@ -74,25 +76,35 @@ impl BlockSteps {
         values: &[T],
         squares: &mut [f64],
     ) {
-        let dim = fit.weights.len();
-        self.margins.resize(block.labels.len(), 0.0);
-        kernel::margins(values, &fit.weights, &mut self.margins);
+        let (n, dim, n_weights) = (block.labels.len(), fit.dim(), fit.weights.len());
+        self.margins.resize(n * fit.problem.n_scores(), 0.0);
+        for (weights, margins) in fit.weights.chunks_exact(dim).zip(self.margins.chunks_exact_mut(n.max(1))) {
+            kernel::margins(values, weights, margins);
+        }
         self.places.clear();
-        let rows = values.chunks_exact(dim).zip(&self.margins).zip(block.taking_part(&fit.problem)).enumerate();
+        let mut slopes = vec![0.0; fit.problem.n_scores()];
+        let rows = values.chunks_exact(dim).zip(block.taking_part(&fit.problem)).enumerate();
         let taking_part = rows.filter_map(|(place, (row, part))| Some((place, row, part?)));
-        for ((place, (row, margin), part), step) in taking_part.zip(self.steps.chunks_exact_mut(dim)) {
-            let slope = part.weight * objective.loss.slope(*margin, part.target);
+        for ((place, row, part), step) in taking_part.zip(self.steps.chunks_exact_mut(n_weights)) {
+            slopes.iter_mut().enumerate().for_each(|(k, slope)| *slope = self.margins[k * n + place]);
+            match &mut slopes[..] {
+                [slope] => *slope = objective.loss.slope(*slope, part.target),
+                slopes => _ = softmax::evaluate(slopes, part.target as usize),
+            }
             let ridge = objective.ridge.of_rows(WeightSum::of_row(part.weight));
-            for ((step, weight), x) in step.iter_mut().zip(&*fit.weights).zip(row) {
-                *step = slope * x.wide() + ridge * weight;
+            let classes = step.chunks_exact_mut(dim).zip(fit.weights.chunks_exact(dim)).zip(&slopes);
+            for ((step, weights), slope) in classes {
+                for ((step, weight), x) in step.iter_mut().zip(weights).zip(row) {
+                    *step = part.weight * slope * x.wide() + ridge * weight;
+                }
             }
             self.places.push(place);
         }
-        let steps = &mut self.steps[..dim * self.places.len()];
+        let steps = &mut self.steps[..n_weights * self.places.len()];
         if let Some(curvature) = &fit.curvature {
             curvature.factor().solve_columns(steps);
         }
-        for (step, place) in steps.chunks_exact(dim).zip(&self.places) {
+        for (step, place) in steps.chunks_exact(n_weights).zip(&self.places) {
             squares[*place] += kernel::dot(step, step);
         }
     }

@@ -11,7 +11,7 @@ mod settle;
 mod training;
 
 pub use fit::Fit;
-pub use plan::{BudgetRule, Mechanism, MechanismKind, TrainingConfig, TrainingPlan};
+pub use plan::{BudgetRule, Mechanism, MechanismKind, MultiClass, TrainingConfig, TrainingPlan};
 pub use plan_error::PlanError;
 pub use release::{Release, ReleaseAccount, ReleaseClaim};
 pub use release_outcome::{Excess, Refusal, Refused, ReleaseOutcome};
@@ -101,17 +101,17 @@ impl Model {
             let fits = plan.is_exact() && sums.problems() == problems && state.fits.is_empty() && state.gram.is_none();
             return fits.then_some(Self { plan, state });
         }
-        let dim = state.fits.first()?.weights.len();
+        let dim = state.fits.first()?.dim();
         let fits = !plan.is_exact()
             && state.fits.len() == problems.len()
             && state.gram.as_ref().is_none_or(|gram| gram.dim() == dim)
             && state.fits.iter().zip(&problems).all(|(fit, problem)| {
-                let curvature = fit.curvature.as_ref();
+                let (curvature, n_weights) = (fit.curvature.as_ref(), dim * problem.n_scores());
                 fit.problem == *problem
-                    && fit.weights.len() == dim
-                    && fit.gradient.len() == dim
-                    && fit.perturbation.as_ref().is_none_or(|b| b.len() == dim)
-                    && curvature.is_none_or(|c| c.anchor.len() == dim && c.hessian.dim() == dim)
+                    && fit.weights.len() == n_weights
+                    && fit.gradient.len() == n_weights
+                    && fit.perturbation.as_ref().is_none_or(|b| b.len() == n_weights)
+                    && curvature.is_none_or(|c| c.anchor.len() == n_weights && c.hessian.dim() == n_weights)
             });
         fits.then_some(Self { plan, state })
     }
@@ -142,11 +142,11 @@ impl Model {
     pub fn dim(&self) -> usize {
         match &self.state.sums {
             Some(sums) => sums.dim(),
-            None => self.state.fits.first().map_or(0, |fit| fit.weights.len()),
+            None => self.state.fits.first().map_or(0, Fit::dim),
         }
     }
 
-    /// The secret weights, one vector per problem; none while exact sums wait for a pass over the rows.
+    /// The secret weights, one vector per problem, class after class in a joint one; none while exact sums wait for a pass over the rows.
     pub fn weights(&self) -> Vec<SecretVector> {
         match &self.state.sums {
             Some(sums) => sums.weights(self.exact_ridge()).unwrap_or_default(),
@@ -154,12 +154,12 @@ impl Model {
         }
     }
 
-    /// λ·n.
     /// What the weights minimise, with what is known of the rows.
     pub(crate) fn objective(&self) -> Objective<'static> {
         Objective { square_sum: self.state.gram.as_ref().map(TrackedMatrix::square_sum), ..self.plan.objective() }
     }
 
+    /// λ·n.
     fn exact_ridge(&self) -> f64 {
         self.plan.config().ridge.over(self.state.count.weight_sum)
     }
@@ -288,7 +288,8 @@ impl Model {
     }
 
     /// Lets classes go whose last row has left. The problem of another class does not change when a class has no rows:
-    /// its rows are negatives there, and there are none of them.
+    /// its rows are negatives there, and there are none of them. Classes that are taken together are to be
+    /// [trained anew](TrainingPlan::must_train_without) instead.
     pub fn drop_classes(&mut self, absent: impl IntoIterator<Item = u32>) {
         let mut gone = self.plan.config().absent_classes.clone();
         let new = absent.into_iter().filter(|class| !gone.contains(class)).collect::<Vec<_>>();

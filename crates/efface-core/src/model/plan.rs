@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plan_error::PlanError;
 use crate::accounting::{Extractor, Guarantee, gaussian};
-use crate::loss::{self, Loss};
+use crate::loss::{self, Logistic, Loss, Softmax};
 use crate::noise::normal::RoundedNormal;
 use crate::noise::{NoiseArithmetic, NoiseLaw};
 use crate::objective::Objective;
@@ -25,6 +25,8 @@ pub struct TrainingConfig {
     pub ridge: Ridge,
     /// Number of classes; `None` for regression, which only a loss of numbers can do.
     pub n_classes: Option<u32>,
+    /// What three classes or more become, under the logistic loss.
+    pub multi_class: MultiClass,
     /// Classes whose last row has left, in that order: there is no problem for them any more.
     pub absent_classes: Vec<u32>,
     /// How models are protected when they leave.
@@ -66,6 +68,16 @@ pub enum Mechanism {
         /// How the removal budget follows from σ, ε and δ.
         budget: BudgetRule,
     },
+}
+
+tagged! {
+    /// What three classes or more become.
+    pub enum MultiClass {
+        /// One problem with a score for each class, taken together: the softmax loss.
+        Softmax = "softmax",
+        /// Each class against all others: as many problems as classes.
+        OneVsRest = "one-vs-rest",
+    }
 }
 
 tagged! {
@@ -113,6 +125,7 @@ impl TrainingConfig {
             loss,
             ridge: Ridge::PerRow(l2_per_row),
             n_classes,
+            multi_class: MultiClass::OneVsRest,
             absent_classes: Vec::new(),
             mechanism: Mechanism::Release,
             law: NoiseLaw::Gaussian,
@@ -194,6 +207,9 @@ impl TrainingPlan {
         {
             return Err(PlanError::Negatives { value: fraction });
         }
+        if config.negatives.is_some() && config.multi_class == MultiClass::Softmax {
+            return Err(PlanError::NegativesOfSoftmax);
+        }
         if let Some(extractor) = config.extractor {
             let Extractor { epsilon, delta, group } = extractor;
             if !extractor.is_possible() {
@@ -264,9 +280,16 @@ impl TrainingPlan {
         &self.config
     }
 
-    /// ℓ.
+    /// ℓ: softmax where classes are taken together, whatever was configured for two.
     pub fn loss(&self) -> &'static dyn Loss {
-        self.config.loss
+        if self.is_joint() { &Softmax } else { self.config.loss }
+    }
+
+    /// Whether there is one problem with a score for each class.
+    pub fn is_joint(&self) -> bool {
+        self.config.multi_class == MultiClass::Softmax
+            && self.config.loss.tag() == Logistic.tag()
+            && self.problem_classes().len() > 2
     }
 
     /// The noise's standard deviation (or scale).
@@ -342,14 +365,23 @@ impl TrainingPlan {
         (0..self.config.n_classes.unwrap_or(0)).filter(|class| !absent.contains(class)).collect()
     }
 
-    /// One problem for regression and for two classes, one per class beyond. Where a single class is left nothing can be
-    /// released, and the problem of the last two stays.
-    pub fn problems(&self) -> Vec<Problem> {
-        let negatives = self.config.negatives.map(|fraction| NegativeSampling { fraction });
+    /// Classes that there are problems of. Where a single one is left nothing can be released, and the problem of the last two
+    /// stays.
+    fn problem_classes(&self) -> Vec<u32> {
         let mut classes = self.classes();
         if let ([_], Some(last)) = (&classes[..], self.config.absent_classes.last()) {
             classes.push(*last);
             classes.sort_unstable();
+        }
+        classes
+    }
+
+    /// One problem for regression, for two classes, and for more that are taken together; otherwise one per class.
+    pub fn problems(&self) -> Vec<Problem> {
+        let negatives = self.config.negatives.map(|fraction| NegativeSampling { fraction });
+        let classes = self.problem_classes();
+        if self.is_joint() {
+            return vec![Problem::softmax(classes)];
         }
         match (self.config.n_classes, &classes[..]) {
             (None, _) => vec![Problem::regression()],
@@ -358,17 +390,23 @@ impl TrainingPlan {
         }
     }
 
+    /// Whether the problem of the others is another one without these classes: it is to be trained anew.
+    pub fn must_train_without(&self, mut absent: impl Iterator<Item = u32>) -> bool {
+        let classes = self.classes();
+        self.is_joint() && absent.any(|class| classes.contains(&class))
+    }
+
     /// The plan without some classes, in the order in which they left.
     pub(super) fn without_classes(&self, absent_classes: Vec<u32>) -> Self {
         Self { config: TrainingConfig { absent_classes, ..self.config.clone() }, ..self.clone() }
     }
 
     pub(crate) fn objective(&self) -> Objective<'static> {
-        Objective { loss: self.config.loss, ridge: self.config.ridge, square_sum: None }
+        Objective { loss: self.loss(), ridge: self.config.ridge, square_sum: None }
     }
 
     pub(crate) fn curvature_change(&self, row_norm: UpperBound) -> CurvatureChange {
-        CurvatureChange::new(self.config.loss, self.config.constants, row_norm)
+        CurvatureChange::new(self.loss(), self.config.constants, row_norm)
     }
 }
 

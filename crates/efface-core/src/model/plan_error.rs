@@ -56,6 +56,9 @@ pub enum PlanError {
     /// Exact sums are shared by all classes, so that every row counts for every class.
     #[error("negatives cannot be left out without noise")]
     NegativesWithoutNoise,
+    /// Softmax takes every row for every class.
+    #[error("negatives can be left out of one-vs-rest problems only, not of softmax")]
+    NegativesOfSoftmax,
     /// The fraction of negatives is outside (0, 1].
     #[error("negatives must be above 0 and at most 1, got `{value}`")]
     Negatives {

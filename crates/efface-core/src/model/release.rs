@@ -57,7 +57,7 @@ impl ReleaseAccount {
 /// Published weights and what is claimed of them.
 #[derive(Clone, Debug)]
 pub struct Release {
-    /// One vector per problem.
+    /// One vector per score: one for two classes and for numbers, beyond one per class.
     pub weights: Vec<Vec<f64>>,
     /// The claim.
     pub claim: ReleaseClaim,
@@ -246,7 +246,7 @@ impl Model {
 
     /// Weights over all problems: they are published jointly.
     fn n_weights(&self) -> usize {
-        self.dim() * self.state.fits.len()
+        self.state.fits.iter().map(|fit| fit.weights.len()).sum()
     }
 
     fn lattice(&self) -> Option<Lattice> {
@@ -315,7 +315,7 @@ impl Model {
             }
         };
         let dim = self.dim();
-        Ok((0..self.state.fits.len()).map(|k| published[k * dim..(k + 1) * dim].to_vec()).collect())
+        Ok(published.chunks_exact(dim).map(<[f64]>::to_vec).collect())
     }
 
     fn release_perturbed(&mut self) -> ReleaseOutcome {
@@ -329,7 +329,9 @@ impl Model {
         let mu = residual.over(scale);
         let n_least = self.state.fits.iter().map(|fit| fit.count.weight_sum).min().unwrap_or_default();
         let r = residual.over(self.plan.config().ridge.lower(n_least));
-        let weights = self.state.fits.iter().map(|fit| fit.weights.to_vec()).collect();
+        let dim = self.dim();
+        let weights =
+            self.state.fits.iter().flat_map(|fit| fit.weights.chunks_exact(dim)).map(<[f64]>::to_vec).collect();
         self.state.account.n_releases += 1;
         ReleaseOutcome::Published(self.published(weights, (r, residual), (mu, mu, mu_limit)))
     }

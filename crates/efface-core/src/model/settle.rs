@@ -68,7 +68,8 @@ impl Model {
         let tolerance = tolerance.unwrap_or(self.plan.config().gradient_tolerance);
         // Each of K problems may leave its share: √(Σ tolerance²/K) = tolerance.
         let share = tolerance / (self.state.fits.len() as f64).sqrt();
-        let route = Route { objective, tolerance: share, means: Means::Nearby };
+        let means = Means::Nearby { gram: self.state.gram.as_ref() };
+        let route = Route { objective, tolerance: share, means, max_matrix_dim: self.plan.config().max_matrix_dim };
         let done = train::run(&route, &mut self.state.fits, rows, &mut |_| {});
         let Effort { passes, hessians } = done.map_err(CourseError::of_settling)?;
         if hessians > 0 {

@@ -1,6 +1,6 @@
 //! Training a plan on rows.
 
-use super::{Fit, Model, ModelState, ReleaseAccount, TrainingPlan};
+use super::{Fit, Model, ModelState, ReleaseAccount, TrainingConfig, TrainingPlan};
 use crate::exact::ExactSums;
 use crate::linalg::{TrackedMatrix, largest_eigenvalue};
 use crate::noise::NoiseSource;
@@ -144,21 +144,26 @@ impl TrainingPlan {
         let problems = self.problems();
         // One vector over all problems: under the gamma law their norms belong together.
         let perturbed = self.is_objective();
-        let joint = perturbed.then(|| self.config().law.sample(dim * problems.len(), self.noise_std(), noise));
-        let fit = |(index, problem): (usize, Problem)| Fit {
-            problem,
-            count: RowCount::default(),
-            weights: SecretVector::zeros(dim),
-            perturbation: joint.as_ref().map(|b| b[index * dim..(index + 1) * dim].to_vec().into()),
-            gradient: SecretVector::zeros(dim),
-            gradient_error: UpperBound::INFINITE,
-            curvature: None,
+        let n_weights = dim * problems.iter().map(Problem::n_scores).sum::<usize>();
+        let joint = perturbed.then(|| self.config().law.sample(n_weights, self.noise_std(), noise));
+        let mut rest = joint.as_deref();
+        let fit = |problem: Problem| {
+            let n_weights = dim * problem.n_scores();
+            let perturbation = rest.map(|b| {
+                let (own, others) = b.split_at(n_weights);
+                rest = Some(others);
+                own.to_vec().into()
+            });
+            let (weights, gradient) = (SecretVector::zeros(n_weights), SecretVector::zeros(n_weights));
+            let (count, gradient_error) = (RowCount::default(), UpperBound::INFINITE);
+            Fit { problem, count, weights, perturbation, gradient, gradient_error, curvature: None }
         };
-        let mut fits: Vec<Fit> = problems.into_iter().enumerate().map(fit).collect();
+        let mut fits: Vec<Fit> = problems.into_iter().map(fit).collect();
         let means = gram.as_ref().map_or(Means::Descent, |gram| Means::Majorizer { gram });
         let square_sum = gram.as_ref().map(TrackedMatrix::square_sum);
         let objective = Objective { square_sum, ..self.objective() };
-        let route = Route { objective, tolerance: self.config().gradient_tolerance, means };
+        let TrainingConfig { gradient_tolerance: tolerance, max_matrix_dim, .. } = *self.config();
+        let route = Route { objective, tolerance, means, max_matrix_dim };
         let effort = train::run(&route, &mut fits, rows, report).map_err(|error| match error {
             CourseError::Store(error) => TrainError::Store(error),
             CourseError::NoRows => TrainError::NoRows,

@@ -11,6 +11,16 @@
 //!
 //! Where rows have weights s_i, X stands for the rows times √s_i and n for Σ s_i: with `(H̄ − S) v = Σ s_i (ā_i − a_i) t_i x_i`
 //! every bound below is proved word for word, one √s_i going to X and the other to `X v`.
+//!
+//! Where a row has a score for each of K classes, v is a K × d matrix V and t_i = V x_i a vector:
+//!
+//! ```text
+//! (H̄ − S) V = Σ_i a_i x_iᵀ,      a_i = (Ā_i − A_i) t_i,      ‖Ā_i − A_i‖₂ ≤ κ γ ‖t_i‖      A_i = ∇²ℓ
+//! ‖Σ a_i x_iᵀ‖_F ≤ ‖X‖₂ √(Σ ‖a_i‖²) ≤ κ γ ‖X‖₂ √(Σ ‖t_i‖⁴) ≤ κ γ ‖X‖₂ R ‖V‖_F ‖X V‖_F
+//! ```
+//!
+//! so every bound holds with Frobenius norms in the place of ‖v‖ and ‖X v‖, with the γ of the softmax loss, and
+//! ‖X V‖_F² = Σ_k v_kᵀ K v_k comes from the same Gram matrix.
 
 mod data_dependent;
 mod measured;

@@ -78,7 +78,7 @@ pub(super) fn curvature<B: RowBlocks + ?Sized>(
     points: &[Point<'_>],
 ) -> Result<Vec<GramSum>, StoreError> {
     let weights: Vec<GramWeights<'_>> = points.iter().map(|point| GramWeights::Curvature { loss, point }).collect();
-    let at_once = matrices_at_once(rows.dim());
+    let at_once = matrices_at_once(longest(points));
     let mut sums = Vec::with_capacity(points.len());
     for weights in weights.chunks(at_once) {
         sums.append(&mut grams(rows, weights)?);
@@ -86,7 +86,12 @@ pub(super) fn curvature<B: RowBlocks + ?Sized>(
     Ok(sums)
 }
 
-/// How many Hessians of so many features are formed in one pass over the rows.
+/// Number of weights of the point that has most.
+pub(crate) fn longest(points: &[Point<'_>]) -> usize {
+    points.iter().map(|point| point.weights.len()).max().unwrap_or(0)
+}
+
+/// How many Hessians of so many weights are formed in one pass over the rows.
 pub(crate) fn matrices_at_once(dim: usize) -> usize {
     (MATRICES_BYTES / (matrix_runs(dim) * 8 * dim * dim).max(1)).max(1)
 }
@@ -96,10 +101,15 @@ fn matrix_runs(dim: usize) -> usize {
 }
 
 fn grams<B: RowBlocks + ?Sized>(rows: &B, weights: &[GramWeights<'_>]) -> Result<Vec<GramSum>, StoreError> {
-    let (dim, row_norm) = (rows.dim(), rows.row_norm_bound());
-    let zeros: Vec<GramSum> = weights.iter().map(|weights| GramSum::zeros(dim, row_norm, weights)).collect();
+    let row_norm = rows.row_norm_bound();
+    let dim = |weights: &GramWeights<'_>| match weights {
+        GramWeights::One => rows.dim(),
+        GramWeights::Curvature { point, .. } => point.weights.len(),
+    };
+    let zeros: Vec<GramSum> = weights.iter().map(|of| GramSum::zeros(dim(of), row_norm, of)).collect();
     let empty = || (zeros.clone(), GramScratch::default());
-    let runs = fold(rows, matrix_runs(dim), empty, |(sums, scratch), block| {
+    let most = weights.iter().map(dim).max().unwrap_or(0);
+    let runs = fold(rows, matrix_runs(most), empty, |(sums, scratch), block| {
         for (sum, weights) in sums.iter_mut().zip(weights) {
             sum.add_block(weights, block, scratch);
         }

@@ -1,4 +1,4 @@
-//! The binary (or regression) problem that a set of weights solves: which rows count, and with which target.
+//! The problem that a set of weights solves: which rows count, and with which target.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct Problem {
 }
 
 /// How a label becomes a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetRule {
     /// The label is the target (squared loss).
@@ -21,6 +21,11 @@ pub enum TargetRule {
     OneVsRest {
         /// Index of the positive class.
         positive: u32,
+    },
+    /// The place of the class among these, each of which has weights of its own: d·K numbers, class after class.
+    Softmax {
+        /// Indices of the classes, in order.
+        classes: Vec<u32>,
     },
 }
 
@@ -43,13 +48,29 @@ impl Problem {
         Self { target: TargetRule::OneVsRest { positive }, negatives }
     }
 
+    /// All of these classes at once.
+    pub fn softmax(classes: Vec<u32>) -> Self {
+        Self { target: TargetRule::Softmax { classes }, negatives: None }
+    }
+
+    /// K: how many scores a row has, each with d weights.
+    pub fn n_scores(&self) -> usize {
+        match &self.target {
+            TargetRule::Value | TargetRule::OneVsRest { .. } => 1,
+            TargetRule::Softmax { classes } => classes.len(),
+        }
+    }
+
     /// The target of a row with that label, or `None` when the row takes no part.
     pub fn target(&self, label: f64, selector: u64) -> Option<f64> {
-        match self.target {
+        match &self.target {
             TargetRule::Value => Some(label),
-            TargetRule::OneVsRest { positive } if label == f64::from(positive) => Some(1.0),
+            TargetRule::OneVsRest { positive } if label == f64::from(*positive) => Some(1.0),
             TargetRule::OneVsRest { positive } => {
-                self.negatives.is_none_or(|s| s.keeps(positive, selector)).then_some(-1.0)
+                self.negatives.is_none_or(|s| s.keeps(*positive, selector)).then_some(-1.0)
+            }
+            TargetRule::Softmax { classes } => {
+                classes.iter().position(|class| label == f64::from(*class)).map(|place| place as f64)
             }
         }
     }

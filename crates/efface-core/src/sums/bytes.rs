@@ -89,11 +89,15 @@ impl Writer {
     }
 
     pub(crate) fn problem(&mut self, problem: &Problem) {
-        match problem.target {
+        match &problem.target {
             TargetRule::Value => self.byte(0),
             TargetRule::OneVsRest { positive } => {
                 self.byte(1);
                 self.raw(&positive.to_le_bytes());
+            }
+            TargetRule::Softmax { classes } => {
+                self.byte(2);
+                self.each(classes, |bytes, class| bytes.raw(&class.to_le_bytes()));
             }
         }
         match problem.negatives {
@@ -204,6 +208,7 @@ impl<'a> Reader<'a> {
         let target = match self.byte()? {
             0 => TargetRule::Value,
             1 => TargetRule::OneVsRest { positive: u32::from_le_bytes(self.array()?) },
+            2 => TargetRule::Softmax { classes: self.each(|reader| Ok(u32::from_le_bytes(reader.array()?)))? },
             _ => return Err(DecodeError::Number),
         };
         let negatives = match self.byte()? {

@@ -1,5 +1,6 @@
 //! The numbers of a Gram sum: rows while they are few, then a triangle.
 
+use faer::linalg::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
@@ -161,6 +162,25 @@ fn multiply_rows(lower: &mut [f64], dim: usize, rows: &[f64], n: usize, sign: f6
         sign,
         Par::Seq,
     );
+}
+
+/// Adds `Σ tall wideᵀ` over `n` pairs of rows to the columns from `first` on, from the diagonal block down: `wide` rows are as long
+/// as there are such columns, and `tall` ones reach to the last row.
+pub(super) fn add_products(lower: &mut [f64], dim: usize, first: usize, tall: &[f64], wide: &[f64], n: usize) {
+    if n == 0 {
+        return;
+    }
+    let (n_rows, n_columns) = (dim - first, wide.len() / n);
+    let into =
+        MatMut::from_column_major_slice_with_stride_mut(&mut lower[first * dim + first..], n_rows, n_columns, dim);
+    let tall = MatRef::from_column_major_slice(&tall[..n * n_rows], n_rows, n);
+    let wide = MatRef::from_column_major_slice(wide, n_columns, n).transpose();
+    let (diagonal, below) = into.split_at_row_mut(n_columns);
+    let (top, bottom) = tall.split_at_row(n_columns);
+    let whole = BlockStructure::Rectangular;
+    let (triangle, alpha) = (BlockStructure::TriangularLower, 1.0);
+    triangular::matmul(diagonal, triangle, Accum::Add, top, whole, wide, whole, alpha, Par::Seq);
+    matmul::matmul(below, Accum::Add, bottom, wide, alpha, Par::Seq);
 }
 
 /// `lower += sign · other`, lower triangles.

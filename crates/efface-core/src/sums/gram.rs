@@ -5,14 +5,16 @@ use std::fmt;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use super::entries::Entries;
+use super::entries::{self, Entries};
 use super::{DecodeError, Origin, PointTag, Reader, SumDepth, SumError, Writer, least_size};
 use crate::linalg::kernel::{self, Value};
+use crate::loss::softmax::Partition;
 use crate::loss::{EVALUATION_ROUNDING, Loss};
 use crate::rounding::{UpperBound, operations};
 use crate::rows::{Features, Point, RowBlock, RowCount, Sign};
 
-/// `Σ s_i a_i x_i x_iᵀ`, a_i being 1 or ℓ″ at a point.
+/// `Σ s_i a_i x_i x_iᵀ`, a_i being 1 or ℓ″ at a point; `Σ s_i A_i ⊗ x_i x_iᵀ` where a row has a score for each class, and its
+/// ∇²ℓ is a matrix A_i = diag(p) − ppᵀ.
 ///
 /// Few rows are kept as they are, times √(s_i a_i): a matrix is made when they are many, or when it is asked for.
 #[derive(Clone, PartialEq)]
@@ -23,11 +25,11 @@ pub struct GramSum {
     charged: RowCount,
     /// Whether some row does not count once.
     weighted: bool,
-    /// `Σ s_i a_i` over the charged rows.
+    /// `Σ s_i a_i` over the charged rows; of a matrix, its trace.
     weight_size: f64,
     origin: Origin,
     depth: SumDepth,
-    /// Of rows times √(s_i a_i).
+    /// Of rows times √(s_i a_i), or of the rows √(s_i p_l) (e_l − p) ⊗ x_i of every class l.
     entries: Entries,
 }
 
@@ -72,16 +74,17 @@ const KIND: u8 = b'x';
 impl GramSum {
     /// The empty sum, for rows of `dim` numbers and norm at most `row_norm`.
     pub fn zeros(dim: usize, row_norm: UpperBound, weights: &GramWeights<'_>) -> Self {
+        let (origin, n_scores) = match weights {
+            GramWeights::One => (Origin::everywhere(dim, row_norm), 1),
+            GramWeights::Curvature { loss, point } => (Origin::at(*loss, point, row_norm), point.problem.n_scores()),
+        };
         Self {
             count: RowCount::default(),
             charged: RowCount::default(),
             weighted: false,
             weight_size: 0.0,
-            origin: match weights {
-                GramWeights::One => Origin::everywhere(dim, row_norm),
-                GramWeights::Curvature { loss, point } => Origin::at(*loss, point, row_norm),
-            },
-            depth: SumDepth::default(),
+            origin,
+            depth: SumDepth { margins: 0, ..SumDepth::of_scores(dim / n_scores.max(1), n_scores) },
             entries: Entries::Rows(Zeroizing::default()),
         }
     }
@@ -112,6 +115,15 @@ impl GramSum {
     }
 
     pub(crate) fn add_block(&mut self, weights: &GramWeights<'_>, block: &RowBlock<'_>, scratch: &mut GramScratch) {
+        if let GramWeights::Curvature { point, .. } = weights
+            && point.problem.n_scores() > 1
+        {
+            match block.features {
+                Features::F32(values) => self.add_joint(point, block, values, scratch),
+                Features::F64(values) => self.add_joint(point, block, values, scratch),
+            }
+            return;
+        }
         let n = match block.features {
             Features::F32(values) => self.collect(weights, block, values, scratch),
             Features::F64(values) => self.collect(weights, block, values, scratch),
@@ -291,6 +303,83 @@ impl GramSum {
         roots.retain(|root| *root != 0.0);
         self.weight_size += roots.iter().map(|root| root * root).sum::<f64>();
         roots.len()
+    }
+
+    /// Adds the rows of a block where each has a score for every class.
+    ///
+    /// ```text
+    /// diag(p) − ppᵀ = Σ_l p_l (e_l − p)(e_l − p)ᵀ      few rows, K long ones each
+    /// block (k, l) = Σ_i s_i p_k (δ_kl − p_l) x_i x_iᵀ    many rows, a product for every column of blocks
+    /// ```
+    fn add_joint<T: Value>(
+        &mut self,
+        point: &Point<'_>,
+        block: &RowBlock<'_>,
+        values: &[T],
+        scratch: &mut GramScratch,
+    ) {
+        let GramScratch { margins, roots, scaled } = scratch;
+        let (n, n_scores, dim) = (block.labels.len(), point.problem.n_scores(), self.origin.dim);
+        if n == 0 {
+            return;
+        }
+        let row_dim = dim / n_scores;
+        margins.resize(n * n_scores, 0.0);
+        for (weights, margins) in point.weights.chunks_exact(row_dim).zip(margins.chunks_exact_mut(n)) {
+            kernel::margins(values, weights, margins);
+        }
+        self.depth.margins = self.depth.margins.max(SumDepth::of_scores(row_dim, n_scores).margins);
+        // Probabilities of each row that counts, and of these rows the values.
+        roots.clear();
+        let mut rows = Zeroizing::new(Vec::with_capacity(values.len()));
+        let (mut probabilities, mut rests) = (Vec::with_capacity(n * n_scores), Vec::with_capacity(n * n_scores));
+        for (i, (row, part)) in values.chunks_exact(row_dim).zip(block.taking_part(point.problem)).enumerate() {
+            let Some(part) = part else { continue };
+            self.count.count(part.weight);
+            self.charged.count(part.weight);
+            let start = probabilities.len();
+            probabilities.extend((0..n_scores).map(|k| margins[k * n + i]));
+            let partition = Partition::of(&mut probabilities[start..]);
+            for (k, place) in probabilities[start..].iter_mut().enumerate() {
+                let (p, rest) = partition.probability(k, *place);
+                self.weight_size += part.weight * (p * rest);
+                *place = p;
+                rests.push(rest);
+            }
+            roots.push(part.weight);
+            rows.extend(row.iter().map(|x| x.wide()));
+        }
+        let n_rows = roots.len();
+        let of_row =
+            || roots.iter().zip(rows.chunks_exact(row_dim)).zip(probabilities.chunks_exact(n_scores)).enumerate();
+        // (e_l − p)_k, without a difference of two close numbers.
+        let factor = |i: usize, k: usize, l: usize, p: &[f64]| if k == l { rests[i * n_scores + k] } else { -p[k] };
+        scaled.clear();
+        if self.entries.has_room(dim, n_rows * n_scores) {
+            for (i, ((weight, row), p)) in of_row() {
+                for l in 0..n_scores {
+                    let root = (weight * p[l]).sqrt();
+                    for k in 0..n_scores {
+                        let factor = root * factor(i, k, l, p);
+                        scaled.extend(row.iter().map(|x| factor * x));
+                    }
+                }
+            }
+            self.depth.accumulation += self.entries.add(dim, scaled, n_rows * n_scores);
+            return;
+        }
+        let (lower, operations) = self.entries.lower_mut(dim);
+        for l in 0..n_scores {
+            scaled.clear();
+            for (i, ((weight, row), p)) in of_row() {
+                for k in l..n_scores {
+                    let factor = weight * p[l] * factor(i, k, l, p);
+                    scaled.extend(row.iter().map(|x| factor * x));
+                }
+            }
+            entries::add_products(lower, dim, l * row_dim, scaled, &rows, n_rows);
+        }
+        self.depth.accumulation += operations + n_rows;
     }
 
     /// The sum as bytes.

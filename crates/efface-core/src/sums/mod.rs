@@ -44,6 +44,18 @@ impl SumDepth {
         Self { margins: kernel::dot_depth(dim), accumulation: 0 }
     }
 
+    /// The scores of K classes by these kernels, and probabilities of them.
+    ///
+    /// What is subtracted from the scores before exponentials are taken is one of them, and at most max |z|: the norm of what
+    /// that rounds is at most 2√K u · max |z|. Probabilities, their complements and products of two of them pass through at most
+    /// 4K more operations than the slope of a single score, relative to themselves.
+    pub(crate) fn of_scores(dim: usize, n_scores: usize) -> Self {
+        match n_scores {
+            1 => Self::of_kernel(dim),
+            _ => Self { margins: kernel::dot_depth(dim) + 2 * (n_scores.isqrt() + 1), accumulation: 4 * n_scores },
+        }
+    }
+
     /// Of two sums added to each other.
     pub(crate) fn merge(&mut self, other: Self) {
         self.margins = self.margins.max(other.margins);
@@ -104,7 +116,12 @@ impl Origin {
             tag: PointTag::of(loss, point),
             row_norm,
             weights_norm: norm(point.weights),
-            lipschitz: UpperBound::new(loss.curvature_lipschitz()),
+            // In the Frobenius norm where the curvature of a row is a matrix.
+            lipschitz: UpperBound::new(loss.curvature_lipschitz())
+                * match point.problem.n_scores() {
+                    1 => UpperBound::new(1.0),
+                    n_scores => UpperBound::count(n_scores).sqrt(),
+                },
         }
     }
 

@@ -7,7 +7,7 @@ use crate::predict::block_margins;
 use crate::rounding::{LowerBound, UpperBound};
 use crate::rows::{Point, RowBlock, RowCount, Sign};
 
-/// Powers of the margins' change `t_i = x_iᵀ v` along a step.
+/// Powers of the margins' change `t_i = x_iᵀ v` along a step; of several scores, t_i² is the sum of their squares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepPowers {
     /// Rows that took part.
@@ -50,15 +50,20 @@ impl StepPowers {
     }
 
     pub(crate) fn add_block(&mut self, point: &Point<'_>, block: &RowBlock<'_>) {
-        let mut margins = vec![0.0; block.labels.len()];
-        block_margins(block.features, point.weights, &mut margins);
-        for (t, row) in margins.iter().zip(block.taking_part(point.problem)) {
+        let n_scores = point.problem.n_scores();
+        let dim = point.weights.len() / n_scores;
+        let (mut margins, mut squares) = (vec![0.0; block.labels.len()], vec![0.0; block.labels.len()]);
+        for step in point.weights.chunks_exact(dim) {
+            block_margins(block.features, step, &mut margins);
+            squares.iter_mut().zip(&margins).for_each(|(square, t)| *square += t * t);
+        }
+        for (square, row) in squares.iter().zip(block.taking_part(point.problem)) {
             let Some(row) = row else { continue };
             self.count.count(row.weight);
             self.charged.count(row.weight);
-            self.fourth_powers += row.weight * ((t * t) * (t * t));
+            self.fourth_powers += row.weight * (square * square);
         }
-        self.depth.margins = self.depth.margins.max(SumDepth::of_kernel(point.weights.len()).margins);
+        self.depth.margins = self.depth.margins.max(SumDepth::of_kernel(dim).margins);
     }
 
     /// Adds the powers of other rows along the same step.

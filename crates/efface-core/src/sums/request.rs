@@ -128,6 +128,10 @@ impl SumRequest<'_> {
                 let read = reader.each(|reader| {
                     let problem = reader.problem()?;
                     let dim = reader.count()?;
+                    let n_scores = problem.n_scores();
+                    if dim == 0 || n_scores == 0 || !dim.is_multiple_of(n_scores) {
+                        return Err(DecodeError::Length);
+                    }
                     Ok((problem, SecretVector::from(reader.numbers(dim)?)))
                 })?;
                 (problems, weights) = read.into_iter().unzip();

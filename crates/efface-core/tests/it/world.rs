@@ -2,7 +2,7 @@
 
 use efface_core::loss::{Logistic, Loss, Squared};
 use efface_core::model::{
-    BudgetRule, ChangeReport, Fit, Mechanism, Model, Release, ReleaseOutcome, TrainingConfig, TrainingPlan,
+    BudgetRule, ChangeReport, Fit, Mechanism, Model, MultiClass, Release, ReleaseOutcome, TrainingConfig, TrainingPlan,
 };
 use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
@@ -30,7 +30,7 @@ pub(crate) struct Draw {
     /// R: rows are scaled to this norm.
     pub(crate) row_norm: f64,
     pub(crate) layout: Layout,
-    /// 2, or more for one-vs-rest; squared loss has none.
+    /// 2, or more; squared loss has none.
     pub(crate) n_classes: u32,
     /// Rows weigh from nothing to a thousand; otherwise each counts once.
     pub(crate) weighted: bool,
@@ -51,7 +51,7 @@ impl Draw {
             constant_column: rng.random_bool(0.3),
             row_norm: [1.0, 1.0, 1.0, 0.25, 4.0][rng.random_range(0..5)],
             layout: LAYOUTS[rng.random_range(0..LAYOUTS.len())],
-            n_classes: 2,
+            n_classes: classes_of(loss),
             weighted: rng.random_bool(0.4),
         }
     }
@@ -59,7 +59,8 @@ impl Draw {
     /// Plain rows of norm one, in double precision.
     pub(crate) fn plain(seed: u64, loss: ReferenceLoss, n_rows: usize, dim: usize, shape: Shape) -> Self {
         let precision = Precision::Double;
-        let (constant_column, row_norm, layout, n_classes, weighted) = (false, 1.0, FULL_BLOCKS, 2, false);
+        let (constant_column, row_norm, layout, weighted) = (false, 1.0, FULL_BLOCKS, false);
+        let n_classes = classes_of(loss);
         Self { seed, loss, n_rows, dim, shape, precision, constant_column, row_norm, layout, n_classes, weighted }
     }
 
@@ -67,12 +68,17 @@ impl Draw {
     /// instead of fits, which have tests of their own.
     pub(crate) fn config(&self) -> TrainingConfig {
         let loss: &'static dyn Loss = match self.loss {
-            ReferenceLoss::Logistic => &Logistic,
+            ReferenceLoss::Logistic | ReferenceLoss::Softmax(_) => &Logistic,
             ReferenceLoss::Squared => &Squared,
+        };
+        let multi_class = match self.loss {
+            ReferenceLoss::Softmax(_) => MultiClass::Softmax,
+            _ => MultiClass::OneVsRest,
         };
         let n_classes = loss.is_classification().then_some(self.n_classes);
         let noise_std = (self.loss == ReferenceLoss::Squared).then_some(1e-3);
-        let config = TrainingConfig { noise_std, ..TrainingConfig::new(loss, self.l2_per_row(), n_classes) };
+        let config =
+            TrainingConfig { noise_std, multi_class, ..TrainingConfig::new(loss, self.l2_per_row(), n_classes) };
         // Every third world has a ridge that does not grow with its rows.
         let ridge = if self.seed % 3 == 1 { Ridge::Total(10.0 * self.l2_per_row()) } else { config.ridge };
         TrainingConfig { ridge, ..config }
@@ -101,7 +107,9 @@ impl Draw {
             let label = match self.loss {
                 ReferenceLoss::Squared => *target,
                 ReferenceLoss::Logistic if self.n_classes == 2 => f64::from(u8::from(*target > 0.0)),
-                ReferenceLoss::Logistic => f64::from(rng.random_range(0..self.n_classes)),
+                // In half of the worlds what the row says has a part in it.
+                ReferenceLoss::Softmax(_) if self.seed.is_multiple_of(2) && *target > 0.0 => 0.0,
+                _ => f64::from(rng.random_range(0..self.n_classes)),
             };
             // The first row always counts: some problem without any weight would have no minimiser.
             let row_weight = match (self.weighted, index) {
@@ -120,6 +128,10 @@ impl Draw {
         }
         (store, spare)
     }
+}
+
+fn classes_of(loss: ReferenceLoss) -> u32 {
+    if let ReferenceLoss::Softmax(n_classes) = loss { n_classes as u32 } else { 2 }
 }
 
 /// A row that may arrive later.
@@ -200,7 +212,7 @@ impl World {
     /// own business, tested with the sums over rows.
     pub(crate) fn truth(&self, fit: &Fit) -> Reference {
         let positive = match fit.problem.target {
-            TargetRule::Value => None,
+            TargetRule::Value | TargetRule::Softmax { .. } => None,
             TargetRule::OneVsRest { positive } => Some(positive),
         };
         let takes_part =

@@ -39,9 +39,9 @@ impl Reference {
         self.rows.len()
     }
 
-    /// d, the number of weights.
+    /// The number of weights: d, or dK, class after class, where a row has a score for each class.
     pub fn dim(&self) -> usize {
-        self.rows.first().map_or(self.perturbation.len(), Vec::len)
+        self.rows.first().map_or(self.perturbation.len(), |row| row.len() * self.loss.n_scores())
     }
 
     /// Takes a row out and returns it with its target; later rows move up by one place.
@@ -64,20 +64,23 @@ impl Reference {
     /// L_b(w).
     pub fn value<W: Copy + Into<DoubleDouble>>(&self, weights: &[W]) -> DoubleDouble {
         let losses: DoubleDouble =
-            self.examples().map(|(row, target, s)| self.loss.value(dot(row, weights), target) * s).sum();
+            self.examples().map(|(row, target, s)| self.loss.value_at(&scores(row, weights), target) * s).sum();
         let ridge = self.ridge() * dot(weights, weights) * 0.5;
         let perturbed: DoubleDouble = self.perturbation.iter().zip(weights).map(|(&b, &w)| b * w.into()).sum();
         losses + ridge + perturbed
     }
 
-    /// ∇L_b(w) = Σ s_i ℓ′ x_i + λ n w + b.
+    /// ∇L_b(w) = Σ s_i ℓ′ x_i + λ n w + b; Σ s_i ∇ℓ ⊗ x_i + λ n w + b.
     pub fn gradient<W: Copy + Into<DoubleDouble>>(&self, weights: &[W]) -> Vec<DoubleDouble> {
         let mut gradient: Vec<DoubleDouble> = weights.iter().map(|&w| self.ridge() * w.into()).collect();
         for (component, &b) in gradient.iter_mut().zip(&self.perturbation) {
             *component += b;
         }
         for (row, target, s) in self.examples() {
-            add_scaled(&mut gradient, self.loss.slope(dot(row, weights), target) * s, row);
+            let slopes = self.loss.slopes_at(&scores(row, weights), target);
+            for (slope, gradient) in slopes.into_iter().zip(gradient.chunks_exact_mut(row.len())) {
+                add_scaled(gradient, slope * s, row);
+            }
         }
         gradient
     }
@@ -93,19 +96,26 @@ impl Reference {
     pub fn gradient_scale<W: Copy + Into<DoubleDouble>>(&self, weights: &[W]) -> f64 {
         let slopes: f64 = self
             .examples()
-            .map(|(row, target, s)| (self.loss.slope(dot(row, weights), target).abs() * norm(row) * s).to_f64())
+            .map(|(row, target, s)| {
+                (norm(&self.loss.slopes_at(&scores(row, weights), target)) * norm(row) * s).to_f64()
+            })
             .sum();
         slopes + (self.ridge() * norm(weights)).to_f64() + norm(&self.perturbation).to_f64()
     }
 
-    /// ∇²L(w) = Σ s_i ℓ″ x_i x_iᵀ + λ n I, as full rows.
+    /// ∇²L(w) = Σ s_i ℓ″ x_i x_iᵀ + λ n I, as full rows; Σ s_i ∇²ℓ ⊗ x_i x_iᵀ + λ n I where there are several scores.
     pub fn hessian<W: Copy + Into<DoubleDouble>>(&self, weights: &[W]) -> Vec<Vec<DoubleDouble>> {
         let dim = weights.len();
         let mut hessian = vec![vec![DoubleDouble::ZERO; dim]; dim];
         for (row, target, s) in self.examples() {
-            let curvature = self.loss.curvature(dot(row, weights), target) * s;
+            let (d, curvatures) = (row.len(), self.loss.curvatures_at(&scores(row, weights), target));
             for (i, hessian_row) in hessian.iter_mut().enumerate() {
-                add_scaled(&mut hessian_row[..=i], curvature * row[i], &row[..=i]);
+                // Blocks of the classes up to that of the row: the upper triangle is never read.
+                for (curvature, entries) in
+                    curvatures[i / d].iter().zip(hessian_row.chunks_exact_mut(d)).take(i / d + 1)
+                {
+                    add_scaled(entries, *curvature * s * row[i % d], row);
+                }
             }
         }
         let ridge = self.ridge();
@@ -180,6 +190,11 @@ impl Reference {
         let weight = |i: usize| self.row_weights.get(i).copied().unwrap_or(1.0);
         self.rows.iter().zip(&self.targets).enumerate().map(move |(i, (row, target))| (row, *target, weight(i)))
     }
+}
+
+/// wᵀx for the weights of each score.
+fn scores<W: Copy + Into<DoubleDouble>>(row: &[f64], weights: &[W]) -> Vec<DoubleDouble> {
+    weights.chunks_exact(row.len()).map(|weights| dot(row, weights)).collect()
 }
 
 /// ‖w − minimizer‖₂.

@@ -19,6 +19,8 @@ pub(crate) struct Route<'a> {
     /// Stop when the residual is at most this, or as small as rounding lets it be measured.
     pub(crate) tolerance: f64,
     pub(crate) means: Means<'a>,
+    /// A matrix is made for problems of at most so many weights.
+    pub(crate) max_matrix_dim: usize,
 }
 
 /// How matrices are used on the way.
@@ -33,8 +35,22 @@ pub(crate) enum Means<'a> {
         gram: &'a TrackedMatrix,
     },
     /// Settling: Newton steps on the factor at hand; where they gain too little on a new Hessian, L-BFGS for a while, and
-    /// another one. L-BFGS alone for a fit that has no factor.
-    Nearby,
+    /// another one. L-BFGS for a fit that has no factor, on that of a majorizer where there is a Gram matrix.
+    Nearby {
+        /// K.
+        gram: Option<&'a TrackedMatrix>,
+    },
+}
+
+impl<'a> Means<'a> {
+    /// K, where there is one.
+    pub(crate) fn gram(self) -> Option<&'a TrackedMatrix> {
+        match self {
+            Self::Descent => None,
+            Self::Majorizer { gram } => Some(gram),
+            Self::Nearby { gram } => gram,
+        }
+    }
 }
 
 /// What the courses took.
@@ -106,7 +122,7 @@ pub(crate) fn run(
 fn majorize(courses: &mut [Course<'_>]) -> Result<(), CourseError> {
     let mut made: Vec<(f64, Arc<Cholesky>)> = Vec::new();
     for course in courses.iter_mut().filter(|course| matches!(course.stage, Stage::Majorize)) {
-        let (Means::Majorizer { gram }, Some((_, at))) = (course.route.means, &course.at) else { continue };
+        let (Some(gram), Some((_, at))) = (course.route.means.gram(), &course.at) else { continue };
         // c·K + ridge·I and K + (ridge/c)·I have the same direction; the factor c is put back when solving.
         let divisor = course.route.objective.loss.curvature_bound();
         let ridge = course.route.objective.ridge.over(at.count.weight_sum);
@@ -127,6 +143,7 @@ fn form_hessians(courses: &mut [Course<'_>], rows: &dyn RowStore, effort: &mut E
     let mut waiting: Vec<&mut Course<'_>> =
         courses.iter_mut().filter(|course| matches!(course.stage, Stage::Form)).collect();
     effort.hessians += waiting.len();
+    let longest = waiting.iter().map(|course| course.n_weights()).max().unwrap_or(0);
     for group in waiting.chunk_by_mut(|a, b| a.gram().is_some() == b.gram().is_some()) {
         if let Some(gram) = group[0].gram() {
             for course in group {
@@ -134,7 +151,7 @@ fn form_hessians(courses: &mut [Course<'_>], rows: &dyn RowStore, effort: &mut E
             }
             continue;
         }
-        for group in group.chunks_mut(fold::matrices_at_once(rows.dim())) {
+        for group in group.chunks_mut(fold::matrices_at_once(longest)) {
             let points: Vec<Point<'_>> = group.iter().filter_map(|course| course.standing()).collect();
             let sums = rows.curvature(group[0].route.objective.loss, &points)?;
             effort.passes += 1;

@@ -70,7 +70,8 @@ struct Preconditioner {
 
 impl Preconditioner {
     fn apply(&self, v: &mut [f64]) {
-        self.factor.solve(v);
+        // One block for every class of a joint problem, where the factor is of one class.
+        v.chunks_exact_mut(self.factor.dim()).for_each(|block| self.factor.solve(block));
         if self.divisor != 1.0 {
             for x in v {
                 *x /= self.divisor;
@@ -88,7 +89,7 @@ impl<'a> Course<'a> {
     pub(super) fn new(route: &'a Route<'a>, fit: &'a Fit) -> Self {
         let preconditioner = match (route.means, &fit.curvature) {
             // Rows may have left since the factor at hand was made.
-            (Means::Nearby, Some(curvature)) => {
+            (Means::Nearby { .. }, Some(curvature)) => {
                 let factor = curvature.factor_for(route.objective.ridge.over(fit.count.weight_sum));
                 Some(Preconditioner { factor, divisor: 1.0 })
             }
@@ -139,15 +140,15 @@ impl<'a> Course<'a> {
     }
 
     fn begin(&mut self, at: Measurement) -> Result<(), CourseError> {
-        let is_training = !matches!(self.route.means, Means::Nearby);
+        let is_training = !matches!(self.route.means, Means::Nearby { .. });
         if is_training && at.count.weight_sum == WeightSum::ZERO {
             return Err(CourseError::NoRows);
         }
         self.at = Some((self.fit.weights.clone(), at));
         match (self.route.means, &self.preconditioner) {
-            (Means::Majorizer { .. }, _) => self.stage = Stage::Majorize,
-            (Means::Nearby, Some(_)) => self.polish(),
-            (Means::Nearby, None) => self.descend(0.0, SETTLING_PASSES),
+            (Means::Majorizer { .. }, _) | (Means::Nearby { gram: Some(_) }, None) => self.stage = Stage::Majorize,
+            (Means::Nearby { .. }, Some(_)) => self.polish(),
+            (Means::Nearby { gram: None }, None) => self.descend(0.0, SETTLING_PASSES),
             (Means::Descent, _) => self.descend(0.0, MAX_PASSES),
         }
         Ok(())
@@ -156,7 +157,16 @@ impl<'a> Course<'a> {
     /// L-BFGS on the factor of a majorizer, times `divisor`.
     pub(super) fn majorize(&mut self, factor: Arc<Cholesky>, divisor: f64) {
         self.preconditioner = Some(Preconditioner { factor, divisor });
-        self.descend(HANDOVER, ROUGH_PASSES);
+        if self.has_matrix() { self.descend(HANDOVER, ROUGH_PASSES) } else { self.descend(0.0, MAX_PASSES) }
+    }
+
+    /// Whether a Hessian is formed for the problem.
+    fn has_matrix(&self) -> bool {
+        self.n_weights() <= self.route.max_matrix_dim
+    }
+
+    pub(super) fn n_weights(&self) -> usize {
+        self.fit.weights.len()
     }
 
     /// L-BFGS from here until the gradient is a fraction of what it is now, or within the tolerance.
@@ -172,7 +182,7 @@ impl<'a> Course<'a> {
     /// Newton steps on the factor at hand.
     fn polish(&mut self) {
         let Some((weights, at)) = self.at.take() else { return };
-        let max_passes = if matches!(self.route.means, Means::Nearby) { SETTLING_PASSES } else { MAX_PASSES };
+        let max_passes = if matches!(self.route.means, Means::Nearby { .. }) { SETTLING_PASSES } else { MAX_PASSES };
         let (tolerance, preconditioner) = (self.route.tolerance, self.preconditioner.as_ref());
         let solve = |v: &mut [f64]| _ = apply(preconditioner, v);
         self.stage = Stage::Polish(Polish::start(weights, at, tolerance, max_passes, solve));
@@ -187,7 +197,7 @@ impl<'a> Course<'a> {
         match std::mem::replace(&mut self.stage, Stage::Done) {
             Stage::Descend(descent) => {
                 self.at = Some(descent.end());
-                if self.preconditioner.is_some() {
+                if self.preconditioner.is_some() && self.has_matrix() {
                     self.stage = Stage::Form;
                 }
             }
@@ -196,8 +206,8 @@ impl<'a> Course<'a> {
                 self.at = Some(polish.end());
                 match self.route.means {
                     _ if converged => {}
-                    Means::Nearby if self.hessians == SETTLING_HESSIANS => {}
-                    Means::Nearby if self.hessians > 0 => {
+                    Means::Nearby { .. } if self.hessians == SETTLING_HESSIANS => {}
+                    Means::Nearby { .. } if self.hessians > 0 => {
                         // A full step on a fresh Hessian gains too little: far from the minimiser the objective leads, not the
                         // gradient.
                         self.descend(FAR, DESCENT_PASSES);
@@ -228,7 +238,7 @@ impl<'a> Course<'a> {
         let Some(curvature) = Dense::new(weights.clone(), hessian, ridge) else {
             // In settling the Hessian at hand still holds.
             self.stage = Stage::Done;
-            return if matches!(self.route.means, Means::Nearby) { Ok(()) } else { Err(CourseError::Singular) };
+            return if matches!(self.route.means, Means::Nearby { .. }) { Ok(()) } else { Err(CourseError::Singular) };
         };
         self.preconditioner = Some(Preconditioner { factor: curvature.factor(), divisor: 1.0 });
         self.curvature = Some(curvature);

@@ -7,3 +7,4 @@ mod extractor;
 mod ladder;
 mod release;
 mod secrecy;
+mod softmax;
