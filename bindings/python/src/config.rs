@@ -1,7 +1,7 @@
 //! The configuration of a model, as the Python package writes it.
 
 use efface_core::loss;
-use efface_core::model::{BudgetRule, Mechanism, MechanismKind, TrainingConfig};
+use efface_core::model::{BudgetRule, Mechanism, MechanismKind, MultiClass, TrainingConfig};
 use efface_core::ridge::Ridge;
 use efface_core::rows::MOST_ROW_WEIGHT;
 use efface_data::{Columns, RowTransform, Scale};
@@ -31,6 +31,8 @@ pub(crate) struct Config {
     pub(crate) row_norm_from_rows: bool,
     /// Releases that the promise is shared among.
     max_releases: u64,
+    /// What three classes or more become.
+    multi_class: String,
 }
 
 impl Config {
@@ -50,10 +52,13 @@ impl Config {
             bad_parameter(py, &format!("{name} must be `{}`, got `{found}`", tags.join("` or `")))
         };
         let loss =
-            loss::by_tag(&self.loss).ok_or_else(|| unknown("loss", &loss::ALL.map(loss::Loss::tag), &self.loss))?;
+            loss::by_tag(&self.loss).ok_or_else(|| unknown("loss", &loss::SCALAR.map(loss::Loss::tag), &self.loss))?;
         let mechanism = MechanismKind::by_tag(&self.mechanism)
             .ok_or_else(|| unknown("mechanism", &MechanismKind::ALL.map(MechanismKind::tag), &self.mechanism))?;
+        let multi_class = MultiClass::by_tag(&self.multi_class)
+            .ok_or_else(|| unknown("multi_class", &MultiClass::ALL.map(MultiClass::tag), &self.multi_class))?;
         Ok(TrainingConfig {
+            multi_class,
             mechanism: Mechanism::new(mechanism, BudgetRule::Analytic),
             noise_std: self.noise_std,
             epsilon: self.epsilon,

@@ -113,6 +113,7 @@ impl State {
             "delta": config.delta,
             "noise_std": view.noise_std(),
             "max_releases": config.max_releases,
+            "multi_class": config.multi_class.tag(),
             "mechanism": config.mechanism.kind().tag(),
             "tolerance": config.gradient_tolerance,
             // The most that a row may weigh; null: every row counts once.

@@ -31,6 +31,10 @@ impl Symmetric {
         self.entries.iter_mut().step_by(self.dim + 1).for_each(|entry| *entry += ridge);
     }
 
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
     pub(crate) fn trace(&self) -> f64 {
         self.entries.iter().step_by(self.dim + 1).sum()
     }
@@ -49,6 +53,15 @@ impl Symmetric {
             }
         }
         Self { dim: self.dim, entries }
+    }
+
+    /// The blocks of `dim` rows and columns along the diagonal.
+    pub(crate) fn diagonal_blocks(&self, dim: usize) -> Vec<Self> {
+        let block = |start: usize| {
+            let rows = self.entries.chunks_exact(self.dim).skip(start).take(dim);
+            Self { dim, entries: rows.flat_map(|row| &row[start..start + dim]).copied().collect() }
+        };
+        (0..self.dim).step_by(dim).map(block).collect()
     }
 
     /// a A + b B.

@@ -228,7 +228,9 @@ fn without(vector: &[f64], other: &[f64]) -> Vec<f64> {
 
 /// What the attacker knows before looking at the second model: H for each problem, and C.
 struct Knowledge {
+    /// Of all classes where these are taken together.
     hessians: Vec<Symmetric>,
+    /// H² for each score.
     squares: Vec<Symmetric>,
     /// C, with trace 1.
     moments: Symmetric,
@@ -249,13 +251,17 @@ impl Knowledge {
         let mut hessians = Vec::new();
         // The curvature at the first release; that at the second is the same to the attacker's accuracy.
         let first = released(target.trained, &mut NoiseSource::danger_fixed_seed(0))?;
-        for (weights, problem) in first.iter().zip(plan.problems()) {
-            let sum = public.curvature(plan.loss(), &[Point { problem: &problem, weights }])?.swap_remove(0);
+        let mut scores = first.iter();
+        for problem in plan.problems() {
+            let weights: Vec<f64> = scores.by_ref().take(problem.n_scores()).flatten().copied().collect();
+            let point = Point { problem: &problem, weights: &weights };
+            let sum = public.curvature(plan.loss(), &[point])?.swap_remove(0);
             let mut hessian = Symmetric::of(&sum.into(), n / public.len() as f64);
             hessian.add_ridge(plan.config().ridge.over(WeightSum::of_rows(target.rows.n_rows())));
             hessians.push(hessian);
         }
-        let squares = hessians.par_iter().map(Symmetric::squared).collect();
+        let squares: Vec<Symmetric> = hessians.par_iter().map(Symmetric::squared).collect();
+        let squares = squares.iter().flat_map(|square| square.diagonal_blocks(public.dim())).collect();
         Ok(Self { hessians, squares, moments, means: means(public) })
     }
 
@@ -266,7 +272,7 @@ impl Knowledge {
         self.squares.iter().map(|square| weigh(square).ok_or(AuditError::State)).collect()
     }
 
-    /// Σ ∇ℓ over the removed rows, as each problem saw it.
+    /// Σ ∇ℓ over the removed rows, as each score saw it.
     fn reconstruct(
         &self,
         plan: &TrainingPlan,
@@ -276,13 +282,20 @@ impl Knowledge {
         k: usize,
     ) -> Vec<Vec<f64>> {
         let ridge = plan.config().ridge.of_rows(WeightSum::of_rows(k));
-        let problems = self.hessians.iter().zip(weighed).zip(before.iter().zip(after));
-        problems
-            .map(|((hessian, weighed), (before, after))| {
-                let moved: Vec<f64> = after.iter().zip(before).map(|(after, before)| after - before).collect();
-                let mut shift = hessian.times(&moved);
-                weighed.solve(&mut shift);
-                let shift = self.moments.times(&shift);
+        let both = after.iter().flatten().zip(before.iter().flatten());
+        let moved: Vec<f64> = both.map(|(after, before)| after - before).collect();
+        let mut rest = &moved[..];
+        let shifts = self.hessians.iter().flat_map(|hessian| {
+            let (own, others) = rest.split_at(hessian.dim());
+            rest = others;
+            hessian.times(own)
+        });
+        let (mut shifts, dim) = (shifts.collect::<Vec<f64>>(), self.moments.dim());
+        let scores = shifts.chunks_exact_mut(dim).zip(weighed).zip(before);
+        scores
+            .map(|((shift, weighed), before)| {
+                weighed.solve(shift);
+                let shift = self.moments.times(shift);
                 let scale = SLOPE_SQUARE * k as f64;
                 shift.iter().zip(before).map(|(shift, w)| scale * shift - ridge * w).collect()
             })

@@ -1,6 +1,7 @@
 //! How much an attack on somebody's own model may cost: sizes follow from the model's, so that an audit ends in minutes.
 
 use efface_core::model::TrainingPlan;
+use efface_core::rows::Problem;
 
 use crate::audit::Settings;
 use crate::membership;
@@ -19,10 +20,20 @@ const PASSES: f64 = 20.0;
 
 /// Estimated cost of training a plan once.
 fn training(plan: &TrainingPlan, n_rows: usize, dim: usize) -> f64 {
-    let (n, d) = (n_rows as f64, dim as f64);
-    let matrices =
-        if dim <= plan.config().max_matrix_dim { 2.0 * n * d * d + d.powi(3) } else { 10.0 * PASSES * n * d };
+    let n_scores = n_scores(plan);
+    let (n, d) = (n_rows as f64, (dim * n_scores) as f64);
+    // The Hessian of all classes together has K² blocks, half of which are made; a Gram matrix counts double.
+    let matrices = if dim * n_scores <= plan.config().max_matrix_dim {
+        2.0 * n * d * d + d.powi(3)
+    } else {
+        10.0 * PASSES * n * d
+    };
     plan.problems().len() as f64 * (PASSES * n * d + matrices) + OVERHEAD
+}
+
+/// K where all classes are taken together, else 1.
+fn n_scores(plan: &TrainingPlan) -> usize {
+    plan.problems().first().map_or(1, Problem::n_scores)
 }
 
 /// What even the smallest training costs.
@@ -30,7 +41,7 @@ const OVERHEAD: f64 = 1e6;
 
 /// Rows that can be ranked by their influence.
 pub(crate) fn rankable(plan: &TrainingPlan, dim: usize) -> usize {
-    let each = plan.problems().len() as f64 * 2.0 * (dim as f64).powi(2) + 1e4;
+    let each = plan.problems().len() as f64 * 2.0 * ((dim * n_scores(plan)) as f64).powi(2) + 1e4;
     ((0.1 * BUDGET / each) as usize).clamp(20, MOST_ROWS)
 }
 
@@ -63,7 +74,10 @@ pub(crate) fn membership(plan: &TrainingPlan, n_rows: usize, dim: usize, most: &
 /// Trials of the reconstruction per number of removals; `None`: even a few would take too long.
 pub(crate) fn reconstruction(plan: &TrainingPlan, n_rows: usize, dim: usize, most: &Settings) -> Option<usize> {
     // Each trial trains once from scratch, and the attacker squares a matrix for each problem once.
-    let (each, once) = (6.0 * training(plan, n_rows, dim), 8.0 * plan.problems().len() as f64 * (dim as f64).powi(3));
+    let (each, once) = (
+        6.0 * training(plan, n_rows, dim),
+        8.0 * plan.problems().len() as f64 * ((dim * n_scores(plan)) as f64).powi(3),
+    );
     let trials = ((BUDGET / each) as usize).clamp(3, most.reconstruction_trials.max(3));
     (3.0 * each + once <= PATIENCE * BUDGET).then_some(trials)
 }

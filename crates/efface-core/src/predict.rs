@@ -41,11 +41,12 @@ pub fn predicted_class(margins: &[Vec<f64>], i: usize) -> usize {
     }
 }
 
-/// The probabilities of the classes at the margins of one row, for weights of the logistic loss.
+/// The probabilities of the classes at the margins of one row, for weights of the logistic or the softmax loss.
 ///
 /// ```text
 /// two classes    p₁ = σ(z), p₀ = σ(−z)              z the only margin, σ(z) = 1 / (1 + e⁻ᶻ)
-/// more           p_k = σ(z_k) / Σⱼ σ(z_j)
+/// more           p_k = σ(z_k) / Σⱼ σ(z_j)           each against the rest
+///                p_k = e^(z_k) / Σⱼ e^(z_j)         taken together
 /// ```
 ///
 /// Kept as logarithms: probabilities of many classes may all be too small for a number and yet have a ratio, and the loss of
@@ -54,22 +55,29 @@ pub fn predicted_class(margins: &[Vec<f64>], i: usize) -> usize {
 pub struct ClassProbabilities<'a> {
     margins: &'a [Vec<f64>],
     row: usize,
-    /// ln Σⱼ σ(z_j) as a sum of the logarithm of the largest term and what the others add; zero for two classes.
+    is_joint: bool,
+    /// ln Σⱼ σ(z_j), or ln Σⱼ e^(z_j), as a sum of the logarithm of the largest term and what the others add; zero for two classes.
     ln_largest: f64,
     ln_others: f64,
 }
 
 impl<'a> ClassProbabilities<'a> {
-    /// Those of row `row`.
-    pub fn of(margins: &'a [Vec<f64>], row: usize) -> Self {
-        let (mut ln_largest, mut ln_others) = (0.0, 0.0);
+    /// Those of row `row`, where the scores of several classes are taken together or each for itself.
+    pub fn of(margins: &'a [Vec<f64>], row: usize, is_joint: bool) -> Self {
+        let mut this = Self { margins, row, is_joint, ln_largest: 0.0, ln_others: 0.0 };
         if margins.len() > 1 {
             let most = predicted_class(margins, row);
-            ln_largest = ln_sigmoid(margins[most][row]);
-            let others = margins.iter().enumerate().filter(|(k, _)| *k != most);
-            ln_others = others.map(|(_, margin)| (ln_sigmoid(margin[row]) - ln_largest).exp()).sum::<f64>().ln_1p();
+            this.ln_largest = this.ln_term(most);
+            let others = (0..margins.len()).filter(|k| *k != most);
+            this.ln_others = others.map(|k| (this.ln_term(k) - this.ln_largest).exp()).sum::<f64>().ln_1p();
         }
-        Self { margins, row, ln_largest, ln_others }
+        this
+    }
+
+    /// ln σ(z_k), or z_k.
+    fn ln_term(&self, class: usize) -> f64 {
+        let margin = self.margins[class][self.row];
+        if self.is_joint { margin } else { ln_sigmoid(margin) }
     }
 
     /// ln p of a class.
@@ -77,7 +85,7 @@ impl<'a> ClassProbabilities<'a> {
         match self.margins {
             [margin] if class == 0 => ln_sigmoid(-margin[self.row]),
             [margin] => ln_sigmoid(margin[self.row]),
-            margins => ln_sigmoid(margins[class][self.row]) - self.ln_largest - self.ln_others,
+            _ => self.ln_term(class) - self.ln_largest - self.ln_others,
         }
     }
 
@@ -112,26 +120,29 @@ mod tests {
     fn probabilities_of_two_classes_are_those_of_the_sigmoid() {
         for z in [-1000.0, -37.0, -1.5, -1e-9, 0.0, 0.3, 20.0, 700.0, 1000.0_f64] {
             let margins = [vec![z]];
-            let probabilities = ClassProbabilities::of(&margins, 0);
+            let probabilities = ClassProbabilities::of(&margins, 0, false);
             let direct = 1.0 / (1.0 + (-z).exp());
             assert!((probabilities.probability(1) - direct).abs() < 1e-15, "{z}");
             assert!((probabilities.probability(0) + probabilities.probability(1) - 1.0).abs() < 1e-15, "{z}");
             // Far out the logarithm is the margin itself, where that of the probability is −∞.
             assert!(z > -37.0 || probabilities.ln(1) == z, "{z}");
         }
-        assert_eq!(ClassProbabilities::of(&[vec![0.0]], 0).probability(1), 0.5);
+        assert_eq!(ClassProbabilities::of(&[vec![0.0]], 0, false).probability(1), 0.5);
     }
 
     #[test]
     fn probabilities_of_many_classes_have_the_sum_one() {
         for scores in [[0.5, -0.25, 3.0], [-1000.0, -1001.0, -1003.0], [1000.0, 1000.0, -1000.0], [0.0; 3]] {
             let margins = scores.map(|score| vec![f64::NAN, score]);
-            let probabilities = ClassProbabilities::of(&margins, 1);
-            let sum: f64 = (0..3).map(|k| probabilities.probability(k)).sum();
-            assert!((sum - 1.0).abs() < 1e-15, "{scores:?}: {sum}");
-            for (a, b) in [(0, 1), (1, 2), (0, 2)] {
-                let ratio = ln_sigmoid(scores[a]) - ln_sigmoid(scores[b]);
-                assert!((probabilities.ln(a) - probabilities.ln(b) - ratio).abs() < 1e-12, "{scores:?}");
+            for is_joint in [false, true] {
+                let probabilities = ClassProbabilities::of(&margins, 1, is_joint);
+                let sum: f64 = (0..3).map(|k| probabilities.probability(k)).sum();
+                assert!((sum - 1.0).abs() < 1e-15, "{scores:?}: {sum}");
+                let term = |z: f64| if is_joint { z } else { ln_sigmoid(z) };
+                for (a, b) in [(0, 1), (1, 2), (0, 2)] {
+                    let ratio = term(scores[a]) - term(scores[b]);
+                    assert!((probabilities.ln(a) - probabilities.ln(b) - ratio).abs() < 1e-12, "{scores:?}");
+                }
             }
         }
     }

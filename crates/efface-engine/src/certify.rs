@@ -5,6 +5,7 @@ use efface_core::accounting::{Guarantee, gaussian};
 use efface_core::model::{Mechanism, ReleaseAccount, ReleaseClaim};
 use efface_core::noise::NoiseLaw;
 use efface_core::rounding::UpperBound;
+use efface_core::rows::Problem;
 use efface_ledger::certificate::tags::{self, Limit, OutsideScope};
 use efface_ledger::certificate::{
     Adversary, Arithmetic, CoveredRequest, CurvePoint, FittedBeside, Issued, ReleaseClaims, SincePrevious, SpentBefore,
@@ -65,7 +66,8 @@ impl Draft<'_> {
         let (claim, Kept { settings, model, .. }) = (self.claim, self.of);
         let weighted = settings.max_row_weight.is_some();
         let (plan, state, config) = (model.plan(), model.state(), &settings.config);
-        let (objective, n_problems) = (plan.is_objective(), plan.problems().len());
+        let (objective, problems) = (plan.is_objective(), plan.problems());
+        let n_scores = problems.first().map_or(1, Problem::n_scores);
         let not_public = settings.not_public();
         let outside_scope = OutsideScope::ALL.into_iter().filter(|scope| match scope {
             OutsideScope::RowWeights => weighted,
@@ -91,8 +93,8 @@ impl Draft<'_> {
             n_rows: state.count.n_rows,
             weight_sum: weighted.then(|| state.count.weight_sum.lower().get()),
             negatives: config.negatives,
-            n_problems,
-            dim: model.dim(),
+            n_problems: problems.len(),
+            dim: model.dim() * n_scores,
             rung: model.claim().rung.tag().into(),
             gamma: config.constants.tag().into(),
             gradient_residual: claim.gradient_residual.get(),

@@ -257,7 +257,7 @@ fn guaranteed(plan: &TrainingPlan, n_rows: usize, limit: f64) -> u64 {
 /// with ‖w‖ ≤ C/λ, divided by λ(n−k), and √K problems together. Under a total ridge v = C/α.
 fn worst_distance(plan: &TrainingPlan, n_rows: usize, removals: u64) -> f64 {
     let config = plan.config();
-    let gamma = config.loss.curvature_lipschitz();
+    let gamma = plan.loss().curvature_lipschitz();
     if gamma == 0.0 {
         return 0.0;
     }
@@ -268,7 +268,7 @@ fn worst_distance(plan: &TrainingPlan, n_rows: usize, removals: u64) -> f64 {
     let strong = config.ridge.over(remaining);
     // The rows' share of a ridge per row is at most as large as their gradients.
     let terms = if let Ridge::PerRow(_) = config.ridge { 2.0 } else { 1.0 };
-    let step = terms * config.loss.slope_bound().unwrap_or(f64::INFINITY) * row_norm / strong;
+    let step = terms * plan.loss().slope_bound().unwrap_or(f64::INFINITY) * row_norm / strong;
     let residual = gamma * row_norm.powi(3) * n * step * step * k * k / 2.0;
     residual / strong * (plan.problems().len() as f64).sqrt()
 }

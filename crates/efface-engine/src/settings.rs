@@ -1,6 +1,6 @@
 //! What was decided at training and does not change afterwards.
 
-use efface_core::model::{Model, TrainingConfig, TrainingPlan};
+use efface_core::model::{TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_data::derived::{Counts, Preparation, Texts};
 use efface_data::{ClassWeights, Columns, IdKey, LabelCodec, Precision, RowSpec, RowTransform, Scale, Schema};
@@ -85,12 +85,10 @@ impl Settings {
         plan.classes().into_iter().map(|class| self.codec.classes()[class as usize].clone()).collect()
     }
 
-    /// Lets the classes go that have no rows any more; the names of those that were there before.
-    pub(crate) fn drop_classes(&self, model: &mut Model, class_counts: &[usize]) -> Vec<String> {
-        let gone = absent_classes(class_counts).filter(|class| model.plan().classes().contains(class));
-        let gone: Vec<u32> = gone.collect();
-        model.drop_classes(gone.iter().copied());
-        gone.iter().map(|class| self.codec.classes()[*class as usize].clone()).collect()
+    /// Names of those of `classes` that have no rows any more.
+    pub(crate) fn classes_gone(&self, classes: &[u32], class_counts: &[usize]) -> Vec<String> {
+        let gone = absent_classes(class_counts).filter(|class| classes.contains(class));
+        gone.map(|class| self.codec.classes()[class as usize].clone()).collect()
     }
 
     /// Refuses to look for rows by id where no id names one.

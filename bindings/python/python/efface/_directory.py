@@ -115,6 +115,8 @@ def _estimator(description: dict[str, Any], **parameters: Any) -> Estimator:
     if description["max_row_weight"] is not None:
         parameters["max_sample_weight"] = description["max_row_weight"]
     loss, has_classes = description["loss"], bool(description["classes"])
+    if loss == "logistic":
+        parameters["multi_class"] = description["multi_class"]
     estimator = _ESTIMATORS.get((loss, has_classes))
     if estimator is None:
         what = "classes" if has_classes else "numbers"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, log_softmax, softmax
 
 from efface._classifier import RemovableClassifier
 
@@ -14,8 +14,8 @@ from efface._classifier import RemovableClassifier
 class RemovableLogisticRegression(RemovableClassifier):
     """Logistic regression whose rows can be removed, with a certificate.
 
-    Minimises ``Σ sᵢ log(1 + exp(−yᵢ wᵀxᵢ)) + ‖w‖² / (2 C)`` over the scaled rows xᵢ of weight sᵢ (1 by default), one
-    against the others beyond two classes. The intercept is one more weight, of a feature that is 8 (and 1 unless
+    Minimises ``Σ sᵢ log(1 + exp(−yᵢ wᵀxᵢ)) + ‖w‖² / (2 C)`` over the scaled rows xᵢ of weight sᵢ (1 by default), and the
+    multinomial (softmax) loss beyond two classes. The intercept is one more weight, of a feature that is 8 (and 1 unless
     ``scale="auto"``), and regularised like the others: 64 times less. What is released, and all that ``coef_`` and
     ``predict`` show, is the minimiser plus Gaussian noise of standard deviation ``noise_std``.
 
@@ -39,6 +39,8 @@ class RemovableLogisticRegression(RemovableClassifier):
         The promise for the whole life of the model.
     noise_std : float, optional
         Standard deviation of the noise per weight. Default: 0.001 for mechanism ``"release"``, 1.0 for ``"objective"``.
+    multi_class : {"softmax", "one-vs-rest"}, default="softmax"
+        What three classes or more become: one problem of all of them, or one problem each, against the others.
     max_releases : int, default=4096
         Releases that the promise is shared among. With fewer, each may be less exact, which a very small ``l2`` needs.
     mechanism : {"release", "objective"}, default="release"
@@ -112,6 +114,7 @@ class RemovableLogisticRegression(RemovableClassifier):
         epsilon: float = 1.0,
         delta: float = 1e-4,
         noise_std: float | None = None,
+        multi_class: str = "softmax",
         max_releases: int = 4096,
         mechanism: str = "release",
         tol: float = 1e-9,
@@ -130,6 +133,7 @@ class RemovableLogisticRegression(RemovableClassifier):
         self.epsilon = epsilon
         self.delta = delta
         self.noise_std = noise_std
+        self.multi_class = multi_class
         self.max_releases = max_releases
         self.mechanism = mechanism
         self.tol = tol
@@ -140,6 +144,11 @@ class RemovableLogisticRegression(RemovableClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def _is_joint(self) -> bool:
+        """Whether the scores of all classes are taken together in the release in use."""
+        return self._current().loss == "softmax"
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes.
@@ -152,11 +161,14 @@ class RemovableLogisticRegression(RemovableClassifier):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``. Beyond two classes those of each against the others, divided by their sum.
+            In the order of ``classes_``. Beyond two classes their softmax; one against the others, the probability of
+            each divided by their sum.
         """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
+        if self._is_joint:
+            return np.asarray(softmax(scores, axis=1))
         each = expit(scores)
         total = each.sum(axis=1, keepdims=True)
         # Where every class is refused beyond the range of numbers, none is more likely than another.
@@ -179,6 +191,8 @@ class RemovableLogisticRegression(RemovableClassifier):
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])
+        if self._is_joint:
+            return np.asarray(log_softmax(scores, axis=1))
         each = log_expit(scores)
         shifted = each - each.max(axis=1, keepdims=True)
         return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))

@@ -90,6 +90,7 @@ class Released:
     intercept: bool
     scale: str
     classes: tuple[str, ...] = ()
+    loss: str = ""
 
     @classmethod
     def of(cls, parts: tuple[NDArray[np.float64], str, str]) -> Released:
@@ -99,7 +100,7 @@ class Released:
         frozen = np.array(weights, dtype=np.float64, ndmin=2)
         frozen.setflags(write=False)
         intercept, scale, classes = bool(published["has_intercept"]), str(published["scale"]), published["classes"]
-        return cls(frozen, certificate, model, intercept, scale, tuple(classes))
+        return cls(frozen, certificate, model, intercept, scale, tuple(classes), str(published["loss"]))
 
     @property
     def coef(self) -> NDArray[np.float64]:

@@ -14,5 +14,5 @@ pub(super) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
 
 /// A parser of losses.
 pub(super) fn losses() -> impl TypedValueParser<Value = &'static dyn Loss> {
-    one_of(loss::ALL, Loss::tag)
+    one_of(loss::SCALAR, Loss::tag)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use efface_core::accounting::Extractor;
 use efface_core::loss::Loss;
-use efface_core::model::{BudgetRule, Mechanism, MechanismKind, TrainingConfig};
+use efface_core::model::{BudgetRule, Mechanism, MechanismKind, MultiClass, TrainingConfig};
 use efface_core::noise::NoiseLaw;
 use efface_core::residual::{Constants, Rung};
 use efface_core::ridge::Ridge;
@@ -190,6 +190,10 @@ pub(crate) struct PromiseArgs {
     /// Loss.
     #[arg(long, value_parser = losses(), default_value = "logistic")]
     pub(crate) loss: &'static dyn Loss,
+    /// What three classes or more become under the logistic loss: one problem of all of them (softmax), or one problem each,
+    /// against the rest [default: softmax, or one-vs-rest with --negatives].
+    #[arg(long, value_name = "RULE", value_parser = one_of(MultiClass::ALL, MultiClass::tag))]
+    pub(crate) classes: Option<MultiClass>,
     #[command(flatten)]
     pub(crate) ridge: RidgeArgs,
     /// ε of the promise.
@@ -218,6 +222,7 @@ impl PromiseArgs {
             max_releases: self.max_releases,
             law: self.law,
             ridge: self.ridge.ridge(),
+            multi_class: self.classes.unwrap_or(MultiClass::Softmax),
             ..TrainingConfig::new(self.loss, 1.0, None)
         }
     }
@@ -270,7 +275,9 @@ fn positive(text: &str) -> Result<f64, String> {
 
 impl TrainArgs {
     pub(crate) fn config(&self) -> TrainingConfig {
+        let usual = if self.negatives.is_some() { MultiClass::OneVsRest } else { MultiClass::Softmax };
         TrainingConfig {
+            multi_class: self.promise.classes.unwrap_or(usual),
             mechanism: Mechanism::new(self.mechanism, self.budget),
             bound: self.bound,
             constants: self.gamma,

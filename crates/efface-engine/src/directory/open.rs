@@ -20,7 +20,7 @@ use super::witness::{self, Witness};
 use super::{DirectoryKeeper, ModelDirectory};
 use crate::error::{EngineError, OpenError, StorageError};
 use crate::life::{in_words, train_again};
-use crate::settings::Settings;
+use crate::settings::{Settings, absent_classes};
 
 /// How a model is opened.
 #[derive(Clone, Debug, Default)]
@@ -168,14 +168,15 @@ impl ModelDirectory {
             };
             self.model.change(&change, &self.rows)?;
         }
-        if is_damaged {
-            // Rows left that nobody knows any more: the model was trained again when they did.
+        let class_counts = &self.keeper.head.history.class_counts;
+        if is_damaged || self.model.plan().must_train_without(absent_classes(class_counts)) {
+            // Rows left that nobody knows any more, or the last ones of a class: the model was trained again when they did.
             let class_counts = self.rows.recount(self.settings.n_classes())?;
             self.rows.derive()?;
             self.model = train_again(&self.settings, &self.rows, &class_counts, self.keeper.head.account)?;
         }
         // A class that has gone does not come back, so it is enough to look at what is left.
-        self.settings.drop_classes(&mut self.model, &self.keeper.head.history.class_counts);
+        self.model.drop_classes(absent_classes(&self.keeper.head.history.class_counts));
         Ok(())
     }
 

@@ -19,6 +19,7 @@ use super::settle::train_again;
 use crate::clock;
 use crate::error::{ChangeError, EngineError};
 use crate::history::{Kept, RowKeys};
+use crate::settings::absent_classes;
 
 impl Life<'_> {
     /// Removes rows: the weights follow and the claim is updated. A request id makes it idempotent.
@@ -145,7 +146,7 @@ impl Life<'_> {
             Some(Leaving { positions, keys, rows, n_damaged }) => (positions, keys, Some(rows), n_damaged),
         };
         let mut history = self.keeper.history().clone();
-        let (stepping, mut texts) = (Instant::now(), Texts::new());
+        let (stepping, mut texts, classes) = (Instant::now(), Texts::new(), self.model.plan().classes());
         let (arrived, added_keys, arriving) = match added {
             None => (self.rows.n_positions()..self.rows.n_positions(), Vec::new(), None),
             Some((rows, keys)) => {
@@ -161,16 +162,22 @@ impl Life<'_> {
                 added: arriving.as_ref().map(|rows| rows as &dyn RowStore),
             };
             if n_damaged > 0 {
-                return self.train_without_damaged(removed.len(), &mut history.class_counts);
+                // Nobody knows of what class they were.
+                history.class_counts = self.rows.recount(history.class_counts.len())?;
+                return self.train_on_what_is_left(removed.len(), &history.class_counts);
             }
             count_classes(&mut history.class_counts, leaving.as_ref(), arriving.as_ref());
+            if self.model.plan().must_train_without(absent_classes(&history.class_counts)) {
+                return self.train_on_what_is_left(removed.len(), &history.class_counts);
+            }
             self.step(&change)
         });
         if let Err(error) = stepped {
             self.rows.undo(&removed, arrived)?;
             return Err(error);
         }
-        let classes_gone = self.settings.drop_classes(self.model, &history.class_counts);
+        let classes_gone = self.settings.classes_gone(&classes, &history.class_counts);
+        self.model.drop_classes(absent_classes(&history.class_counts));
         let step_seconds = stepping.elapsed().as_secs_f64();
         let report = ChangeReport { classes_gone, ..ChangeReport::of(self.model, counts, step_seconds) };
         let report = ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report };
@@ -195,9 +202,9 @@ impl Life<'_> {
         Ok(ChangeReport { seconds: start.elapsed().as_secs_f64(), ..report })
     }
 
-    /// Trains again: what the weights owe to a row that is not known any more cannot be taken out of them.
-    fn train_without_damaged(&mut self, n_left: usize, class_counts: &mut Vec<usize>) -> Result<(), EngineError> {
-        *class_counts = self.rows.recount(class_counts.len())?;
+    /// Trains again: what the weights owe to a row that is not known any more cannot be taken out of them, nor a class out of a
+    /// problem that takes all of them together.
+    fn train_on_what_is_left(&mut self, n_left: usize, class_counts: &[usize]) -> Result<(), EngineError> {
         let before = self.rows.derive()?;
         let mut account = self.model.state().account;
         account.n_left = account.n_left.saturating_add(n_left);

@@ -67,7 +67,7 @@ impl<'a> Evaluator<'a> {
         if !self.model().has_probabilities() {
             return;
         }
-        let probabilities = ClassProbabilities::of(scores, row);
+        let probabilities = ClassProbabilities::of(scores, row, self.model().is_joint());
         self.ln_loss -= probabilities.ln(actual);
         if scores.len() == 1 {
             self.calibration.add(probabilities.probability(1), actual == 1);

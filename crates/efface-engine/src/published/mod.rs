@@ -8,7 +8,7 @@ mod predictor;
 use std::collections::HashSet;
 use std::path::Path;
 
-use efface_core::loss::{self, Logistic, Loss};
+use efface_core::loss::{self, Logistic, Loss, Softmax};
 use efface_core::model::{Release, TrainingPlan};
 use efface_data::derived::{ColumnConstants, Constants, Encoder, INTERCEPT};
 use efface_data::{Columns, RowTransform, Scale, Schema, Table};
@@ -104,7 +104,7 @@ impl PublishedModel {
             format: FORMAT.into(),
             release: release.claim.release,
             certified: release.claim.certified,
-            loss: settings.config.loss.tag().into(),
+            loss: plan.loss().tag().into(),
             classes: settings.class_names(plan),
             features,
             derived,
@@ -165,7 +165,12 @@ impl PublishedModel {
 
     /// Whether scores stand for probabilities: a score that was fitted to ±1 by squares is no logarithm of odds.
     fn has_probabilities(&self) -> bool {
-        !self.classes.is_empty() && self.loss == Logistic.tag()
+        !self.classes.is_empty() && (self.loss == Logistic.tag() || self.is_joint())
+    }
+
+    /// Whether the scores of all classes are taken together.
+    pub(super) fn is_joint(&self) -> bool {
+        self.loss == Softmax.tag()
     }
 
     /// The columns of a table that features are made of.
@@ -181,7 +186,7 @@ impl PublishedModel {
         let distinct: HashSet<&String> = self.classes.iter().collect();
         let classes_fit = match self.classes.len() {
             0 => !loss.is_classification(),
-            n => n >= 2 && distinct.len() == n,
+            n => n >= 2 && distinct.len() == n && (n > 2 || !self.is_joint()),
         };
         let columns = self.column_names();
         let features_fit = self.schema.as_ref().is_none_or(|schema| schema.feature_names() == columns)

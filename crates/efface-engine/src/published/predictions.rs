@@ -61,7 +61,8 @@ impl<'a> Predictions<'a> {
                 return Prediction { id, prediction, probability: None, probabilities: None };
             }
             let class = self.predictor.class(&self.scores, row);
-            let probabilities = model.has_probabilities().then(|| ClassProbabilities::of(&self.scores, row));
+            let probabilities =
+                model.has_probabilities().then(|| ClassProbabilities::of(&self.scores, row, model.is_joint()));
             Prediction {
                 id,
                 prediction: Cow::Borrowed(&model.classes[class]),

@@ -107,7 +107,7 @@ impl<'a> Predictor<'a> {
     /// The class that row `row` is taken for.
     pub(super) fn class(&self, scores: &[Vec<f64>], row: usize) -> usize {
         match self.threshold {
-            Some(threshold) => usize::from(ClassProbabilities::of(scores, row).probability(1) >= threshold),
+            Some(threshold) => usize::from(ClassProbabilities::of(scores, row, false).probability(1) >= threshold),
             None => predict::predicted_class(scores, row),
         }
     }

@@ -88,7 +88,7 @@ class Exports(Foundation):
 
         released = self._current()
         metadata = self._metadata(released)
-        model = build(released, loss=self._loss, classes=getattr(self, "classes_", None), metadata=metadata)
+        model = build(released, classes=getattr(self, "classes_", None), metadata=metadata)
         if path is not None:
             Path(path).write_bytes(model.SerializeToString())
         return model

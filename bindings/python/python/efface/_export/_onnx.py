@@ -18,7 +18,7 @@ _OPSETS = [helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)]
 _IR_VERSION = 8
 
 
-def build(released: Released, *, loss: str, classes: NDArray[Any] | None, metadata: dict[str, str]) -> ModelProto:
+def build(released: Released, *, classes: NDArray[Any] | None, metadata: dict[str, str]) -> ModelProto:
     """The model that computes what the estimator does, in single precision."""
     derived = released.derived
     if derived is not None and derived.raw_column is not None:
@@ -34,7 +34,7 @@ def build(released: Released, *, loss: str, classes: NDArray[Any] | None, metada
         nodes.append(_regressor(coef, intercepts, scaled))
         outputs = [helper.make_tensor_value_info("prediction", TensorProto.FLOAT, [None, 1])]
     else:
-        more, score = _classifier(coef, intercepts, scaled, classes, with_probabilities=loss == "logistic")
+        more, score = _classifier(coef, intercepts, scaled, classes, loss=released.loss)
         nodes.extend(more)
         kind = TensorProto.STRING if _labels(classes)[0] == "classlabels_strings" else TensorProto.INT64
         outputs = [
@@ -123,14 +123,16 @@ def _classifier(
     scaled: str,
     classes: NDArray[Any],
     *,
-    with_probabilities: bool,
+    loss: str,
 ) -> tuple[list[NodeProto], str]:
     is_binary = len(coef) == 1
     if is_binary:
         coef, intercepts = np.vstack([-coef, coef]), np.concatenate([-intercepts, intercepts])
     attribute, labels = _labels(classes)
-    score = "probabilities" if with_probabilities else "scores"
-    direct = is_binary or not with_probabilities
+    transform = {"logistic": "LOGISTIC", "softmax": "SOFTMAX"}.get(loss, "NONE")
+    score = "scores" if transform == "NONE" else "probabilities"
+    # One against the others: each probability by itself, then divided by their sum.
+    direct = is_binary or transform != "LOGISTIC"
     linear = helper.make_node(
         "LinearClassifier",
         [scaled],
@@ -139,7 +141,7 @@ def _classifier(
         coefficients=coef.ravel().tolist(),
         intercepts=intercepts.tolist(),
         multi_class=0,
-        post_transform="LOGISTIC" if with_probabilities else "NONE",
+        post_transform=transform,
     )
     linear.attribute.append(helper.make_attribute(attribute, labels))
     if direct:

@@ -31,6 +31,7 @@ def config(estimator: Any, *, loss: str, scale: str) -> str:
             "max_row_weight": max_sample_weight(estimator),
             "row_norm_from_rows": estimator.scale == "raw" and scale != "raw",
             "max_releases": _count(estimator.max_releases, "max_releases"),
+            "multi_class": str(getattr(estimator, "multi_class", "one-vs-rest")),
         }
     )
 

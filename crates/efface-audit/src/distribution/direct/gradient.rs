@@ -66,10 +66,10 @@ const ROUNDING: f64 = 32.0 * f64::EPSILON;
 
 impl Measured {
     fn of(plan: &TrainingPlan, model: &Model, rows: &dyn RowBlocks) -> Result<Self, AuditError> {
-        let slope = slope_of(plan.loss().tag())?;
+        let slopes = slopes_of(plan.loss().tag())?;
         let (mut distance, mut slack, mut gradient, mut terms) = (0.0, 0.0, 0.0, 0.0);
         for (problem, weights) in plan.problems().iter().zip(&model.weights()) {
-            let sums = sum_rows(slope, problem, weights, rows)?;
+            let sums = sum_rows(slopes, problem, weights, rows)?;
             let n = sums.n.value();
             let ridge = match plan.config().ridge {
                 Ridge::PerRow(lambda) => lambda * n,
@@ -111,45 +111,60 @@ impl RowSums {
         self
     }
 
-    fn add(&mut self, slope: Slope, problem: &Problem, weights: &[f64], block: &RowBlock<'_>) {
-        let dim = weights.len();
+    fn add(&mut self, slopes: Slopes, problem: &Problem, weights: &[f64], block: &RowBlock<'_>) {
+        let dim = weights.len() / problem.n_scores();
         for i in 0..block.labels.len() {
             let target = problem.target(block.labels[i], block.selectors[i]).filter(|_| block.present[i]);
             let Some(target) = target else { continue };
             let row = Zeroizing::new(block.features.widened(i * dim..(i + 1) * dim));
-            let products = row.iter().zip(weights).map(|(x, w)| x * w);
-            let margin = products.fold(Compensated::default(), Compensated::plus).value();
-            let (slope, weight) = (slope(margin, target), block.row_weights[i]);
-            for (sum, x) in self.gradient.iter_mut().zip(&*row) {
-                *sum = sum.plus(weight * slope * x);
+            let score = |weights: &[f64]| {
+                let products = row.iter().zip(weights).map(|(x, w)| x * w);
+                products.fold(Compensated::default(), Compensated::plus).value()
+            };
+            let scores: Vec<f64> = weights.chunks_exact(dim).map(score).collect();
+            let (slopes, weight) = (slopes(&scores, target), block.row_weights[i]);
+            for (slope, gradient) in slopes.iter().zip(self.gradient.chunks_exact_mut(dim)) {
+                for (sum, x) in gradient.iter_mut().zip(&*row) {
+                    *sum = sum.plus(weight * slope * x);
+                }
             }
             self.n = self.n.plus(weight);
             let long = length(&row);
-            self.size += weight * long * (slope.abs() + long * length(weights));
+            self.size += weight * long * (length(&slopes) + long * length(weights));
         }
     }
 }
 
-fn sum_rows(slope: Slope, problem: &Problem, weights: &[f64], rows: &dyn RowBlocks) -> Result<RowSums, StoreError> {
+fn sum_rows(slopes: Slopes, problem: &Problem, weights: &[f64], rows: &dyn RowBlocks) -> Result<RowSums, StoreError> {
     let blocks: Vec<RowSums> = (0..rows.n_blocks())
         .into_par_iter()
         .map(|index| {
             let mut sums = RowSums::zero(weights.len());
-            rows.visit_block(index, &mut |block| sums.add(slope, problem, weights, block))?;
+            rows.visit_block(index, &mut |block| sums.add(slopes, problem, weights, block))?;
             Ok(sums)
         })
         .collect::<Result<_, StoreError>>()?;
     Ok(blocks.iter().fold(RowSums::zero(weights.len()), RowSums::merge))
 }
 
-/// ℓ′(z, y).
-type Slope = fn(f64, f64) -> f64;
+/// ∂ℓ/∂z for each score z of a row.
+type Slopes = fn(&[f64], f64) -> Vec<f64>;
 
-/// The slope of a loss, written out again. One that is not here is refused: the engine's own would check nothing.
-fn slope_of(loss: &'static str) -> Result<Slope, AuditError> {
+/// The slopes of a loss, written out again. One that is not here is refused: the engine's own would check nothing.
+fn slopes_of(loss: &'static str) -> Result<Slopes, AuditError> {
     match loss {
-        "logistic" => Ok(|margin, target| -target / (1.0 + (target * margin).exp())),
-        "squared" => Ok(|margin, target| margin - target),
+        "logistic" => Ok(|scores, target| scores.iter().map(|z| -target / (1.0 + (target * z).exp())).collect()),
+        "softmax" => Ok(|scores, target| {
+            // p_k = 1 / Σ_j e^(z_j − z_k), and 1 − p_y = (Σ_{j≠y} e^(z_j − z_y)) p_y
+            let odds = |k: usize, but: Option<usize>| -> f64 {
+                (0..scores.len()).filter(|j| Some(*j) != but).map(|j| (scores[j] - scores[k]).exp()).sum()
+            };
+            let own = target as usize;
+            let others = odds(own, Some(own));
+            let own_slope = if others.is_finite() { -others / (1.0 + others) } else { -1.0 };
+            (0..scores.len()).map(|k| if k == own { own_slope } else { 1.0 / odds(k, None) }).collect()
+        }),
+        "squared" => Ok(|scores, target| scores.iter().map(|z| z - target).collect()),
         _ => Err(AuditError::UnknownLoss { loss }),
     }
 }
@@ -181,11 +196,11 @@ mod tests {
 
     #[test]
     fn every_loss_has_a_slope_of_its_own_here() {
-        for loss in loss::ALL {
-            let slope = slope_of(loss.tag()).expect("written out");
+        for loss in loss::SCALAR {
+            let slopes = slopes_of(loss.tag()).expect("written out");
             for margin in [-30.0, -1.5, 0.0, 0.25, 7.0] {
                 for target in [-1.0, 1.0] {
-                    let (ours, theirs) = (slope(margin, target), loss.slope(margin, target));
+                    let (ours, theirs) = (slopes(&[margin], target)[0], loss.slope(margin, target));
                     assert!((ours - theirs).abs() <= 1e-14 * theirs.abs(), "{}: {ours} {theirs}", loss.tag());
                 }
             }
@@ -193,8 +208,19 @@ mod tests {
     }
 
     #[test]
+    fn the_softmax_of_two_classes_is_the_logistic_loss() {
+        let (softmax, logistic) = (slopes_of("softmax").expect("there"), slopes_of("logistic").expect("there"));
+        for margin in [-800.0, -30.0, -1.5, 0.0, 0.25, 7.0, 800.0] {
+            for (class, target) in [(0.0, -1.0), (1.0, 1.0)] {
+                let (both, one) = (softmax(&[0.0, margin], class), logistic(&[margin], target)[0]);
+                assert!((both[1] - one).abs() <= 1e-14 * one.abs() && (both[0] + one).abs() <= 1e-14 * one.abs());
+            }
+        }
+    }
+
+    #[test]
     fn a_loss_that_is_not_written_out_is_refused() {
-        let refused = slope_of("hinge").expect_err("unknown");
+        let refused = slopes_of("hinge").expect_err("unknown");
         assert_eq!(
             refused.to_string(),
             "the audit cannot check the gradient of the `hinge` loss: it has no slope for it"

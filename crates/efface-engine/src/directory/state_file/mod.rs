@@ -257,6 +257,7 @@ impl FitHeader {
 
     fn restore(self, dim: usize, ridge: Ridge, numbers: &mut Numbers<'_>) -> Option<Fit> {
         let count = Units::count(self.weight_sum, self.n_rows);
+        let dim = dim.checked_mul(self.problem.n_scores())?;
         let weights = numbers.take(dim)?.into();
         let gradient = numbers.take(dim)?.into();
         let perturbation = if self.perturbed { Some(numbers.take(dim)?.into()) } else { None };

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use efface_core::loss::{Logistic, Loss, Squared};
-use efface_core::model::{BudgetRule, Mechanism, Refusal, Refused, TrainError, TrainingConfig};
+use efface_core::model::{BudgetRule, Mechanism, MultiClass, Refusal, Refused, TrainError, TrainingConfig};
 use efface_core::noise::NoiseLaw;
 use efface_core::ridge::Ridge;
 use efface_data::{RowId, RowTransform, Scale};
@@ -52,6 +52,9 @@ impl Setting {
             config.gradient_tolerance = *[1e-2, 1e-9].choose(&mut dice).expect("some");
             config.max_matrix_dim = *[0, 4096].choose(&mut dice).expect("some");
             config.negatives = (n_classes > 2 && dice.random_bool(0.5)).then_some(0.6);
+            if config.negatives.is_none() && seed % 3 > 0 {
+                config.multi_class = MultiClass::Softmax;
+            }
             if dice.random_bool(0.15) {
                 config.law = NoiseLaw::Gamma;
             }
@@ -187,6 +190,52 @@ fn everything_published_is_the_same_whether_rows_were_removed_or_never_there() {
     // Whether a model can be trained is decided by looking at the rows, removed ones included: some five settings are so near
     // to the limit that one of the two trainings is refused.
     assert!(n_in_one <= 20, "{n_in_one} are released in one world only");
+}
+
+/// Where classes are taken together, the last row of one takes a part of everybody's problem along. Also after a crash between the
+/// removal and the next checkpoint.
+#[test]
+fn a_class_that_goes_leaves_the_problem_of_the_others() {
+    for n_classes in [3, 4] {
+        let config = TrainingConfig {
+            multi_class: MultiClass::Softmax,
+            noise_std: Some(1e-6),
+            ..TrainingConfig::new(&Logistic, 1e-2, None)
+        };
+        let row = |i: usize| {
+            let class = if i == 0 { n_classes - 1 } else { i % (n_classes - 1) };
+            format!("u{i},p{i},{},{},{class}", (i as f64 * 0.7).sin() / 2.0, (i as f64 * 1.9).cos() / 2.0)
+        };
+        let table = |rows: Vec<String>| format!("id,who,a,b,y\n{}\n", rows.join("\n"));
+        let folders = [Folder::new(), Folder::new(), Folder::new()];
+        let [removed, crashed, never] = &folders;
+        removed.train(&table((0..50).map(row).collect()), config.clone());
+        crashed.train(&table((0..50).map(row).collect()), config.clone());
+        never.train(&table((1..50).map(row).collect()), config);
+        let first = Selection::Ids(vec![RowId::parse("u0")]);
+        for folder in [removed, crashed] {
+            let mut model = folder.open();
+            let report = model.remove(&first, None).expect("present");
+            assert_eq!(report.classes_gone, [(n_classes - 1).to_string()]);
+            if folder.model() == removed.model() {
+                model.close().expect("writable");
+            }
+        }
+        let files = folders.each_ref().map(|folder| release(Ok(folder.open())).expect("released"));
+        let json = files.map(|(model, claims)| (serde_json::from_slice::<Value>(&model).expect("JSON"), claims));
+        let [(_, _), (_, _), (model, claims)] = &json;
+        assert_eq!(model["loss"], if n_classes == 3 { "logistic" } else { "softmax" });
+        let weights = |model: &Value| model["weights"].to_string();
+        let numbers = |model: &Value| -> Vec<f64> {
+            let separators = |c: char| !(c.is_ascii_digit() || "+-.e".contains(c));
+            weights(model).split(separators).filter_map(|number| number.parse().ok()).collect()
+        };
+        for (other, other_claims) in &json[..2] {
+            assert_eq!(differing(other, model, &["weights", "intercept"]), BTreeSet::new());
+            assert_eq!(differing(other_claims, claims, &NAMES_TIMES_AND_COUNTS), BTreeSet::new());
+            assert!(numbers(other).iter().zip(numbers(model)).all(|(a, b)| (a - b).abs() < 2e-5), "{other} {model}");
+        }
+    }
 }
 
 /// Without noise nothing hides a bit: the whole file is the same.
