@@ -14,10 +14,10 @@ from efface._classifier import RemovableClassifier
 class RemovableLogisticRegression(RemovableClassifier):
     """Logistic regression whose rows can be removed, with a certificate.
 
-    Minimises ``Σ sᵢ log(1 + exp(−yᵢ wᵀxᵢ)) + ‖w‖² / (2 C)`` over the scaled rows xᵢ of weight sᵢ (1 by default), and the
-    multinomial (softmax) loss beyond two classes. The intercept is one more weight, of a feature that is 8 (and 1 unless
-    ``scale="auto"``), and regularised like the others: 64 times less. What is released, and all that ``coef_`` and
-    ``predict`` show, is the minimiser plus Gaussian noise of standard deviation ``noise_std``.
+    Minimises ``Σ sᵢ log(1 + exp(−yᵢ wᵀxᵢ)) + ‖w‖² / (2 C)`` over the scaled rows xᵢ of weight sᵢ (1 by default), with
+    the multinomial (softmax) loss beyond two classes. The intercept is one more weight, of a feature that is 8 (and 1
+    unless ``scale="auto"``), and regularised like the others: 64 times less. What is released, and all that ``coef_``
+    and ``predict`` show, is the minimiser plus Gaussian noise of standard deviation ``noise_std``.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ import gzip
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_regression
+from sklearn.datasets import load_digits, load_iris, load_wine, make_regression
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import normalize
 
@@ -20,13 +20,14 @@ LIMIT = 1e-6
 
 
 def scikit_learn(X, y, l2, sample_weight=None):
-    """Weights of one binary problem, the intercept last, of the same objective."""
+    """Weights of one binary problem, the intercept last, of the same objective; of all classes where y has more."""
     X = np.column_stack([normalize(X), np.ones(len(X))])
     total = len(X) if sample_weight is None else np.sum(sample_weight)
     peer = LogisticRegression(
         C=1 / (l2 * total), fit_intercept=False, solver="newton-cholesky", tol=1e-12, max_iter=200
     )
-    return peer.fit(X, y, sample_weight=sample_weight).coef_[0]
+    coef = peer.fit(X, y, sample_weight=sample_weight).coef_
+    return coef[0] if len(coef) == 1 else coef
 
 
 def weights(model):
@@ -115,11 +116,28 @@ def test_a_weight_of_two_is_the_row_twice(cancer):
     assert distance(weighted, weights(repeated)) < 2e-7
 
 
-def test_three_classes_are_one_against_the_others_each():
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_digits])
+def test_classes_taken_together_are_the_multinomial_solution(load):
+    X, y = load(return_X_y=True)
+    s = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    model = RemovableLogisticRegression(l2=1e-3, **QUIET).fit(X, y, s)
+    assert distance(model, scikit_learn(X, y, 1e-3, s)) < LIMIT
+    gone = np.random.default_rng(1).permutation(len(X))[: min(500, len(X) // 3)]
+    model.remove(ids=gone)
+    left = np.setdiff1d(np.arange(len(X)), gone)
+    assert distance(model, scikit_learn(X[left], y[left], 1e-3, s[left])) < LIMIT
+    scores = normalize(X) @ model.coef_.T + model.intercept_
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    assert np.abs(model.predict_proba(X) - odds / odds.sum(axis=1, keepdims=True)).max() < 1e-12
+    assert np.abs(np.exp(model.predict_log_proba(X)) - model.predict_proba(X)).max() < 1e-12
+
+
+def test_three_classes_one_against_the_others_each():
     X, y = load_iris(return_X_y=True)
     s = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
     for sample_weight in (None, s):
-        model = RemovableLogisticRegression(l2=1e-3, **QUIET).fit(X, y, sample_weight=sample_weight)
+        model = RemovableLogisticRegression(l2=1e-3, multi_class="one-vs-rest", **QUIET)
+        model.fit(X, y, sample_weight=sample_weight)
         expected = [scikit_learn(X, y == label, 1e-3, sample_weight) for label in range(3)]
         assert distance(model, *expected) < LIMIT
     model.remove(ids=range(40))

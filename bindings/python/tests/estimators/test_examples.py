@@ -29,15 +29,14 @@ def test_embeddings_head(data):
 
 
 def test_defaults(monkeypatch):
-    """Within half a point of scikit-learn's usual pipeline; of more than two classes, of one against the rest."""
+    """Within half a point of scikit-learn's usual pipeline."""
     monkeypatch.delenv("EFFACE_DATA", raising=False)
     rows = [line.split(" | ") for line in run("04_defaults.py").splitlines()[2:]]
     assert len(rows) == 9
-    for name, _, ours, theirs, rest in rows:
-        compared = rest.strip(" |") or theirs
-        # A fold of iris has 30 flowers: the noise of five releases moves a mean by a flower or two.
-        room = 0.02 if "iris" in name or "linnerud" in name else 0.005
-        assert float(ours) > float(compared) - room, name
+    for name, _, ours, theirs in rows:
+        # R² of twenty people is anything.
+        room = 0.5 if "linnerud" in name else 0.005
+        assert float(ours) > float(theirs.strip(" |")) - room, name
 
 
 def test_adult_erase(data, tmp_path):
