@@ -1,5 +1,5 @@
-//! Maps from raw rows to features that are fixed before any row is seen: random Fourier features of numbers,
-//! scattering of images. Pure functions, no I/O.
+//! Maps from raw rows to features that are fixed before any row is seen: random Fourier features of numbers, hashed
+//! n-grams of texts, scattering of images. Pure functions, no I/O.
 //!
 //! A map reads one row at a time and nothing else, and its features have norm at most 1 (the claim page is in
 //! [`norm`]). So a linear model on features is removable by the same theorems as one on raw rows, nothing is added to ε,
@@ -11,12 +11,14 @@
 
 mod error;
 mod fourier;
+mod ngrams;
 pub mod norm;
 mod product;
 mod scattering;
 
 pub use error::{ApplyError, BuildError};
 pub use fourier::{FourierLayer, FourierMap};
+pub use ngrams::{Grams, NgramMap, NgramSpec};
 pub use scattering::ScatteringMap;
 
 /// `work`, done by a pool of n threads.
