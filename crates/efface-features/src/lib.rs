@@ -7,10 +7,12 @@
 //!
 //! Features are the same to the last bit for every number of threads, every size of block and every processor: sums are
 //! added up in one order, without fused multiply-add, and transcendental functions come from `libm`. So what was stored
-//! when a row came in can be made again when it is corrected or predicted for.
+//! when a row came in can be made again when it is corrected or predicted for. What writes a model down keeps the
+//! [`FeatureSpec`] and its digest.
 
 mod error;
 mod fourier;
+mod map;
 mod ngrams;
 pub mod norm;
 mod product;
@@ -18,6 +20,7 @@ mod scattering;
 
 pub use error::{ApplyError, BuildError};
 pub use fourier::{FourierLayer, FourierMap};
+pub use map::{FeatureMap, FeatureSpec, ImageMap};
 pub use ngrams::{Grams, NgramMap, NgramSpec};
 pub use scattering::ScatteringMap;
 
