@@ -124,9 +124,9 @@ impl FourierLayer {
     /// Whether there is such a map.
     pub(crate) fn check(&self, n_inputs: usize) -> Result<(), BuildError> {
         let Self { width, length_scale, .. } = *self;
-        in_range("number of inputs", n_inputs, 1, MOST_NUMBERS)?;
+        in_range("number of inputs", n_inputs, 1, MOST_FEATURES)?;
         in_range("width", width, 1, MOST_FEATURES)?;
-        if n_inputs.saturating_mul(width) > MOST_NUMBERS {
+        if n_inputs * width.next_multiple_of(LANES) > MOST_NUMBERS {
             return Err(BuildError::Matrix { n_inputs, width, most: MOST_NUMBERS });
         }
         let (least, most) = (1e-9, 1e9);
@@ -165,6 +165,7 @@ impl Stream {
 /// Rows that one thread works with at a time.
 pub(crate) const BLOCK: usize = 32;
 
+/// In or out.
 const MOST_FEATURES: usize = 1 << 20;
 
 /// A gibibyte.

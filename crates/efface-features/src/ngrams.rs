@@ -15,7 +15,8 @@ use crate::norm::to_unit_norm;
 /// The text is lower-cased. A word is a run of two or more letters, digits and underscores (Unicode's, as in
 /// scikit-learn's `token_pattern`); an n-gram of words is n words in a row, joined by a blank. N-grams of characters are
 /// those of scikit-learn's `char_wb`: of each piece between blanks with a blank on either side, which counts once as a
-/// whole when it is shorter than the shortest n-gram. A text without n-grams has features of zero.
+/// whole when it is shorter than the shortest n-gram. A text without n-grams has features of zero. Which characters are
+/// letters, and what their lower case is, is what the standard library knows of Unicode.
 ///
 /// h is 64-bit FNV-1a over the seed (little-endian), a `w` or a `c`, and the n-gram in UTF-8; then the finalizer of
 /// MurmurHash3, so that all bits depend on all others. Two n-grams of one hash count as one. Weinberger et al. 2009.
@@ -127,7 +128,7 @@ impl NgramMap {
     /// One hash for every occurrence of every n-gram.
     fn hashes(&self, text: &str) -> Vec<u64> {
         let text = text.to_lowercase();
-        let mut hashes = Vec::with_capacity(4 * text.len());
+        let mut hashes = Vec::with_capacity(text.len());
         let seeded = Fnv::START.add(&self.spec.seed.to_le_bytes());
         if let Some(range) = self.spec.words {
             of_words(&text, range, seeded.add(b"w"), &mut hashes);

@@ -109,13 +109,15 @@ mod tests {
         for (n_rows, n_inputs, n_outputs) in [(1, 1, 1), (3, 5, 16), (4, 40, 80), (9, 33, 50), (6, 7, 17)] {
             let entry = |k: usize, j: usize| ((k * 31 + j * 17) % 23) as f64 / 7.0 - 1.5;
             let rows: Vec<f32> = (0..n_rows * n_inputs).map(|i| (i * 13 % 29) as f32 / 11.0 - 1.0).collect();
+            let matrix = Packed::from_fn(n_inputs, n_outputs, entry);
             let mut out = vec![f32::NAN; n_rows * n_outputs];
-            Packed::from_fn(n_inputs, n_outputs, entry).apply(&rows, &mut out);
-            for (row, out) in rows.chunks(n_inputs).zip(out.chunks(n_outputs)) {
-                for (j, out) in out.iter().enumerate() {
-                    let sum = row.iter().enumerate().fold(0.0_f32, |sum, (k, v)| sum + v * entry(k, j) as f32);
-                    assert_eq!(sum.to_bits(), out.to_bits());
-                }
+            let mut one_by_one = out.clone();
+            matrix.apply(&rows, &mut out);
+            Product { matrix: &matrix, rows: &rows, out: &mut one_by_one }.with_simd(pulp::Scalar);
+            for (i, (a, b)) in out.iter().zip(&one_by_one).enumerate() {
+                let row = rows[i / n_outputs * n_inputs..][..n_inputs].iter().enumerate();
+                let sum = row.fold(0.0_f32, |sum, (k, v)| sum + v * entry(k, i % n_outputs) as f32);
+                assert_eq!([a.to_bits(), b.to_bits()], [sum.to_bits(); 2]);
             }
         }
     }

@@ -96,7 +96,7 @@ fn features_are_known() {
 #[test]
 fn what_cannot_be_is_refused() {
     let error = |n_inputs, width, scale| FourierMap::new(n_inputs, width, scale, 0).err().unwrap().to_string();
-    assert_eq!(error(0, 1, 1.0), "number of inputs must be at least 1 and at most 268435456, got `0`");
+    assert_eq!(error(0, 1, 1.0), "number of inputs must be at least 1 and at most 1048576, got `0`");
     assert_eq!(error(1, 0, 1.0), "width must be at least 1 and at most 1048576, got `0`");
     assert_eq!(
         error(1 << 20, 1 << 10, 1.0),
