@@ -1,5 +1,6 @@
 //! A trained model that can forget: one fit per problem, one Gram matrix for all, and one joint claim.
 
+mod choices;
 mod fit;
 mod influence;
 mod plan;
@@ -10,8 +11,9 @@ mod scale;
 mod settle;
 mod training;
 
+pub use choices::{BudgetRule, Mechanism, MechanismKind, MultiClass};
 pub use fit::Fit;
-pub use plan::{BudgetRule, Mechanism, MechanismKind, MultiClass, TrainingConfig, TrainingPlan};
+pub use plan::{TrainingConfig, TrainingPlan};
 pub use plan_error::PlanError;
 pub use release::{Release, ReleaseAccount, ReleaseClaim};
 pub use release_outcome::{Excess, Refusal, Refused, ReleaseOutcome};

@@ -1,10 +1,12 @@
 //! Losses and gradients, summed at one point.
 
+mod joint;
+
 use zeroize::Zeroizing;
 
 use super::{DecodeError, Origin, PointTag, Reader, SumDepth, SumError, Writer, least_size};
 use crate::linalg::kernel::{self, Value};
-use crate::loss::{EVALUATION_ROUNDING, Loss, softmax};
+use crate::loss::{EVALUATION_ROUNDING, Loss};
 use crate::rounding::{UpperBound, operations};
 use crate::rows::{Features, Point, RowBlock, RowCount, Sign};
 use crate::secret::SecretVector;
@@ -239,7 +241,7 @@ fn add_values<T: Value>(
     scratch.block_sums.resize(dim, 0.0);
     for (point, sum) in points.iter().zip(sums) {
         if point.problem.n_scores() > 1 {
-            add_joint(sum, point, block, values, scratch);
+            joint::add(sum, point, block, values, scratch);
             continue;
         }
         kernel::margins(values, point.weights, &mut scratch.margins);
@@ -262,46 +264,4 @@ fn add_values<T: Value>(
         kernel::axpy(1.0, &scratch.block_sums, &mut sum.gradient);
         sum.depth.merge(SumDepth { accumulation: kernel::scaled_rows_depth(n), ..SumDepth::of_kernel(dim) });
     }
-}
-
-/// The same where a row has a score for each class, and slopes p − e_y.
-fn add_joint<T: Value>(
-    sum: &mut GradientSum,
-    point: &Point<'_>,
-    block: &RowBlock<'_>,
-    values: &[T],
-    scratch: &mut GradientScratch,
-) {
-    let (n, n_scores) = (block.labels.len(), point.problem.n_scores());
-    if n == 0 {
-        return;
-    }
-    let dim = point.weights.len() / n_scores;
-    scratch.margins.resize(n * n_scores, 0.0);
-    for (weights, margins) in point.weights.chunks_exact(dim).zip(scratch.margins.chunks_exact_mut(n)) {
-        kernel::margins(values, weights, margins);
-    }
-    let mut scores = vec![0.0; n_scores];
-    for (i, row) in block.taking_part(point.problem).enumerate() {
-        let Some(row) = row else {
-            (0..n_scores).for_each(|k| scratch.margins[k * n + i] = 0.0);
-            continue;
-        };
-        (0..n_scores).for_each(|k| scores[k] = scratch.margins[k * n + i]);
-        let (value, curvature) = softmax::evaluate(&mut scores, row.target as usize);
-        (0..n_scores).for_each(|k| scratch.margins[k * n + i] = row.weight * scores[k]);
-        sum.count.count(row.weight);
-        sum.charged.count(row.weight);
-        sum.value += row.weight * value;
-        sum.slope_size += row.weight * kernel::dot(&scores, &scores).sqrt();
-        sum.curvature_size += row.weight * curvature;
-    }
-    for (slopes, gradient) in scratch.margins.chunks_exact(n).zip(sum.gradient.chunks_exact_mut(dim)) {
-        scratch.block_sums.fill(0.0);
-        kernel::add_scaled_rows(values, dim, slopes, &mut scratch.block_sums);
-        kernel::axpy(1.0, &scratch.block_sums, gradient);
-    }
-    let SumDepth { margins, accumulation } = SumDepth::of_scores(dim, n_scores);
-    sum.depth.merge(SumDepth { margins, accumulation: accumulation + kernel::scaled_rows_depth(n) });
-    scratch.margins.truncate(n);
 }

@@ -159,9 +159,9 @@ fn constants_hold_and_are_the_least() {
         let mut u: Vec<f64> = (0..n_classes).map(|_| rng.random_range(-1.0..1.0)).collect();
         if trial % 3 == 0 {
             // Where two classes reach the bound, the others far below.
-            z.iter_mut().for_each(|z| *z = -60.0);
+            z.fill(-60.0);
             (z[0], z[1]) = (1.316_957_896_924_816_6, 0.0);
-            u.iter_mut().for_each(|u| *u = 0.0);
+            u.fill(0.0);
             (u[0], u[1]) = (1.0, -1.0);
         }
         let apart = 1e-6 / norm(&u).to_f64();
