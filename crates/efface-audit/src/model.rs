@@ -51,10 +51,7 @@ pub fn of_model(
     }
 
     let cases = sample.cases(&trained, rows, &mut notes)?;
-    let draws = work::draws(
-        rows.dim() * plan.problems().iter().map(|problem| problem.n_scores()).sum::<usize>(),
-        settings.distribution.draws,
-    );
+    let draws = work::draws(rows.dim() * work::n_weights_per_feature(plan), settings.distribution.draws);
     if draws < settings.distribution.draws {
         notes.push(format!("{draws} releases were drawn in each world: the model has many weights."));
     }

@@ -31,6 +31,11 @@ fn training(plan: &TrainingPlan, n_rows: usize, dim: usize) -> f64 {
     plan.problems().len() as f64 * (PASSES * n * d + matrices) + OVERHEAD
 }
 
+/// How many weights a feature has, over all problems.
+pub(crate) fn n_weights_per_feature(plan: &TrainingPlan) -> usize {
+    plan.problems().iter().map(Problem::n_scores).sum()
+}
+
 /// K where all classes are taken together, else 1.
 fn n_scores(plan: &TrainingPlan) -> usize {
     plan.problems().first().map_or(1, Problem::n_scores)

@@ -52,7 +52,7 @@ impl Setting {
             config.gradient_tolerance = *[1e-2, 1e-9].choose(&mut dice).expect("some");
             config.max_matrix_dim = *[0, 4096].choose(&mut dice).expect("some");
             config.negatives = (n_classes > 2 && dice.random_bool(0.5)).then_some(0.6);
-            if config.negatives.is_none() && seed % 3 > 0 {
+            if config.negatives.is_none() && !seed.is_multiple_of(3) {
                 config.multi_class = MultiClass::Softmax;
             }
             if dice.random_bool(0.15) {
