@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::Texts;
-use super::column::{ColumnConstants, NumberScale};
+use super::column::ColumnConstants;
+use super::number::NumberScale;
 use super::raw::RawCell;
 use crate::rows::FeatureValues;
 use crate::scale::NORM_TOLERANCE;
@@ -231,7 +232,8 @@ mod tests {
     use efface_core::rounding::norm;
 
     use super::*;
-    use crate::derived::column::{Category, MOST_SCALES};
+    use crate::derived::column::Category;
+    use crate::derived::number::MOST_SCALES;
 
     fn number(location: f64, scale: f64) -> ColumnConstants {
         ColumnConstants::Number { scale: NumberScale { location, scale }, has_missing: false }

@@ -15,6 +15,7 @@ mod bins;
 mod column;
 mod encoder;
 mod given;
+mod number;
 mod raw;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,10 +25,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
-pub use self::column::{Category, CellCounts, ColumnConstants, ColumnTag, MAX_TEXTS, MIN_CATEGORY_ROWS, NumberScale};
+pub use self::column::{Category, CellCounts, ColumnConstants, ColumnTag, MAX_TEXTS, MIN_CATEGORY_ROWS};
 use self::column::{ColumnCounts, TIMES_PER_ROW};
 pub use self::encoder::{Constants, Encoder, INTERCEPT};
 pub use self::given::{MISSING, TextCells, has_text};
+pub use self::number::NumberScale;
 pub(crate) use self::raw::RawCell;
 use crate::rows::{FeatureValues, each};
 
