@@ -20,7 +20,7 @@ use super::{SeedArgs, SourceArgs, StoreArgs};
 #[command(after_help = "Examples:
   efface train people.csv --label churned --id customer --out churn.efface
   efface train people.csv --label churned --id customer --C 10 --out churn.efface
-  efface train people.csv --schema schema.toml --label churned --scale clip:4 --intercept --l2 1e-5 --out churn.efface
+  efface train people.csv --schema schema.toml --label churned --out churn.efface
   efface train kunden.csv --label gekauft --id kunde --decimal , --out kunden.efface
   efface train 2024-*.csv --label churned --id customer --weight n_orders --out churn.efface
   zcat people.jsonl.gz | efface train - --label churned --id customer --out churn.efface

@@ -27,6 +27,9 @@ pub(super) fn hint(error: &ReadError) -> Option<&'static str> {
         }
         ReadError::NoProposal { .. } => "leave columns out with --ignore",
         ReadError::PlainNumbers { .. } => "leave out --decimal and --dates, or train with --scale auto",
+        ReadError::DerivedBesideScale { .. } => {
+            "leave out --scale, or declare what the column becomes (`efface schema --public` proposes ranges and values)"
+        }
         ReadError::ColumnType { .. } => "leave it out with --ignore",
         ReadError::Cell { source, .. } | ReadError::CellOf { source, .. } => match **source {
             CellError::TwoMarks { .. } => super::WHICH_MARK,

@@ -56,6 +56,9 @@ pub enum ReadError {
     /// A notation was declared where numbers are read as they are.
     #[error("scale `{scale}` takes plain numbers: no decimal mark and no order of dates can be declared")]
     PlainNumbers { scale: Scale },
+    /// A schema leaves a column to constants that are derived, and another scale takes rows as they are.
+    #[error("column `{shown}` is `derived` in the schema, which takes scale `auto`, got `{scale}`", shown = shortened(column))]
+    DerivedBesideScale { column: String, scale: Scale },
     /// The features that were asked for are not those of the schema.
     #[error("{}: the features are those of the schema and cannot be chosen apart from it", file.display())]
     FeaturesBesideSchema { file: PathBuf },

@@ -33,7 +33,7 @@ pub use self::text::FirstLine;
 use self::text::{TextReader, Wanted, no_schema};
 use crate::error::{ExpectedBy, ReadError};
 use crate::scale::Scale;
-use crate::schema::{Notation, Schema};
+use crate::schema::{ColumnKind, Notation, Schema};
 use crate::table::{Columns, Table, listed, shortened};
 
 /// A file that is read as a stream of tables.
@@ -124,6 +124,10 @@ pub fn open_rows(
     let schema = schema.map(|schema| schema.written_as(columns.notation));
     if schema.is_none() && scale != Scale::Auto && columns.notation != Notation::default() {
         return Err(ReadError::PlainNumbers { scale });
+    }
+    let mut entries = schema.iter().filter(|_| scale != Scale::Auto).flat_map(Schema::columns);
+    if let Some(entry) = entries.find(|entry| entry.kind == ColumnKind::Derived) {
+        return Err(ReadError::DerivedBesideScale { column: entry.name.clone(), scale });
     }
     let file = source.file(0);
     if schema.is_some() || scale != Scale::Auto {

@@ -132,6 +132,18 @@ fn a_proposal_derives_its_constants() {
     assert_eq!(train("--schema new.toml"), train("--label churned --id id --subject who"));
 }
 
+/// Under another scale such columns were trained on as raw numbers, and a gap was called a NaN.
+#[test]
+fn derived_columns_take_no_other_scale() {
+    let sandbox = with_table(200);
+    sandbox.run("schema people.csv --label churned --id id --subject who --out new.toml").ends_with(0);
+    for scale in ["unit", "clip:2", "within:1000", "none"] {
+        let told = format!("column `age` is `derived` in the schema, which takes scale `auto`, got `{scale}`");
+        let hint = "hint: leave out --scale, or declare what the column becomes";
+        sandbox.refuses(&format!("train people.csv --schema new.toml --scale {scale} --out model"), &[&told, hint]);
+    }
+}
+
 /// Amounts and dates are numbers, as they are where constants are derived.
 #[test]
 fn numbers_as_people_write_them_have_a_range() {
