@@ -61,7 +61,7 @@ fn out_of_threads() -> ! {
 }
 
 fn out_of_memory(n_bytes: usize) {
-    let said = format!("out of memory: {n_bytes} more bytes are not to be had");
+    let said = format!("out of memory: cannot allocate {n_bytes} more bytes");
     abandon_unfinished().error("out-of-memory", &said, None);
 }
 

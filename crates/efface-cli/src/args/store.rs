@@ -48,7 +48,7 @@ pub(crate) struct SourceArgs {
     /// gzipped; `-` for standard input. Several files, a folder of files or a quoted pattern (`'2024-*.csv'`) are one table.
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
-    /// Encoding of texts: utf-8, latin1, utf-16le, windows-1250, shift_jis, … [default: told by the text itself].
+    /// Encoding of texts: utf-8, latin1, utf-16le, windows-1250, shift_jis, … [default: detected].
     #[arg(long, value_name = "NAME", display_order = LAST)]
     pub(crate) encoding: Option<String>,
 }

@@ -112,9 +112,9 @@ const MOST_CLASSES: usize = 10;
 fn column_lines(report: &TrainReport) -> Vec<(&'static str, String)> {
     let of = |tag: ColumnTag| report.columns.iter().filter(move |column| column.becomes == tag);
     let kinds = [
-        (ColumnTag::Number, "of numbers"),
-        (ColumnTag::Categories, "of categories"),
-        (ColumnTag::Gaps, "of gaps"),
+        (ColumnTag::Number, "numeric"),
+        (ColumnTag::Categories, "categorical"),
+        (ColumnTag::Gaps, "of gaps only"),
         (ColumnTag::Given, "as given"),
     ];
     let became = kinds.into_iter().map(|(tag, kind)| (of(tag).count(), kind)).filter(|(n, _)| *n > 0);
@@ -122,7 +122,7 @@ fn column_lines(report: &TrainReport) -> Vec<(&'static str, String)> {
     let names = |tag| shortened(&of(tag).map(|column| column.name.clone()).collect::<Vec<_>>());
     let lines = [
         ("columns", became.join(", ")),
-        ("left out: the same, or another text, in every row", names(ColumnTag::Nothing)),
+        ("left out: constant, or unique in every row", names(ColumnTag::Nothing)),
         ("left out: empty in every row", names(ColumnTag::Empty)),
     ];
     lines.into_iter().filter(|(_, line)| !line.is_empty()).collect()

@@ -45,7 +45,7 @@ pub enum ReadError {
     #[error("{}: no column `{column}`; there are {known}", file.display())]
     MissingColumn { file: PathBuf, column: String, known: String, first_line: FirstLine },
     /// A column that a schema, a model or the first of several files has is not there.
-    #[error("{}: {expected_by} column `{column}`, which is not there; there are {known}", file.display())]
+    #[error("{}: {expected_by} column `{column}`, not found; columns are {known}", file.display())]
     SchemaColumn { file: PathBuf, column: String, known: String, expected_by: ExpectedBy },
     /// A cell is not what the schema declares.
     #[error("{place}: {source}")]

@@ -43,13 +43,13 @@ impl fmt::Display for Remark {
             Self::TextsAmongNumbers { column, share } => {
                 write!(
                     f,
-                    "column `{column}` is one of numbers; {:.1} % of its cells are texts and count as missing",
+                    "column `{column}` holds numbers; {:.1} % of its cells are texts and count as missing",
                     100.0 * share
                 )
             }
             Self::NumbersAmongTexts { column, share } => write!(
                 f,
-                "column `{column}` is one of texts; {:.1} % of its cells are numbers, which are one category together",
+                "column `{column}` holds texts; {:.1} % of its cells are numbers, which are one category together",
                 100.0 * share
             ),
             Self::LonelyClass { class } => write!(f, "class `{class}` has a single row", class = shortened(class)),

@@ -240,7 +240,7 @@ fn a_column_that_is_missing_is_expected_by_somebody() {
     let (mut reader, schema) = open_rows(source.clone(), &columns, None, Scale::Auto).expect("readable");
     let told = |error: ReadError| without_folder(&error.to_string(), folder.path());
     reader.next_chunk(10).expect("the first file");
-    let text = |who: &str| format!("b.csv: {who} column `town`, which is not there; there are `n`, `y`");
+    let text = |who: &str| format!("b.csv: {who} column `town`, not found; columns are `n`, `y`");
     assert_eq!(told(reader.next_chunk(10).expect_err("the second")), text("the first file has"));
     let model = open_table(path("b.csv"), &columns, schema.as_ref());
     assert_eq!(told(model.map(drop).expect_err("for a model")), text("the model was trained with"));

@@ -134,7 +134,7 @@ fn columns_of_an_array_can_be_encoded() {
     assert_eq!(table.feature_names(), ["x1", "x0=1", "x0=2"]);
     assert_eq!(values(&table), [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
     let other = Schema::parse(&format!("format = \"efface-schema-1\"\n{}", entry.replace("x1", "x7"))).expect("valid");
-    let text = "x.npy: the schema names column `x7`, which is not there; there are `x0`, `x1`";
+    let text = "x.npy: the schema names column `x7`, not found; columns are `x0`, `x1`";
     assert_eq!(refusal(&path, &Columns::default(), &other), text);
 }
 
@@ -147,7 +147,7 @@ fn features_are_those_of_the_schema() {
     let text = "t.csv: the features are those of the schema and cannot be chosen apart from it";
     assert_eq!(refusal(&path, &some, &schema()), text);
     let (_folder, path) = file("t.csv", b"y,age\na,1\n");
-    let text = "t.csv: the schema names column `code`, which is not there; there are `y`, `age`";
+    let text = "t.csv: the schema names column `code`, not found; columns are `y`, `age`";
     assert_eq!(refusal(&path, &labelled(), &schema()), text);
     let (_folder, path) = file("t.csv", b"town,age,code,member\nb,1,1,no\n");
     assert_eq!(

@@ -187,9 +187,9 @@ fn training_says_what_columns_became() {
     answer.ends_with(0);
     for told in [
         "No (29), no (30), yes (1)",
-        "2 of numbers, 1 of categories",
+        "2 numeric, 1 categorical",
         "note, same",
-        "warning: column `mixed` is one of numbers; 20.0 % of its cells are texts and count as missing",
+        "warning: column `mixed` holds numbers; 20.0 % of its cells are texts and count as missing",
         "warning: class `yes` has a single row",
         "warning: classes `No` and `no` differ in capital letters only",
     ] {

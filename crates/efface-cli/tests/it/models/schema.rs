@@ -253,7 +253,7 @@ fn a_published_model_can_be_used_with_nothing_but_its_json() {
 fn a_schema_that_names_a_missing_column_is_refused() {
     let sandbox = with_table(40);
     sandbox.write("bad.toml", edited("name = \"city\"", "name = \"town\""));
-    let parts = ["error: people.csv: the schema names column `town`, which is not there; there are `id`, `who`, `age`"];
+    let parts = ["error: people.csv: the schema names column `town`, not found; columns are `id`, `who`, `age`"];
     sandbox.refuses("train people.csv --schema bad.toml --out model", &parts);
     assert!(!sandbox.exists("model"));
 }
