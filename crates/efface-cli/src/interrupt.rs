@@ -1,4 +1,4 @@
-//! Signals that end a training, or predictions into a file: what was written is removed before the program ends. Every other
+//! Signals that end a training, or predictions and scaled rows on their way into a file: what was written is removed before the program ends. Every other
 //! command can be killed at any moment, and what it leaves is put right by the next one.
 
 use std::path::Path;

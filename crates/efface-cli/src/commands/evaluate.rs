@@ -1,30 +1,25 @@
 //! `efface evaluate`
 
 use comfy_table::{CellAlignment, Table};
-use efface_data::open_table;
 use efface_engine::{ClassEvaluation, EngineError, Evaluation, NumberEvaluation};
 
-use super::{check_label_is_named, predict};
+use super::{check_label_is_named, rows};
 use crate::args::EvaluateArgs;
 use crate::output::{Answer, Output, in_one_line, number, plain_table};
 use crate::progress::Progress;
 
 pub(crate) fn run(args: EvaluateArgs, output: &Output) -> anyhow::Result<Answer> {
     let source = args.data.source().map_err(EngineError::from)?;
-    let model = predict::open(&args.model, output)?;
+    let model = rows::open_model(&args.model, output)?;
     let predictor = match args.threshold {
         Some(threshold) => model.predictor().with_threshold(threshold)?,
         None => model.predictor(),
     };
     let columns = model.columns(args.label.or_else(|| model.usual_label()), None);
     check_label_is_named(source.first(), &columns)?;
-    let mut reader = open_table(source, &columns, model.schema.as_ref()).map_err(EngineError::from)?;
     let mut evaluator = predictor.evaluator();
-    let mut progress = Progress::new(output.is_text());
-    while let Some(chunk) = reader.next_chunk(evaluator.chunk_rows()).map_err(EngineError::from)? {
-        evaluator.add(chunk)?;
-        progress.reading(reader.progress());
-    }
+    let (chunk_rows, mut progress) = (evaluator.chunk_rows(), Progress::new(output.is_text()));
+    rows::read(&model, (source, &columns), chunk_rows, &mut progress, |chunk| Ok(evaluator.add(chunk)?))?;
     progress.working("evaluating");
     let evaluation = evaluator.finish();
     drop(progress);

@@ -11,6 +11,7 @@ pub(crate) mod plan;
 pub(crate) mod predict;
 pub(crate) mod release;
 pub(crate) mod reproduce;
+mod rows;
 pub(crate) mod schema;
 pub(crate) mod settle;
 pub(crate) mod status;

@@ -84,35 +84,38 @@ fn a_training_that_is_interrupted_leaves_no_rows() {
     assert_eq!(told["error"]["code"], "interrupted");
 }
 
+/// `transform` left `OUT.partial-PID`, with scaled rows in it.
 #[test]
-fn predictions_that_are_interrupted_leave_the_old_file() {
+fn answers_that_are_interrupted_leave_the_old_file() {
     let sandbox = Sandbox::with_model("");
     sandbox.json("release model --out model.json");
     sandbox.shell("mkfifo pipe.csv").ends_with(0);
-    sandbox.write("predictions.csv", "old");
+    sandbox.write("answers.csv", "old");
     let before = sandbox.names(".");
-    let mut process = efface()
-        .args(["predict", "model.json", "pipe.csv", "--out", "predictions.csv"])
-        .current_dir(sandbox.path("."))
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("runs");
-    let mut rows = File::options().write(true).open(sandbox.path("pipe.csv")).expect("a pipe");
-    rows.write_all(b"a,b,c\n").expect("read");
-    rows.write_all("0.1,0.2,0.3\n".repeat(140_000).as_bytes()).expect("read");
-    let aside = sandbox.path(&format!("predictions.csv.partial-{}", process.id()));
-    let start = Instant::now();
-    while fs::metadata(&aside).map_or(0, |file| file.len()) == 0 {
-        assert!(start.elapsed() < Duration::from_mins(1), "no predictions are written");
-        std::thread::yield_now();
+    for verb in ["predict", "transform"] {
+        let mut process = efface()
+            .args([verb, "model.json", "pipe.csv", "--out", "answers.csv"])
+            .current_dir(sandbox.path("."))
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("runs");
+        let mut rows = File::options().write(true).open(sandbox.path("pipe.csv")).expect("a pipe");
+        rows.write_all(b"a,b,c\n").expect("read");
+        rows.write_all("0.1,0.2,0.3\n".repeat(140_000).as_bytes()).expect("read");
+        let aside = sandbox.path(&format!("answers.csv.partial-{}", process.id()));
+        let start = Instant::now();
+        while fs::metadata(&aside).map_or(0, |file| file.len()) == 0 {
+            assert!(start.elapsed() < Duration::from_mins(1), "no answers are written");
+            std::thread::yield_now();
+        }
+        send("INT", &process);
+        assert_eq!(process.wait().expect("ends").code(), Some(130), "{verb}");
+        drop(rows);
+        let mut stderr = String::new();
+        process.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
+        assert_eq!(stderr, "error: interrupted; answers.csv was not written\n", "{verb}");
+        assert_eq!((sandbox.names("."), sandbox.text("answers.csv").as_str()), (before.clone(), "old"));
     }
-    send("INT", &process);
-    assert_eq!(process.wait().expect("ends").code(), Some(130));
-    drop(rows);
-    let mut stderr = String::new();
-    process.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
-    assert_eq!(stderr, "error: interrupted; predictions.csv was not written\n");
-    assert_eq!((sandbox.names("."), sandbox.text("predictions.csv").as_str()), (before, "old"));
 }
 
 #[test]
