@@ -10,12 +10,14 @@ use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use efface_core::residual::Rung;
 use efface_core::ridge::Ridge;
+use efface_data::Remark;
 pub(crate) use efface_report::in_one_line;
 use efface_report::numbers::plain::promised;
 pub(crate) use efface_report::numbers::plain::{bound, duration, number, parameter};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::hints;
 use crate::progress::Progress;
 
 /// What a command answers.
@@ -113,6 +115,13 @@ impl Output {
     #[expect(clippy::unused_self, reason = "reads as the other ways of showing do")]
     pub(crate) fn warn(&self, line: &str) {
         to_stderr(&format!("warning: {line}"));
+    }
+
+    /// What looks like a mistake in rows, and what can be done about it.
+    pub(crate) fn remark(&self, remarks: &[Remark]) {
+        for remark in remarks {
+            self.warn(&format!("{remark}; {}", hints::for_remark(remark)));
+        }
     }
 
     /// An error of a part; the others go on.

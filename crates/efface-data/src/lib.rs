@@ -47,5 +47,5 @@ pub use schema::{
     ProposedColumn, Scalar, Schema, SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange, propose,
 };
 pub use stored::{Access, PositionSet, RowLayout, StoredRows};
-pub use table::{Columns, Labels, Origin, Place, RawLabels, Remark, RowNumber, Table, TableParts};
+pub use table::{Columns, Labels, Origin, Place, RawLabels, Remark, RowNumber, StrayTexts, Table, TableParts};
 pub use vault::{Vault, VaultError};

@@ -177,6 +177,7 @@ fn show(
     }
     lines.extend(settled.into_iter().flat_map(settle_lines));
     output.show(&ChangeAndSettle { change: report, settled }, &sentence, &lines)?;
+    output.remark(&report.remarks);
     if report.outcome == Outcome::RetrainRequired {
         output.say(&over_budget(model));
         return Ok(Answer::Negative);

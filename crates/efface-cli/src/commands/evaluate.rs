@@ -18,11 +18,9 @@ pub(crate) fn run(args: EvaluateArgs, output: &Output) -> anyhow::Result<Answer>
     let columns = model.columns(args.label.or_else(|| model.usual_label()), None);
     check_label_is_named(source.first(), &columns)?;
     let mut evaluator = predictor.evaluator();
-    let (chunk_rows, mut progress) = (evaluator.chunk_rows(), Progress::new(output.is_text()));
-    rows::read(&model, (source, &columns), chunk_rows, &mut progress, |chunk| Ok(evaluator.add(chunk)?))?;
-    progress.working("evaluating");
-    let evaluation = evaluator.finish();
-    drop(progress);
+    let (chunk_rows, progress) = (evaluator.chunk_rows(), Progress::new(output.is_text()));
+    rows::read(&model, (source, &columns), chunk_rows, progress, output, |chunk| Ok(evaluator.add(chunk)?))?;
+    let evaluation = output.working("evaluating", || evaluator.finish());
     match &evaluation {
         Evaluation::Classes(found) => show_classes(found, &evaluation, output)?,
         Evaluation::Numbers(found) => show_numbers(found, &evaluation, output)?,

@@ -22,14 +22,13 @@ pub(crate) fn run(args: &PredictArgs, output: &Output) -> anyhow::Result<Answer>
     }
     let columns = model.columns(None, args.id.clone());
     let mut sink = Sink::new(args.out.as_deref(), output)?;
-    let (mut progress, mut n_rows) = (sink.progress(output), 0);
-    rows::read(&model, (source, &columns), predictor.chunk_rows(), &mut progress, |chunk| {
+    let (progress, mut n_rows) = (sink.progress(output), 0);
+    rows::read(&model, (source, &columns), predictor.chunk_rows(), progress, output, |chunk| {
         let predictions = predictor.predict(chunk)?;
         let is_first = n_rows == 0;
         n_rows += predictions.len();
         sink.put(predictions, |predictions| csv_of(predictions, is_first, args.probabilities))
     })?;
-    drop(progress);
     if let Some(chunks) = sink.finish(n_rows, "predictions", output)? {
         output.show(&Object { n_rows, predictions: Chunks { chunks, with_all: args.probabilities } }, "", &[])?;
     }

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use efface_data::{Columns, Source, Table, open_table};
+use efface_data::{Columns, Source, StrayTexts, Table, open_table};
 use efface_engine::{EngineError, PublishedModel, Status};
 use serde_json::json;
 
@@ -32,19 +32,25 @@ pub(super) fn open_model(path: &Path, output: &Output) -> anyhow::Result<Publish
     Ok(model)
 }
 
-/// Reads the rows of a model, at most so many at a time.
+/// Reads rows for a model, at most so many at a time, and says which texts it takes for gaps.
 pub(super) fn read(
     model: &PublishedModel,
     (source, columns): (Source, &Columns),
     max_rows: usize,
-    progress: &mut Progress,
+    mut progress: Progress,
+    output: &Output,
     mut take: impl FnMut(Table) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
+    let derived = model.derived.as_ref();
+    let mut strays = derived.map(|derived| StrayTexts::new(&derived.columns, &derived.constants)).unwrap_or_default();
     let mut reader = open_table(source, columns, model.schema.as_ref()).map_err(EngineError::from)?;
     while let Some(chunk) = reader.next_chunk(max_rows).map_err(EngineError::from)? {
+        strays.look(chunk.feature_names(), chunk.features(), chunk.origin());
         take(chunk)?;
         progress.reading(reader.progress());
     }
+    drop(progress);
+    output.remark(&strays.remarks());
     Ok(())
 }
 

@@ -6,7 +6,6 @@ use efface_engine::{ClassRows, EngineError, ModelDirectory, Place, TrainProgress
 
 use super::{check_label_is_named, noise, schema_and_columns};
 use crate::args::TrainArgs;
-use crate::hints;
 use crate::interrupt;
 use crate::output::{Answer, Output, bound, duration, features, first_of, quoted, shortened};
 use crate::progress::Progress;
@@ -48,7 +47,7 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
         TrainProgress::Cleared(left) => {
             output.warn(&format!("removed {}, which held rows of a training that was killed", quoted(&left)));
         }
-        TrainProgress::Remark(remark) => output.warn(&format!("{remark}; {}", hints::for_remark(&remark))),
+        TrainProgress::Remark(remark) => output.remark(&[remark]),
         TrainProgress::Reading(read) => {
             guessed = guessed.or(read.guessed_encoding);
             progress.reading(read);

@@ -31,14 +31,13 @@ pub(crate) fn run(args: &TransformArgs, output: &Output) -> anyhow::Result<Answe
     let predictor = model.predictor();
     let columns = model.columns(None, args.id.clone());
     let mut sink = Sink::new(args.out.as_deref(), output)?;
-    let (mut progress, mut n_rows) = (sink.progress(output), 0);
-    rows::read(&model, (source, &columns), predictor.chunk_rows(), &mut progress, |chunk| {
+    let (progress, mut n_rows) = (sink.progress(output), 0);
+    rows::read(&model, (source, &columns), predictor.chunk_rows(), progress, output, |chunk| {
         let transformed = predictor.transform(chunk)?;
         let header = (n_rows == 0).then_some(&model.features);
         n_rows += transformed.len();
         sink.put(transformed, |rows| csv_of(rows, header))
     })?;
-    drop(progress);
     if let Some(chunks) = sink.finish(n_rows, "rows", output)? {
         let rows = chunks.into_iter().flatten().map(|(id, values)| TransformedRow { id, values }).collect();
         output.show(&Transformed { n_rows, features: &model.features, rows }, "", &[])?;

@@ -196,7 +196,9 @@ pub(crate) fn for_remark(remark: &Remark) -> &'static str {
             "bring columns to similar sizes by public constants, or leave it out with --ignore"
         }
         Remark::LooksLikeAnId { .. } => "if it is an id, name it with --id, or leave it out with --ignore",
-        Remark::TextsAmongNumbers { .. } => "if they mean something, write a schema (`efface schema`)",
+        Remark::TextsAmongNumbers { .. } => {
+            "mend them, or declare in a schema what they mean, when you train (`efface schema`)"
+        }
         Remark::NumbersAmongTexts { .. } => {
             "if they are amounts, mend the texts, or leave the column out with --ignore"
         }

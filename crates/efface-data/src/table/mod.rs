@@ -6,11 +6,13 @@
 mod columns;
 mod place;
 mod remarks;
+mod stray;
 
 pub use columns::Columns;
 pub(crate) use columns::Roles;
 pub use place::{Origin, Place, RowNumber};
 pub use remarks::Remark;
+pub use stray::StrayTexts;
 
 use std::collections::HashMap;
 use std::fmt;

@@ -18,8 +18,8 @@ pub enum Remark {
     OneColumnRules { column: String, share: f64 },
     /// A feature that is a different integer in every row, in order or not.
     LooksLikeAnId { column: String },
-    /// A column of numbers in which some cells are texts, which count as missing.
-    TextsAmongNumbers { column: String, share: f64 },
+    /// A column of numbers in which some cells are texts, which count as missing. `first`: where the first of them stands, if that is known.
+    TextsAmongNumbers { column: String, share: f64, first: Option<String> },
     /// A column of categories in which some cells are numbers, which are one category.
     NumbersAmongTexts { column: String, share: f64 },
     /// A class of a single row: removing that row removes the class.
@@ -40,12 +40,10 @@ impl fmt::Display for Remark {
             Self::LooksLikeAnId { column } => {
                 write!(f, "column `{column}` has a different integer in every row but is used as a feature")
             }
-            Self::TextsAmongNumbers { column, share } => {
-                write!(
-                    f,
-                    "column `{column}` holds numbers; {:.1} % of its cells are texts and count as missing",
-                    100.0 * share
-                )
+            Self::TextsAmongNumbers { column, share, first } => {
+                let share = 100.0 * share;
+                write!(f, "column `{column}` holds numbers; {share:.1} % of its cells are texts and count as missing")?;
+                first.as_ref().map_or(Ok(()), |first| write!(f, ", the first in {first}"))
             }
             Self::NumbersAmongTexts { column, share } => write!(
                 f,
@@ -93,7 +91,7 @@ impl Remark {
         let (column, all) = (name.to_owned(), cells.numbers + cells.texts + cells.missing);
         match became {
             ColumnTag::Number | ColumnTag::Gaps if cells.texts > 0.0 => {
-                Some(Self::TextsAmongNumbers { column, share: cells.texts / all })
+                Some(Self::TextsAmongNumbers { column, share: cells.texts / all, first: None })
             }
             ColumnTag::Categories if cells.numbers > 0.0 => {
                 Some(Self::NumbersAmongTexts { column, share: cells.numbers / all })

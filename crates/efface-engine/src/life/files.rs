@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use efface_data::{Table, TableParts};
+use efface_data::{StrayTexts, Table, TableParts};
 
 use super::Life;
 use super::change::Request;
@@ -26,6 +26,8 @@ impl Life<'_> {
         let (mut reader, is_numbered) = self.open_rows(source, purpose)?;
         let max_rows = source.part_rows.unwrap_or_else(|| part_rows(reader.feature_names().len()));
         let (mut done, mut number): (Option<ChangeReport>, _) = (None, 1);
+        let constants = self.rows.preparation().map(|preparation| preparation.encoder().constants());
+        let mut strays = constants.map(|constants| StrayTexts::new(&self.settings.features, constants));
         let mut next = || Ok(reader.next_chunk(max_rows)?.map(Table::into_parts));
         loop {
             let taken = next().and_then(|parts: Option<TableParts>| {
@@ -33,13 +35,21 @@ impl Life<'_> {
                 if is_numbered {
                     parts.ids = None;
                 }
+                if let Some(strays) = &mut strays {
+                    strays.look(&parts.feature_names, &parts.features, &parts.origin);
+                }
                 let request_id = source.request_id.map(|id| part_id(id, number));
                 self.take_part(parts, purpose, request_id.as_deref()).map(Some)
             });
             done = Some(match (taken, done) {
                 (Ok(Some(report)), None) => report,
                 (Ok(Some(report)), Some(before)) => report.after(&before),
-                (Ok(None), Some(report)) => return Ok(report),
+                (Ok(None), Some(report)) => {
+                    return Ok(ChangeReport {
+                        remarks: strays.map(|strays| strays.remarks()).unwrap_or_default(),
+                        ..report
+                    });
+                }
                 // A reader refuses a file without rows.
                 (Ok(None), None) => return Err(ChangeError::NothingNamed.into()),
                 (Err(error), None) => return Err(error),

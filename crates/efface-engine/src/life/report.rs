@@ -3,6 +3,7 @@
 use efface_core::model::{Model, Outcome};
 use efface_core::residual::Rung;
 use efface_core::rounding::{LowerBound, UpperBound};
+use efface_data::Remark;
 use serde::{Deserialize, Serialize};
 
 /// What a change led to.
@@ -39,6 +40,9 @@ pub struct ChangeReport {
     pub classes_gone: Vec<String>,
     /// Whether this is the answer to an earlier request of the same id, and nothing was done now.
     pub repeated: bool,
+    /// What looks like a mistake in the rows of a file. Told once, and not kept.
+    #[serde(skip)]
+    pub remarks: Vec<Remark>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -69,6 +73,7 @@ impl ChangeReport {
             n_suppressed: counts.suppressed,
             classes_gone: Vec::new(),
             repeated: false,
+            remarks: Vec::new(),
         }
     }
 

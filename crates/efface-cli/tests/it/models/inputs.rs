@@ -201,6 +201,41 @@ fn training_says_what_columns_became() {
     assert_eq!((&report["columns"][4]["texts"], &report["columns"][4]["numbers"]), (&12.0.into(), &48.0.into()));
 }
 
+/// A text in a column of numbers became a gap, and only training said so.
+#[test]
+fn every_command_says_which_texts_count_as_gaps() {
+    let sandbox = Sandbox::new();
+    let table = |rows: std::ops::Range<usize>, broken: &[usize]| {
+        let row = |i: usize| {
+            let age = if broken.contains(&i) { "abc".into() } else { (20 + i % 50).to_string() };
+            format!("{i},{age},{},{}\n", ["x", "y"][i % 2], ["no", "yes"][usize::from(i % 50 > 20)])
+        };
+        format!("id,age,town,y\n{}", rows.map(row).collect::<String>())
+    };
+    sandbox.write("t.csv", table(0..200, &[]));
+    sandbox.write("broken.csv", table(200..240, &[207, 210]));
+    sandbox.write("mended.csv", table(200..240, &[]));
+    sandbox.run("train t.csv --label y --id id --scale auto --out model").ends_with(0);
+    sandbox.json("release model --out model.json");
+    let told = "warning: column `age` holds numbers; 5.0 % of its cells are texts and count as missing, the first in \
+                broken.csv, line 9; mend them";
+    for command in [
+        "predict model.json broken.csv --out out.csv",
+        "predict model.json broken.csv --json",
+        "transform model.json broken.csv --out out.csv",
+        "evaluate model.json broken.csv --label y",
+        "add model broken.csv",
+        "correct model broken.csv",
+    ] {
+        let answer = sandbox.run(command);
+        answer.ends_with(0);
+        assert!(answer.stderr.contains(told), "{answer:?}");
+        let answer = sandbox.run(&command.replace("broken", "mended").replace("add", "correct"));
+        answer.ends_with(0);
+        assert!(!answer.stderr.contains("texts"), "{answer:?}");
+    }
+}
+
 #[test]
 fn a_row_of_weight_two_is_the_row_twice() {
     let sandbox = Sandbox::new();
