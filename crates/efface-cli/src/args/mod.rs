@@ -247,7 +247,7 @@ pub(crate) struct PredictArgs {
   efface transform churn.efface people.csv --id customer --out scaled.csv
 
 One column per feature of the model, as its weights take them. The constants by which columns are scaled are in model.json,
-under \"derived\".")]
+under \"constants\".")]
 pub(crate) struct TransformArgs {
     /// A published model, the folder of a release, or a model directory (its latest release).
     pub(crate) model: PathBuf,
