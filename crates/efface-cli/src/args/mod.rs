@@ -18,7 +18,7 @@ pub(crate) use ledger::{
 };
 pub(crate) use reproduce::{DEFAULT_SEED, ReproduceArgs};
 pub(crate) use store::{ModelArgs, SourceArgs, StoreArgs};
-pub(crate) use train::{ChosenColumns, NotationArgs, PromiseArgs, RoleArgs, RowArgs, TrainArgs};
+pub(crate) use train::{ChosenColumns, NotationArgs, PromiseArgs, RoleArgs, RowArgs, TrainArgs, class_weights};
 
 /// Train linear models that can forget: remove rows, or everything about a person, in milliseconds, and prove it.
 #[derive(Parser)]

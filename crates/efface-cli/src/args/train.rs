@@ -10,7 +10,7 @@ use efface_core::noise::NoiseLaw;
 use efface_core::residual::{Constants, Rung};
 use efface_core::ridge::Ridge;
 use efface_core::rows::MOST_ROW_WEIGHT;
-use efface_data::{Columns, DateOrder, DecimalMark, Notation, RowTransform, Scale};
+use efface_data::{ClassWeights, Columns, DateOrder, DecimalMark, Notation, RowTransform, Scale};
 
 use super::choices::{losses, one_of};
 use super::ledger::{NewKeyArgs, PolicyArgs};
@@ -271,6 +271,16 @@ fn positive(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|error| format!("{error}"))?;
     let is_usable = value > 0.0 && value.is_finite() && (1.0 / value).is_finite();
     is_usable.then_some(value).ok_or_else(|| format!("C must be positive and finite, got `{value}`"))
+}
+
+/// What classes weigh. Who gives a class two weights means one of them, and nobody knows which.
+pub(crate) fn class_weights(given: Vec<(String, f64)>) -> anyhow::Result<ClassWeights> {
+    for (class, weight) in &given {
+        if let Some((_, other)) = given.iter().find(|(other, with)| other == class && with != weight) {
+            anyhow::bail!("class `{class}` has two weights, {weight} and {other}");
+        }
+    }
+    Ok(ClassWeights::new(given))
 }
 
 impl TrainArgs {

@@ -1,17 +1,18 @@
 //! `efface train`
 
 use efface_data::derived::ColumnTag;
-use efface_data::{ClassWeights, Columns, Schema, open_rows};
+use efface_data::{Columns, Schema, open_rows};
 use efface_engine::{ClassRows, EngineError, ModelDirectory, Place, TrainProgress, TrainReport, TrainRequest};
 
 use super::{check_label_is_named, noise, schema_and_columns};
-use crate::args::TrainArgs;
+use crate::args::{TrainArgs, class_weights};
 use crate::interrupt;
 use crate::output::{Answer, Output, bound, duration, features, first_of, quoted, shortened};
 use crate::progress::Progress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     let config = args.config();
+    let class_weights = class_weights(args.class_weight.clone())?;
     let source = args.data.source().map_err(EngineError::from)?;
     let (schema, columns) = schema_and_columns(args.schema.as_deref(), args.roles.columns(args.chosen))?;
     let columns = Columns { weight: args.weight, notation: args.notation.notation(), ..columns };
@@ -31,7 +32,7 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
         columns,
         schema,
         transform,
-        class_weights: ClassWeights::new(args.class_weight),
+        class_weights,
         config,
         memory_bytes: args.store.memory,
         place: Place {

@@ -21,6 +21,8 @@ const DAMAGED_ROWS: &str =
 
 const WHICH_MARK: &str = "say which it is when you train: --decimal , (1.234 is 1234) or --decimal . (1,234 is 1234)";
 
+const FILL_IN: &str = "fill it in, or leave the row out; only features may have gaps, with --scale auto";
+
 fn specific(error: &EngineError) -> Option<&'static str> {
     Some(match error {
         error if error.damaged_row().is_some() => DAMAGED_ROWS,
@@ -37,6 +39,10 @@ fn specific(error: &EngineError) -> Option<&'static str> {
              limit)"
         }
         EngineError::Encode(EncodeError::Label(LabelError::Cell { .. })) => WHICH_MARK,
+        EngineError::Encode(EncodeError::Label(LabelError::Empty { .. })) => FILL_IN,
+        EngineError::Encode(EncodeError::Label(LabelError::UnknownClass { .. })) => {
+            "mend the label; a model learns no new classes, so train a new one on all rows where it is meant"
+        }
         EngineError::Encode(EncodeError::Label(LabelError::NotANumber { .. })) => {
             "to predict classes instead of numbers, train with --loss logistic"
         }

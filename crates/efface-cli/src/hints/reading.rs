@@ -20,6 +20,10 @@ pub(super) fn hint(error: &ReadError) -> Option<&'static str> {
             "look for title lines above the header, a summary line at the end, or a delimiter inside a cell without quotes"
         }
         ReadError::DuplicateId { .. } => UNIQUE_IDS,
+        ReadError::EmptyCell { .. } | ReadError::Null { .. } => super::FILL_IN,
+        ReadError::LongCell { .. } => {
+            "is a quote not closed? A cell this long is no feature: drop the column from the file"
+        }
         ReadError::NotUnicode { .. } => "--encoding NAME says what the text is in, as in --encoding latin1",
         ReadError::NotANumber { .. } => {
             "--scale auto takes texts as categories, and so does a schema (`efface schema`); a column that is no \

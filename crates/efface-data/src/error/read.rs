@@ -99,8 +99,8 @@ pub enum ReadError {
     #[error("{place}: features must be finite, got `{shown}`", shown = shortened(value))]
     NotFinite { place: Place, value: String },
     /// A weight is no number of rows.
-    #[error("{place}: a row counts as 0 to {MOST_ROW_WEIGHT} rows, got `{value}`")]
-    BadWeight { place: Place, value: f64 },
+    #[error("{place}: a row counts as 0 to {MOST_ROW_WEIGHT} rows, got `{shown}`", shown = shortened(value))]
+    BadWeight { place: Place, value: String },
     /// A text is not valid UTF-8 or Unicode.
     #[error("{}: {what} is not valid Unicode", file.display())]
     NotUnicode { file: PathBuf, what: String },
@@ -113,6 +113,9 @@ pub enum ReadError {
     /// The file is not of the kind that its name says, or it is damaged.
     #[error("{}: not a readable {format} file: {reason}", file.display())]
     NotReadable { file: PathBuf, format: &'static str, reason: String },
+    /// A cell is longer than any that means something.
+    #[error("{place}: a cell of {found} bytes, at most {limit} can be read")]
+    LongCell { place: Place, found: usize, limit: usize },
     /// A line is not of the form that its format asks for.
     #[error("{place}: {reason}")]
     BadLine { place: Place, reason: String },
@@ -158,6 +161,14 @@ pub enum ReadError {
 }
 
 impl ReadError {
+    /// The same error, of a weight that stands in this column.
+    pub(crate) fn of_weight(mut self, column: Option<&str>) -> Self {
+        if let Self::BadWeight { place, .. } = &mut self {
+            place.column = place.column.take().or(column.map(str::to_owned));
+        }
+        self
+    }
+
     /// The same error, of a column that is expected `by` others than a model.
     pub(crate) fn expected_by(mut self, by: Option<ExpectedBy>) -> Self {
         if let (Self::SchemaColumn { expected_by, .. }, Some(by)) = (&mut self, by) {

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use super::{LabelCodec, MAX_CLASSES, as_boolean, as_integer, encode_numbers};
 use crate::error::{EncodeError, LabelError};
+use crate::schema::written::Numbers;
 use crate::table::{Labels, Place, RawLabels, Table};
 
 /// Labels seen so far, and the provisional numbers of their classes.
@@ -26,11 +27,11 @@ pub struct ClassCollector {
     by_integer: HashMap<i64, usize>,
     /// Spelling of each provisional number, and the integer that it is.
     spellings: Vec<(Box<str>, Option<i64>)>,
-    /// The first number that is no integer: an error, unless a text makes it one.
+    /// The first number or amount that is no integer: an error, unless a word makes it a text.
     fraction: Option<(Place, Box<str>)>,
     has_text: bool,
-    /// Whether there were more spellings than classes may be.
-    is_crowded: bool,
+    /// Whether one of the texts is no amount either, as `1.003,70 €` is.
+    has_word: bool,
 }
 
 impl ClassCollector {
@@ -64,7 +65,9 @@ impl ClassCollector {
         let place = |row| move || labels.place(row);
         let numbers: Result<Vec<usize>, LabelError> = match &labels.values {
             RawLabels::Text(texts) => {
-                let number = |(row, x): (usize, &String)| if kept(row) { self.text(x, place(row)) } else { Ok(0) };
+                let numbers = Numbers::new(labels.notation());
+                let number =
+                    |(row, x): (usize, &String)| if kept(row) { self.text(x, &numbers, place(row)) } else { Ok(0) };
                 texts.iter().enumerate().map(number).collect()
             }
             RawLabels::Numbers(numbers) => {
@@ -82,14 +85,15 @@ impl ClassCollector {
             return Ok((LabelCodec::Numeric, Vec::new()));
         }
         let texts = || self.spellings.iter().map(|(text, _)| &**text);
-        let (classes, mapping) = if self.has_text {
+        let fraction = self.fraction.filter(|_| !self.has_word);
+        let (classes, mapping) = if let Some((place, value)) = fraction {
+            return Err(LabelError::NotAnInteger { place, value: value.into() });
+        } else if self.has_text {
             // Booleans whatever their spelling, or texts as they are.
             match texts().map(as_boolean).collect::<Option<Vec<_>>>() {
                 Some(booleans) => sorted(booleans.into_iter()),
                 None => sorted(texts()),
             }
-        } else if let Some((place, value)) = self.fraction {
-            return Err(LabelError::NotAnInteger { place, value: value.into() });
         } else {
             sorted(self.spellings.iter().map(|(_, integer)| integer.unwrap_or_default()))
         };
@@ -114,7 +118,7 @@ impl ClassCollector {
         }
     }
 
-    fn text(&mut self, text: &str, place: impl Fn() -> Place) -> Result<usize, LabelError> {
+    fn text(&mut self, text: &str, numbers: &Numbers, place: impl Fn() -> Place) -> Result<usize, LabelError> {
         if let Some(known) = self.by_spelling.get(text) {
             return Ok(*known);
         }
@@ -126,13 +130,18 @@ impl ClassCollector {
             return Err(LabelError::NotFinite { place: place(), value: text.to_owned() });
         }
         let integer = number.and_then(as_integer);
-        if self.is_crowded
+        let is_full = self.spellings.len() >= MAX_CLASSES;
+        if is_full
+            && !self.has_text
             && let Some(known) = integer.and_then(|integer| self.by_integer.get(&integer))
         {
             return Ok(*known);
         }
         self.has_text |= number.is_none();
-        if number.is_some() && integer.is_none() && self.fraction.is_none() {
+        // What can be read in two ways is an amount in both.
+        let amount = number.map_or_else(|| numbers.read(text).unwrap_or(Some(0.0)), Some);
+        self.has_word |= amount.is_none();
+        if amount.is_some_and(|amount| as_integer(amount).is_none()) && self.fraction.is_none() {
             self.fraction = Some((place(), text.into()));
         }
         self.add(text, integer, place)
@@ -142,13 +151,12 @@ impl ClassCollector {
     fn add(&mut self, text: &str, integer: Option<i64>, place: impl Fn() -> Place) -> Result<usize, LabelError> {
         let next = self.spellings.len();
         if next >= MAX_CLASSES {
-            self.is_crowded = true;
             let too_many = || LabelError::TooManyClasses { place: place(), value: text.to_owned() };
+            if let Some((place, value)) = self.fraction.take().filter(|_| !self.has_word) {
+                return Err(LabelError::NotAnInteger { place, value: value.into() });
+            }
             if self.has_text {
                 return Err(too_many());
-            }
-            if let Some((place, value)) = self.fraction.take() {
-                return Err(LabelError::NotAnInteger { place, value: value.into() });
             }
             // All are integers: another spelling of a known one is no new class.
             let known = integer.and_then(|integer| self.by_integer.get(&integer));

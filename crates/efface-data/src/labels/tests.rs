@@ -33,6 +33,22 @@ fn classes_are_found_in_every_accepted_kind_of_labels() {
     assert_eq!(classes(&texts(&["dog", "cat", "10", "9"])), ["10", "9", "cat", "dog"]);
 }
 
+/// Amounts were classes, one each, where the same numbers without a currency were refused.
+#[test]
+fn amounts_with_fractions_are_no_classes() {
+    let not_integers = |label: &str| {
+        format!("t.csv, line 3, column `y`: numeric class labels must be integers of at most 2^53, got `{label}`")
+    };
+    assert_eq!(refusal(&texts(&["12 €", "1.003,70 €", "7 €"])), not_integers("1.003,70 €"));
+    assert_eq!(refusal(&texts(&["1", "2,5"])), not_integers("2,5"));
+    assert_eq!(classes(&texts(&["10 %", "5 %"])), ["10 %", "5 %"]);
+    assert_eq!(classes(&texts(&["2024-05-31", "2024-06-01"])), ["2024-05-31", "2024-06-01"]);
+    assert_eq!(classes(&texts(&["2,5", "more"])), ["2,5", "more"]);
+    let many: Vec<String> = (0..=MAX_CLASSES).map(|i| format!("{i},5 €")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert!(refusal(&texts(&many)).contains("numeric class labels must be integers"));
+}
+
 #[test]
 fn labels_become_indices_whatever_their_spelling() {
     let codec = LabelCodec::for_labels(Some(&texts(&["1", "0"])), true).expect("valid");

@@ -243,7 +243,8 @@ impl fmt::Debug for Table {
 /// Weights that rows can have.
 fn rounded(weights: &[f64], origin: &Origin) -> Result<Vec<f64>, ReadError> {
     let of_row = |(row, value): (usize, &f64)| {
-        round_row_weight(*value).ok_or_else(|| ReadError::BadWeight { place: origin.place(row, None), value: *value })
+        let bad = || ReadError::BadWeight { place: origin.place(row, None), value: value.to_string() };
+        round_row_weight(*value).ok_or_else(bad)
     };
     weights.iter().enumerate().map(of_row).collect()
 }

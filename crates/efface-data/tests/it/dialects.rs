@@ -181,7 +181,7 @@ fn damaged_lines_of_json_are_named() {
         (&format!("{good}{{\"a\": 1}}\n"), "t.jsonl, line 2, column `y`: empty cell"),
         (
             &format!("{good}{{\"a\": \"{}\", \"y\": \"no\"}}\n", "long".repeat(1 << 18) + "!"),
-            "t.jsonl, line 2: a cell of 1048577 bytes, at most 1048576 can be read, at character 1048585",
+            "t.jsonl, line 2, column `a`: a cell of 1048577 bytes, at most 1048576 can be read",
         ),
         (
             &many,
@@ -272,7 +272,7 @@ fn weights_are_read_in_every_format() {
     };
     assert_eq!(read("t.csv", "x,y,w\n1,0,2\n2,1,0.5\n"), Ok(vec![2.0, 0.5]));
     assert_eq!(read("t.jsonl", "{\"x\":1,\"y\":0,\"w\":2}\n{\"x\":2,\"y\":1,\"w\":0}\n"), Ok(vec![2.0, 0.0]));
-    let refused = "t.csv, line 2: a row counts as 0 to 2147483648 rows, got `-1`";
+    let refused = "t.csv, line 2, column `w`: a row counts as 0 to 2147483648 rows, got `-1`";
     assert_eq!(read("t.csv", "x,y,w\n1,0,-1\n"), Err(refused.into()));
     assert_eq!(read("t.csv", "x,y,w\n1,0,\n"), Err("t.csv, line 2, column `w`: empty cell".into()));
 }

@@ -291,6 +291,12 @@ fn a_row_of_weight_two_is_the_row_twice() {
     };
     refuses("--class-weight maybe=2", "class `maybe` has a weight, but there are no rows of it");
     refuses("--weight y", "column `y` cannot be both label and weight");
+    refuses("--class-weight yes=2 --class-weight yes=3", "class `yes` has two weights, 2 and 3");
+    for (weight, got) in [("many", "many"), ("-1", "-1"), ("inf", "inf"), ("1e300", "1")] {
+        sandbox.write("bad.csv", format!("id,a,n,y\n1,1,1,no\n2,2,{weight},yes\n"));
+        let told = format!("bad.csv, line 3, column `n`: a row counts as 0 to 2147483648 rows, got `{got}");
+        sandbox.refuses("train bad.csv --id id --label y --weight n --out m", &[&told]);
+    }
     for (weight, part) in
         [("balanced", "would remember rows that left"), ("yes", "write CLASS=W"), ("yes=0", "more than 0")]
     {

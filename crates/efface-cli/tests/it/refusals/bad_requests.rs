@@ -101,6 +101,8 @@ fn rows_that_cannot_be_added_are_named() {
         sandbox.write("rows.csv", rows);
         sandbox.refuses("add model rows.csv", &["error: ", message]);
     }
+    sandbox.write("rows.csv", table([100], |_, _| "perhaps".into()));
+    sandbox.refuses("add model rows.csv", &["hint: mend the label; a model learns no new classes"]);
     sandbox.refuses("add model nothing.csv", &["error: nothing.csv: No such file"]);
 }
 

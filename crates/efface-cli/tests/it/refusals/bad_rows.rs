@@ -67,6 +67,12 @@ fn labels_must_suit_the_loss() {
         let parts = ["rows.csv, line 7, column `y`: class labels cannot be NaN or infinite, got `", value];
         refuses_to_train("rows.csv", rows, COLUMNS, &parts);
     }
+    let rows = table(0..20, |i, x| if i == 5 { String::new() } else { class(i, x) });
+    let parts = ["rows.csv, line 7, column `y`: empty cell", "hint: fill it in, or leave the row out"];
+    refuses_to_train("rows.csv", rows, COLUMNS, &parts);
+    let rows = table(0..20, |i, _| format!("{},70 €", i % 3)).replace(",70", ".70");
+    let parts = ["column `y`: numeric class labels must be integers", "got `0.70 €`", "hint: ", "--loss squared"];
+    refuses_to_train("rows.csv", rows, COLUMNS, &parts);
     let rows = table(0..20, |i, _| if i == 5 { "0.5".into() } else { (i % 2).to_string() });
     let parts = ["rows.csv, line 7, column `y`: numeric class labels must be integers", "got `0.5`", "--loss squared"];
     refuses_to_train("rows.csv", rows, COLUMNS, &parts);

@@ -301,6 +301,7 @@ impl TableReader for ParquetReader {
             origin,
             texts: self.encoder.as_ref().and_then(RowEncoder::take_texts),
         })
+        .map_err(|error| error.of_weight(self.plan.weight.as_ref().map(|column| column.name.as_str())))
         .map(Some)
     }
 

@@ -212,8 +212,7 @@ fn refuse_long_cells(cells: &ByteRecord, place: impl Fn(usize) -> Place) -> Resu
     match cells.iter().enumerate().find(|(_, cell)| cell.len() > MAX_CELL_BYTES) {
         None => Ok(()),
         Some((column, cell)) => {
-            let reason = format!("a cell of {} bytes, at most {MAX_CELL_BYTES} can be read", cell.len());
-            Err(ReadError::BadLine { place: place(column), reason })
+            Err(ReadError::LongCell { place: place(column), found: cell.len(), limit: MAX_CELL_BYTES })
         }
     }
 }

@@ -96,6 +96,10 @@ impl Records for JsonRecords {
             Value::Integer(integer) => Cell::Integer(*integer),
             Value::Number(number) => Cell::Number(*number),
             Value::Text(text) => Cell::Text(text),
+            Value::Long(found) => {
+                let (place, found) = (self.place(column), *found);
+                return Err(ReadError::LongCell { place, found, limit: MAX_CELL_BYTES });
+            }
             Value::Nested(what) => {
                 let reason = format!("{what}, where a text, a number, true, false or null is expected");
                 return Err(ReadError::BadLine { place: self.place(column), reason });
@@ -178,6 +182,8 @@ enum Value {
     Integer(i128),
     Number(f64),
     Text(String),
+    /// A text of so many bytes, too many for a cell: an error where it is asked for.
+    Long(usize),
     /// An object or a list: an error where it is asked for.
     Nested(&'static str),
 }
@@ -285,12 +291,9 @@ impl<'de> Visitor<'de> for OneValue {
         Ok(Value::Number(number))
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
-        if text.len() > MAX_CELL_BYTES {
-            let reason = format!("a cell of {} bytes, at most {MAX_CELL_BYTES} can be read", text.len());
-            return Err(E::custom(reason));
-        }
-        Ok(Value::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        let is_long = text.len() > MAX_CELL_BYTES;
+        Ok(if is_long { Value::Long(text.len()) } else { Value::Text(text.to_owned()) })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {

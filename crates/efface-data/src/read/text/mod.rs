@@ -161,7 +161,7 @@ impl TableReader for TextReader {
             labels.extend(text(self.roles.label)?.map(Cow::into_owned));
             ids.extend(text(self.roles.id)?.map(|id| RowId::parse(&id)));
             subjects.extend(text(self.roles.subject)?.map(|subject| RowId::parse(&subject)));
-            let weight = self.roles.weight.map(|column| self.records.number(column, &[column]));
+            let weight = self.roles.weight.map(|column| self.records.weight(column));
             weights.extend(weight.transpose()?);
             lines.push(line);
         }
@@ -185,7 +185,8 @@ impl TableReader for TextReader {
             row_weights: self.roles.weight.map(|_| weights),
             origin,
             texts: self.encoder.as_ref().and_then(RowEncoder::take_texts),
-        })?;
+        });
+        let table = table.map_err(|error| error.of_weight(self.roles.weight.map(|column| header[column].as_str())))?;
         self.rows_read += n_rows;
         Ok(Some(table))
     }

@@ -38,6 +38,16 @@ pub(super) trait Records: Send {
         }
     }
 
+    /// As how many rows the record counts, by a column.
+    fn weight(&self, column: usize) -> Result<f64, ReadError> {
+        self.number(column, &[column]).map_err(|error| match error {
+            ReadError::NotANumber { place, value, .. } | ReadError::NotFinite { place, value } => {
+                ReadError::BadWeight { place, value }
+            }
+            other => other,
+        })
+    }
+
     /// The text in a column, without outer blanks.
     fn text(&self, column: usize) -> Result<Cow<'_, str>, ReadError> {
         let text = match self.cell(column)? {
