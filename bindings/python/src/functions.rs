@@ -104,7 +104,7 @@ pub(crate) fn plan(
         (Some(rows), Some(labels), ..) => {
             let transform = config.transform();
             let table = table(py, rows, labels, transform.scale)?;
-            work::run(py, None, None, |worker| worker.install(|| plan_from_rows(&training, table?, &transform)))?
+            work::run(py, None, None, |worker| worker.install(|| plan_from_rows(&training, table?, None, &transform)))?
                 .unless_stopped()?
         }
         (None, None, Some(n_rows), Some(dim)) => plan_from_sizes(&training, n_rows, dim),

@@ -38,7 +38,7 @@ pub use lent::{
 };
 pub use read::{
     Binary, FirstLine, ReadProgress, Source, TableReader, UnreadableColumn, carries_labels, is_array, open_rows,
-    open_table, read_table,
+    open_table, read_all, read_table,
 };
 pub use rows::{EncodedRows, FeatureOrder, FeatureValues, MemoryRows, Precision, encode_table};
 pub use scale::{NORM_TOLERANCE, RowTransform, Scale};

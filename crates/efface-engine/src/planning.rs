@@ -13,7 +13,7 @@ use efface_core::ridge::Ridge;
 use efface_core::rows::{RowStore, WeightSum};
 use efface_core::tagged;
 use efface_data::derived::Preparation;
-use efface_data::{FeatureOrder, LabelCodec, MemoryRows, RowTransform, Scale, Table};
+use efface_data::{FeatureOrder, LabelCodec, MemoryRows, RowTransform, Scale, Schema, Table};
 use serde::Serialize;
 
 use crate::error::EngineError;
@@ -120,10 +120,11 @@ pub fn plan_from_sizes(config: &TrainingConfig, n_rows: usize, dim: usize) -> Re
     report(config, Basis::Sizes, n_rows, dim, levels, &expected)
 }
 
-/// What a sample of rows tells: four fifths are trained on, a fifth is held out.
+/// What a sample of rows tells, read through a schema or none: four fifths are trained on, a fifth is held out.
 pub fn plan_from_rows(
     config: &TrainingConfig,
     table: Table,
+    schema: Option<&Schema>,
     transform: &RowTransform,
 ) -> Result<PlanReport, EngineError> {
     let is_classification = config.loss.is_classification();
@@ -131,7 +132,7 @@ pub fn plan_from_rows(
     let n_classes = is_classification.then_some(codec.classes().len() as u32);
     let config = &TrainingConfig { n_classes, ..config.clone() };
     let plan = TrainingPlan::new(config.clone())?;
-    let derived = (transform.scale == Scale::Auto).then(|| table.derived_counts(codec.classes().is_empty()));
+    let derived = (transform.scale == Scale::Auto).then(|| table.derived_counts(schema, codec.classes().is_empty()));
     let mut all = MemoryRows::of_table(table, &transform.kept(), Some(&codec), FeatureOrder::AsRead)?;
     if let Some(counts) = derived {
         all = all.encoded(Preparation::new(counts, transform.intercept).encoder());

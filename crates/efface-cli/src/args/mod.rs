@@ -18,7 +18,7 @@ pub(crate) use ledger::{
 };
 pub(crate) use reproduce::{DEFAULT_SEED, ReproduceArgs};
 pub(crate) use store::{ModelArgs, SourceArgs, StoreArgs};
-pub(crate) use train::{ChosenColumns, NotationArgs, PromiseArgs, RoleArgs, RowArgs, TrainArgs, class_weights};
+pub(crate) use train::{NotationArgs, PromiseArgs, RoleArgs, TableArgs, TrainArgs};
 
 /// Train linear models that can forget: remove rows, or everything about a person, in milliseconds, and prove it.
 #[derive(Parser)]
@@ -322,27 +322,21 @@ pub(crate) struct SchemaArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:
   efface plan --rows 100000 --dim 256 --l2 1e-3 --epsilon 1 --delta 1e-5
-  efface plan public-sample.csv --label churned --ignore customer --l2 1e-3 --epsilon 1 --delta 1e-5")]
+  efface plan public-sample.csv --label churned --id customer --C 10 --epsilon 1 --delta 1e-5")]
+#[command(mut_arg("data", |data| {
+    data.required(false).required_unless_present_all(["rows", "dim"]).help(
+        "A public sample of the data, files as `efface train` takes them; without it, --rows and --dim",
+    )
+}))]
 pub(crate) struct PlanArgs {
-    /// A public sample of the data; without it, --rows and --dim.
-    #[arg(required_unless_present_all = ["rows", "dim"])]
-    pub(crate) data: Option<PathBuf>,
-    /// Column or file with the labels of the sample.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) label: Option<String>,
     #[command(flatten)]
-    pub(crate) chosen: ChosenColumns,
-    /// What raw columns of the sample become, as for `efface train`.
-    #[arg(long, value_name = "FILE", requires = "data", conflicts_with_all = ["features", "ignore"])]
-    pub(crate) schema: Option<PathBuf>,
+    pub(crate) table: TableArgs,
     /// n.
     #[arg(long, value_name = "N", requires = "dim", conflicts_with = "data")]
     pub(crate) rows: Option<usize>,
     /// d.
     #[arg(long, value_name = "D", requires = "rows")]
     pub(crate) dim: Option<usize>,
-    #[command(flatten)]
-    pub(crate) shape: RowArgs,
     #[command(flatten)]
     pub(crate) promise: PromiseArgs,
 }

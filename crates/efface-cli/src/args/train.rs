@@ -30,27 +30,10 @@ use super::{SeedArgs, SourceArgs, StoreArgs};
   efface train people.csv --label churned --id customer --mechanism objective --noise-std 10 --gamma paper --budget paper --out paper.efface")]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
-    pub(crate) data: SourceArgs,
+    pub(crate) table: TableArgs,
     /// The model directory to make. A training that is interrupted leaves nothing of it.
     #[arg(long)]
     pub(crate) out: PathBuf,
-    #[command(flatten)]
-    pub(crate) roles: RoleArgs,
-    #[command(flatten)]
-    pub(crate) chosen: ChosenColumns,
-    /// Column (or `.npy` file) that says as how many rows a row counts [default: each counts once].
-    #[arg(long, value_name = "NAME")]
-    pub(crate) weight: Option<String>,
-    /// Let every row of a class count so many times: `--class-weight fraud=20`. May be repeated.
-    #[arg(long, value_name = "CLASS=W", value_parser = class_weight)]
-    pub(crate) class_weight: Vec<(String, f64)>,
-    /// What raw columns become: numbers by public ranges, categories by declared values; `efface schema` proposes one.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "ignore"])]
-    pub(crate) schema: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) notation: NotationArgs,
-    #[command(flatten)]
-    pub(crate) rows: RowArgs,
     #[command(flatten)]
     pub(crate) promise: PromiseArgs,
     /// How the model is protected when it leaves: by fresh noise at every release, with no limit on removals, or by the paper's
@@ -94,6 +77,30 @@ pub(crate) struct TrainArgs {
     pub(crate) seed: SeedArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+/// Rows to learn from, and what their columns are.
+#[derive(Args)]
+pub(crate) struct TableArgs {
+    #[command(flatten)]
+    pub(crate) data: SourceArgs,
+    #[command(flatten)]
+    pub(crate) roles: RoleArgs,
+    #[command(flatten)]
+    pub(crate) chosen: ChosenColumns,
+    /// Column (or `.npy` file) that says as how many rows a row counts [default: each counts once].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) weight: Option<String>,
+    /// Let every row of a class count so many times: `--class-weight fraud=20`. May be repeated.
+    #[arg(long, value_name = "CLASS=W", value_parser = class_weight)]
+    pub(crate) class_weight: Vec<(String, f64)>,
+    /// What raw columns become: numbers by public ranges, categories by declared values; `efface schema` proposes one.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "ignore"])]
+    pub(crate) schema: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) notation: NotationArgs,
+    #[command(flatten)]
+    pub(crate) rows: RowArgs,
 }
 
 #[derive(Args, Clone)]
@@ -273,14 +280,17 @@ fn positive(text: &str) -> Result<f64, String> {
     is_usable.then_some(value).ok_or_else(|| format!("C must be positive and finite, got `{value}`"))
 }
 
-/// What classes weigh. Who gives a class two weights means one of them, and nobody knows which.
-pub(crate) fn class_weights(given: Vec<(String, f64)>) -> anyhow::Result<ClassWeights> {
-    for (class, weight) in &given {
-        if let Some((_, other)) = given.iter().find(|(other, with)| other == class && with != weight) {
-            anyhow::bail!("class `{class}` has two weights, {weight} and {other}");
+impl TableArgs {
+    /// What classes weigh. Who gives a class two weights means one of them, and nobody knows which.
+    pub(crate) fn class_weights(&self) -> anyhow::Result<ClassWeights> {
+        let given = &self.class_weight;
+        for (class, weight) in given {
+            if let Some((_, other)) = given.iter().find(|(other, with)| other == class && with != weight) {
+                anyhow::bail!("class `{class}` has two weights, {weight} and {other}");
+            }
         }
+        Ok(ClassWeights::new(given.iter().cloned()))
     }
-    Ok(ClassWeights::new(given))
 }
 
 impl TrainArgs {

@@ -23,26 +23,33 @@ use std::path::Path;
 
 use efface_core::accounting::Extractor;
 use efface_core::noise::NoiseSource;
-use efface_data::{Columns, Schema, Table, carries_labels, read_table};
+use efface_data::{ClassWeights, Columns, RowTransform, Schema, TableReader, carries_labels, open_rows};
 use efface_engine::{ChangeError, EngineError, ModelDirectory, OpenOptions, Repair};
 
-use crate::args::{ModelArgs, SeedArgs, SigningArgs};
+use crate::args::{ModelArgs, SeedArgs, SigningArgs, TableArgs};
 use crate::output::{Output, counted, parameter, quoted};
 
-/// Reads rows whose labels are needed.
-fn labelled(data: &Path, columns: &Columns, schema: Option<&Schema>) -> anyhow::Result<Table> {
-    check_label_is_named(data, columns)?;
-    Ok(read_table(data, columns, schema).map_err(EngineError::from)?)
+/// Rows to learn from.
+struct LabelledRows {
+    reader: Box<dyn TableReader>,
+    columns: Columns,
+    schema: Option<Schema>,
+    transform: RowTransform,
+    class_weights: ClassWeights,
 }
 
-/// Reads a schema, and fills in the roles of columns that it names and the user does not.
-fn schema_and_columns(path: Option<&Path>, columns: Columns) -> anyhow::Result<(Option<Schema>, Columns)> {
-    let schema = path.map(Schema::load).transpose().map_err(EngineError::from)?;
-    let columns = match &schema {
-        Some(schema) => schema.fill_in(columns),
-        None => columns,
-    };
-    Ok((schema, columns))
+/// Opens rows whose labels are needed. The schema fills in the roles of columns that it names and the user does not.
+fn open_labelled(args: TableArgs) -> anyhow::Result<LabelledRows> {
+    let class_weights = args.class_weights()?;
+    let source = args.data.source().map_err(EngineError::from)?;
+    let schema = args.schema.as_deref().map(Schema::load).transpose().map_err(EngineError::from)?;
+    let asked = args.roles.columns(args.chosen);
+    let columns = schema.as_ref().map_or(asked.clone(), |schema| schema.fill_in(asked));
+    let columns = Columns { weight: args.weight, notation: args.notation.notation(), ..columns };
+    check_label_is_named(source.first(), &columns)?;
+    let transform = args.rows.transform();
+    let (reader, schema) = open_rows(source, &columns, schema, transform.scale).map_err(EngineError::from)?;
+    Ok(LabelledRows { reader, columns, schema, transform, class_weights })
 }
 
 fn check_label_is_named(data: &Path, columns: &Columns) -> anyhow::Result<()> {

@@ -1,24 +1,22 @@
 //! `efface plan`
 
-use efface_data::Columns;
-use efface_engine::{Basis, PlanReport, plan_from_rows, plan_from_sizes};
+use anyhow::Context;
+use efface_data::read_all;
+use efface_engine::{Basis, EngineError, PlanReport, plan_from_rows, plan_from_sizes};
 
-use super::{labelled, schema_and_columns};
-use crate::args::{ChosenColumns, PlanArgs};
+use super::{LabelledRows, open_labelled};
+use crate::args::PlanArgs;
 use crate::output::{Answer, Output, counted, number, parameter, plain_table, ridge};
 
 pub(crate) fn run(args: PlanArgs, output: &Output) -> anyhow::Result<Answer> {
     let config = args.promise.config();
-    let report = match (args.data, args.rows.zip(args.dim)) {
-        (Some(data), _) => {
-            let ChosenColumns { features, ignore } = args.chosen;
-            let columns = Columns { features, label: args.label, ignore, ..Columns::default() };
-            let (schema, columns) = schema_and_columns(args.schema.as_deref(), columns)?;
-            let table = labelled(&data, &columns, schema.as_ref())?;
-            plan_from_rows(&config, table, &args.shape.transform())?
-        }
-        (None, Some((rows, dim))) => plan_from_sizes(&config, rows, dim)?,
-        (None, None) => anyhow::bail!("give a sample of the data, or --rows and --dim"),
+    let report = if let Some((rows, dim)) = args.rows.zip(args.dim) {
+        plan_from_sizes(&config, rows, dim)?
+    } else {
+        let LabelledRows { mut reader, schema, transform, class_weights, .. } = open_labelled(args.table)?;
+        let rows = read_all(&mut *reader).map_err(EngineError::from)?.context("no rows")?;
+        let rows = rows.with_class_weights(&class_weights).map_err(EngineError::from)?;
+        plan_from_rows(&config, rows, schema.as_ref(), &transform)?
     };
     let held_out = if report.basis == Basis::Rows { " (a fifth of the sample is held out)" } else { "" };
     let sentence = format!(

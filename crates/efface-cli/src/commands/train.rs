@@ -1,24 +1,18 @@
 //! `efface train`
 
+use efface_data::Schema;
 use efface_data::derived::ColumnTag;
-use efface_data::{Columns, Schema, open_rows};
-use efface_engine::{ClassRows, EngineError, ModelDirectory, Place, TrainProgress, TrainReport, TrainRequest};
+use efface_engine::{ClassRows, ModelDirectory, Place, TrainProgress, TrainReport, TrainRequest};
 
-use super::{check_label_is_named, noise, schema_and_columns};
-use crate::args::{TrainArgs, class_weights};
+use super::{LabelledRows, noise, open_labelled};
+use crate::args::TrainArgs;
 use crate::interrupt;
 use crate::output::{Answer, Output, bound, duration, features, first_of, quoted, shortened};
 use crate::progress::Progress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     let config = args.config();
-    let class_weights = class_weights(args.class_weight.clone())?;
-    let source = args.data.source().map_err(EngineError::from)?;
-    let (schema, columns) = schema_and_columns(args.schema.as_deref(), args.roles.columns(args.chosen))?;
-    let columns = Columns { weight: args.weight, notation: args.notation.notation(), ..columns };
-    check_label_is_named(source.first(), &columns)?;
-    let transform = args.rows.transform();
-    let (rows, schema) = open_rows(source, &columns, schema, transform.scale).map_err(EngineError::from)?;
+    let LabelledRows { reader: rows, columns, schema, transform, class_weights } = open_labelled(args.table)?;
     let left_out: Vec<String> = rows.left_out().iter().map(ToString::to_string).collect();
     if !left_out.is_empty() {
         output.warn(&format!("columns left out: {}", shortened(&left_out)));

@@ -216,6 +216,15 @@ pub fn read_table(path: impl AsRef<Path>, columns: &Columns, schema: Option<&Sch
     chunk.ok_or_else(|| ReadError::Empty { file: path.into() })
 }
 
+/// All rows of a reader as one table. Of several files, they are called by their numbers.
+pub fn read_all(reader: &mut dyn TableReader) -> Result<Option<Table>, ReadError> {
+    let Some(mut table) = reader.next_chunk(usize::MAX)? else { return Ok(None) };
+    while let Some(chunk) = reader.next_chunk(usize::MAX)? {
+        table = table.followed_by(chunk)?;
+    }
+    Ok(Some(table))
+}
+
 /// Features without names of their own can be named but not chosen: others than all of them are an error, not a
 /// selection. `units` are what is counted and what cannot be left out.
 fn refuse_selection(path: &Path, columns: &Columns, names: &[String], units: [&str; 2]) -> Result<(), ReadError> {

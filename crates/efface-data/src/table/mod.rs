@@ -20,11 +20,11 @@ use std::fmt;
 use efface_core::rows::round_row_weight;
 
 use crate::derived::{Counts, RawRows, Texts};
-use crate::error::ReadError;
+use crate::error::{EncodeError, ReadError};
 use crate::id::RowId;
-use crate::labels::LabelCodec;
+use crate::labels::{ClassWeights, LabelCodec};
 use crate::rows::FeatureValues;
-use crate::schema::Notation;
+use crate::schema::{Notation, Schema};
 
 /// Labels as they stand in the input, before it is known what they mean.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +47,21 @@ impl RawLabels {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    fn append(&mut self, other: Self) {
+        let texts = |labels| match labels {
+            Self::Text(texts) => texts,
+            Self::Numbers(numbers) => numbers.iter().map(f64::to_string).collect(),
+        };
+        match (&mut *self, other) {
+            (Self::Text(labels), other) => labels.extend(texts(other)),
+            (Self::Numbers(labels), Self::Numbers(other)) => labels.extend(other),
+            (labels @ Self::Numbers(_), other) => {
+                *labels = Self::Text(texts(std::mem::replace(labels, Self::Text(Vec::new()))));
+                labels.append(other);
+            }
+        }
     }
 }
 
@@ -207,14 +222,42 @@ impl Table {
         &self.parts.origin
     }
 
-    /// Counts of all cells, of which constants are derived; of the labels too, if they are `numbers`.
-    pub fn derived_counts(&self, numbers: bool) -> Counts {
-        let TableParts { feature_names, features, labels, texts, .. } = &self.parts;
-        let mut counts = Counts::new(&vec![true; feature_names.len()], numbers);
+    /// The same rows and those of another table with the same columns. They are numbered anew, and are nobody's.
+    pub(crate) fn followed_by(self, other: Self) -> Result<Self, ReadError> {
+        let (mut parts, other) = (self.into_parts(), other.into_parts());
+        parts.features.extend_from(&other.features, 0..other.features.len());
+        parts.origin = Origin::new("all files together");
+        if let (Some(labels), Some(others)) = (&mut parts.labels, other.labels) {
+            labels.values.append(others.values);
+            labels.origin = parts.origin.clone();
+        }
+        if let (Some(weights), Some(others)) = (&mut parts.row_weights, other.row_weights) {
+            weights.extend(others);
+        }
+        if let (Some(texts), Some(others)) = (&mut parts.texts, other.texts) {
+            texts.extend(others);
+        }
+        Self::new(TableParts { ids: None, subjects: None, ..parts })
+    }
+
+    /// The same rows, each of which counts as its class does, too.
+    pub fn with_class_weights(mut self, weights: &ClassWeights) -> Result<Self, EncodeError> {
+        if let (Some(labels), false) = (&self.parts.labels, weights.is_empty()) {
+            self.parts.row_weights = Some(weights.weigh(labels, self.row_weights())?);
+        }
+        Ok(self)
+    }
+
+    /// Counts of all cells of which constants are derived, by a schema or of all columns; of the labels too, if they are
+    /// `numbers`.
+    pub fn derived_counts(&self, schema: Option<&Schema>, numbers: bool) -> Counts {
+        let TableParts { feature_names, features, labels, row_weights, texts, .. } = &self.parts;
+        let derived = schema.map_or_else(|| vec![true; feature_names.len()], Schema::derived);
+        let mut counts = Counts::new(&derived, numbers);
         let labels = labels.as_ref().filter(|_| numbers);
         let labels = labels.and_then(|labels| LabelCodec::Numeric.encode(labels).ok()).unwrap_or_default();
         let features = features.slice(0..features.len());
-        let rows = RawRows { features, labels: &labels, row_weights: None };
+        let rows = RawRows { features, labels: &labels, row_weights: row_weights.as_deref() };
         counts.add(rows, texts.as_ref().unwrap_or(&Texts::new()));
         counts
     }

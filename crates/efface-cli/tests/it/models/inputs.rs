@@ -87,6 +87,32 @@ fn a_table_is_the_same_however_it_is_handed_over() {
     sandbox.refuses("train all.csv --encoding klingon --label late --out m", &["encoding `klingon` is unknown"]);
 }
 
+/// A plan took one file, and no dialect.
+#[test]
+fn a_plan_reads_what_training_reads() {
+    let sandbox = Sandbox::new();
+    sandbox.write("all.csv", orders(0..300, ';'));
+    sandbox.write("latin.csv", latin1(&orders(0..150, ',')));
+    sandbox.write("more.jsonl", json_lines(150..300));
+    let comma = |text: &str| text.replace('.', ",").replace(",03,2024", ".03.2024");
+    sandbox.write("comma.csv", comma(&orders(0..300, ';')));
+    let plan = |rows: &str| {
+        let answer = sandbox.shell(&format!("\"$0\" plan {rows} --label late --id order --loss squared --json"));
+        answer.ends_with(0);
+        let plan = answer.json();
+        ["n_rows", "dim", "needed", "score_without_noise"].map(|key| plan[key].clone())
+    };
+    let expected = plan("all.csv");
+    assert_eq!(expected[1], 6, "{expected:?}");
+    for rows in ["latin.csv more.jsonl", "comma.csv --decimal ,", "- < all.csv"] {
+        assert_eq!(plan(rows), expected, "{rows}");
+    }
+    assert_ne!(plan("all.csv --weight distance"), expected);
+    sandbox.run("plan --rows 100 --dim 3").ends_with(0);
+    let both = sandbox.run("plan all.csv --rows 100 --dim 3");
+    assert!(both.code == Some(2) && both.stderr.contains("cannot be used with"), "{both:?}");
+}
+
 #[test]
 fn a_guessed_encoding_is_said() {
     let sandbox = Sandbox::new();
