@@ -8,6 +8,9 @@ use super::FittedBeside;
 /// How rows are scaled; `clip:` and `within:` with a radius are two more.
 pub const SCALES: [&str; 4] = ["auto", "unit", "none", "raw"];
 
+/// What is inside the claim under scale `auto`, beside the weights.
+pub const DERIVED: &str = "how columns are scaled and which texts are categories: it follows from the rows present, as if removed ones had never been there";
+
 /// How bounds were computed: in double precision, each operation rounded the safe way.
 pub const OUTWARD: &str = "outward";
 

@@ -40,6 +40,9 @@ fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
     lines.push(("  with the one before", in_words(&since.exposure)));
     lines.push(("the claim", String::new()));
     lines.extend(claim(c));
+    if c.scale == "auto" {
+        lines.push(("  covered, too", tags::DERIVED.into()));
+    }
     if let Some(extractor) = &c.extractor {
         lines.push(("  extractor", covered(extractor)));
     }

@@ -26,6 +26,19 @@ fn the_page_of_a_release_is_written_and_named() {
     assert_eq!(sandbox.text("other.html"), page);
 }
 
+/// Nothing said that what was fitted on the rows is covered.
+#[test]
+fn derived_preprocessing_is_told_to_be_covered() {
+    for (arguments, is_derived) in [("--scale auto", true), ("", false)] {
+        let sandbox = Sandbox::with_model(arguments);
+        sandbox.json("release model");
+        let shown = sandbox.run("certificate show model --html page.html");
+        for text in [&shown.stderr, &sandbox.text("page.html")] {
+            assert_eq!(text.contains("ow columns are scaled and which texts are categories"), is_derived, "{text}");
+        }
+    }
+}
+
 #[test]
 fn without_html_no_page_is_written_or_named() {
     let sandbox = released("");

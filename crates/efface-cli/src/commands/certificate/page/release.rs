@@ -1,7 +1,7 @@
 //! The page of a release's certificate: what it says in plain words, its numbers, and its scope.
 
 use efface_core::model::MechanismKind;
-use efface_ledger::certificate::tags::OutsideScope;
+use efface_ledger::certificate::tags::{self, OutsideScope};
 use efface_ledger::certificate::{Adversary, CoveredRequest, ReleaseCertificate};
 use efface_ledger::statement::Subject;
 use efface_report::numbers::{bound, counted, setting};
@@ -26,6 +26,9 @@ pub(super) fn page(c: &ReleaseCertificate, files: &[Subject], file: &str) -> Pag
     ];
     if !c.limits.is_empty() {
         columns.push(section("Limits of the proof", vec![Part::List(tagged(&c.limits).collect())]));
+    }
+    if c.scale == "auto" {
+        columns.push(section("What it covers, too", vec![Part::text(format!("{}.", capitalized(tags::DERIVED)))]));
     }
     columns.push(section("What it does not cover", vec![Part::List(outside(c))]));
     let title = if c.certified { "The numbers" } else { "The numbers, none of them promised" };
@@ -238,7 +241,8 @@ fn is_dense(c: &ReleaseCertificate) -> bool {
     let requests: usize = c.requests.iter().take(REQUESTS_SHOWN).map(lines).sum();
     let extractor = if c.extractor.is_some() { 2 } else { 0 };
     let declared = c.outside_scope.iter().filter(|scope| OutsideScope::by_tag(scope).is_none()).count();
-    requests + 2 * c.limits.len() + extractor + declared + c.not_public.len().min(COLUMNS_SHOWN) / 3 > 10
+    let derived = if c.scale == "auto" { 2 } else { 0 };
+    requests + 2 * c.limits.len() + extractor + derived + declared + c.not_public.len().min(COLUMNS_SHOWN) / 3 > 10
 }
 
 fn how_to_check(c: &ReleaseCertificate, files: &[Subject], file: &str) -> efface_report::Section {
