@@ -4,7 +4,7 @@ use efface_core::loss;
 use efface_core::model::{BudgetRule, Mechanism, MechanismKind, MultiClass, TrainingConfig};
 use efface_core::ridge::Ridge;
 use efface_core::rows::MOST_ROW_WEIGHT;
-use efface_data::{Columns, RowTransform, Scale};
+use efface_data::{ClassWeights, Columns, RowTransform, Scale};
 use efface_engine::RowNames;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -29,6 +29,9 @@ pub(crate) struct Config {
     max_row_weight: Option<f64>,
     /// Whether the bound on the length of rows was read off the rows.
     pub(crate) row_norm_from_rows: bool,
+    /// As how many rows a row of each class counts, where that differs.
+    #[serde(default)]
+    pub(crate) class_weights: ClassWeights,
     /// Releases that the promise is shared among.
     max_releases: u64,
     /// What three classes or more become.

@@ -118,6 +118,7 @@ impl State {
             "tolerance": config.gradient_tolerance,
             // The most that a row may weigh; null: every row counts once.
             "max_row_weight": settings.max_row_weight,
+            "class_weights": settings.class_weights,
             "n_rows": view.n_rows(),
             "n_iter": self.in_memory().map(MemoryModel::iterations),
         }))

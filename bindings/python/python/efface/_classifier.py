@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from efface._base import RemovableLinearModel
 from efface._foundation import Report
-from efface._given import _labels
+from efface._given import _labels, _parameters
 from efface._released import Released
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
     """Two classes by one problem; more by one against the others each."""
 
     classes_: NDArray[Any]
+    class_weight: dict[Any, float] | None
     _numeric_labels = False
 
     def partial_fit(
@@ -115,6 +116,9 @@ class RemovableClassifier(ClassifierMixin, RemovableLinearModel):
         self, labels: NDArray[Any], classes: Any, weights: NDArray[np.float64] | None
     ) -> tuple[NDArray[np.float64], list[str] | None]:
         self.classes_, codes = _labels.find_classes(labels, classes)
+        unknown = [name for name in _parameters.class_weights(self) if name not in _labels.names(self.classes_)]
+        if unknown:
+            raise ValueError(f"class_weight has classes of which there are no rows: {', '.join(map(repr, unknown))}")
         return codes, _labels.names(self.classes_)
 
     def _encode(self, labels: NDArray[Any]) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from efface import _secret
+from efface._classifier import RemovableClassifier
 from efface._efface import Engine
 from efface._exceptions import DirectoryError
 from efface._given import _labels, _parameters
@@ -146,11 +147,21 @@ def _describe(estimator: Estimator, description: dict[str, Any], classes: Any) -
         return
     if classes is None:
         estimator.classes_ = _labels.restore(names)
+        _restore_weights(estimator, description)
         return
     given = np.asarray(classes)
     if _labels.names(given) != names:
         raise ValueError(f"classes must be those of the model, {names}, got {_labels.names(given)}")
     estimator.classes_ = given
+    _restore_weights(estimator, description)
+
+
+def _restore_weights(estimator: RemovableClassifier, description: dict[str, Any]) -> None:
+    weights, names = description["class_weights"], description["classes"]
+    of = {
+        label: weights[name] for label, name in zip(estimator.classes_.tolist(), names, strict=True) if name in weights
+    }
+    estimator.class_weight = of or None
 
 
 def _may_be_made_up(features: list[str]) -> bool:

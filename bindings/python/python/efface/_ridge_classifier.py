@@ -40,6 +40,9 @@ class RemovableRidgeClassifier(RemovableClassifier):
         ``"release"``: noise on what is published. ``"objective"``: the published algorithm, noise in the objective.
     tol : float, default=1e-9
         Gradient norm at which training ends.
+    class_weight : dict, optional
+        As how many rows a row of each class counts, besides its ``sample_weight``: ``{"fraud": 20}``. Of classes that
+        are not in it, every row counts once.
     max_sample_weight : float, default=1024.0
         The largest weight that a row may have.
     auto_release : bool, default=True
@@ -110,6 +113,7 @@ class RemovableRidgeClassifier(RemovableClassifier):
         max_releases: int = 4096,
         mechanism: str = "release",
         tol: float = 1e-9,
+        class_weight: dict[Any, float] | None = None,
         max_sample_weight: float = 1024.0,
         auto_release: bool = True,
         copy_X: bool = False,
@@ -129,6 +133,7 @@ class RemovableRidgeClassifier(RemovableClassifier):
         self.max_releases = max_releases
         self.mechanism = mechanism
         self.tol = tol
+        self.class_weight = class_weight
         self.max_sample_weight = max_sample_weight
         self.auto_release = auto_release
         self.copy_X = copy_X

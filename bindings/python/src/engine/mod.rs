@@ -86,6 +86,7 @@ impl Engine {
                     texts: &texts,
                     labels: &labels,
                     row_weights: row_weights.as_deref(),
+                    class_weights: config.class_weights.clone(),
                     max_row_weight: config.max_row_weight(row_weights.is_some()),
                     ids: ids.as_deref(),
                     subjects: subjects.as_deref(),

@@ -23,6 +23,9 @@ def test_all_of_scikit_learns_checks_pass(estimator):
         # The suite fixes random_state, and warns about what it does on purpose.
         warnings.simplefilter("ignore")
         results = check_estimator(estimator, on_fail=None, on_skip=None)
-    wrong = [f"{r['status']} {r['check_name']}: {r['exception']!r}" for r in results if r["status"] != "passed"]
+    # Without an intercept no weight of a class lets it win everywhere.
+    impossible = [] if estimator.fit_intercept else ["check_class_weight_classifiers"]
+    failed = [r for r in results if r["status"] != "passed" and r["check_name"] not in impossible]
+    wrong = [f"{r['status']} {r['check_name']}: {r['exception']!r}" for r in failed]
     assert wrong == []
     assert len(results) > 50

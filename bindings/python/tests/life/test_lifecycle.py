@@ -379,3 +379,46 @@ def test_looking_at_a_model_releases_nothing(rows):
     assert model.status_["stale"]
     assert model.status_["n_releases"] == 1
     assert model.certificate_["release"] == 2
+
+
+@pytest.mark.parametrize("estimator", [RemovableLogisticRegression, efface.RemovableRidgeClassifier])
+def test_rows_count_as_their_class_does(estimator, tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 3))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 1.0, "fraud", "fine")
+    own = rng.integers(1, 4, 300).astype(float)
+    settings = (
+        {"noise_std": 1e-9, "epsilon": 5.0, "max_releases": 8} if estimator is RemovableLogisticRegression else {}
+    )
+    weights = {"fraud": 20}
+    by_class = np.where(y == "fraud", 20.0, 1.0)
+    for weight in (None, own):
+        model = estimator(class_weight=weights, **settings).fit(
+            X[:250], y[:250], weight if weight is None else own[:250]
+        )
+        same = estimator(**settings).fit(X[:250], y[:250], by_class[:250] * (1.0 if weight is None else own[:250]))
+        assert np.allclose(model.coef_, same.coef_, atol=1e-6)
+        # So do rows that join, also after the model has moved.
+        more = None if weight is None else own[250:]
+        model.save(tmp_path / f"{weight is None}.efface")
+        model.close()
+        with efface.open(tmp_path / f"{weight is None}.efface") as opened:
+            assert opened.class_weight == weights
+            opened.partial_fit(X[250:], y[250:], sample_weight=more)
+            same.partial_fit(X[250:], y[250:], sample_weight=by_class[250:] * (1.0 if more is None else more))
+            assert np.allclose(opened.coef_, same.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("weights", "told"),
+    [
+        ("balanced", "would remember how frequent classes were"),
+        ({2: 3.0}, "class_weight has classes of which there are no rows: '2'"),
+        ({0: 0.0}, "class_weight must be positive and finite"),
+        ([1.0, 2.0], "class_weight must be a dict"),
+    ],
+)
+def test_class_weights_that_cannot_be_meant_are_refused(weights, told):
+    X = np.arange(20.0).reshape(10, 2)
+    with pytest.raises(ValueError, match=told):
+        RemovableLogisticRegression(class_weight=weights).fit(X, np.arange(10) % 2)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::{LabelCodec, encode_named};
+use super::{LabelCodec, class_of, encode_named};
 use crate::error::LabelError;
 use crate::table::Labels;
 
@@ -35,6 +35,16 @@ impl ClassWeights {
         Ok(weights)
     }
 
+    /// The same of rows whose labels are the indices of classes.
+    pub fn weigh_indices(&self, codec: &LabelCodec, labels: &[f64], row_weights: Option<&[f64]>) -> Vec<f64> {
+        let of_class: Vec<f64> = codec.classes().iter().map(|name| self.0.get(name).copied().unwrap_or(1.0)).collect();
+        let weight = |label: &f64| class_of(*label).and_then(|class| of_class.get(class)).copied().unwrap_or(1.0);
+        match row_weights {
+            None => labels.iter().map(weight).collect(),
+            Some(own) => labels.iter().zip(own).map(|(label, own)| own * weight(label)).collect(),
+        }
+    }
+
     /// The first class with a weight that is none of these.
     pub fn unknown_class(&self, codec: &LabelCodec) -> Option<&str> {
         let by_name = codec.classes();
@@ -57,5 +67,7 @@ mod tests {
         assert_eq!(weights.weigh(&numbers, Some(&[0.5, 3.0])).expect("labels"), [2.0, 3.0]);
         let codec = LabelCodec::Classes(vec!["0".into(), "1".into()]);
         assert_eq!(weights.unknown_class(&codec), Some("true"));
+        assert_eq!(weights.weigh_indices(&codec, &[0.0, 1.0], None), [1.0, 4.0]);
+        assert_eq!(weights.weigh_indices(&codec, &[0.0, 1.0], Some(&[3.0, 0.5])), [3.0, 2.0]);
     }
 }

@@ -9,8 +9,9 @@ use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
 use efface_data::derived::Texts;
 use efface_data::{
-    Columns, FeatureOrder, FeatureValues, LabelCodec, Labels, LentRows, LentTable, LentVault, LookupError, MemoryRows,
-    Origin, RawLabels, RowId, RowTransform, RowsError, Scale, Table, TableParts, Vault, encode_table,
+    ClassWeights, Columns, FeatureOrder, FeatureValues, LabelCodec, Labels, LentRows, LentTable, LentVault,
+    LookupError, MemoryRows, Origin, RawLabels, RowId, RowTransform, RowsError, Scale, Table, TableParts, Vault,
+    encode_table,
 };
 use serde_json::Value;
 
@@ -76,6 +77,7 @@ impl Sample {
             texts: &NO_TEXTS,
             labels: &self.labels,
             row_weights: None,
+            class_weights: ClassWeights::default(),
             max_row_weight: None,
             ids: None,
             subjects: None,

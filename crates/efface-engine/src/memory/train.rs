@@ -27,6 +27,8 @@ pub struct MemoryRequest<'a> {
     pub labels: &'a [f64],
     /// One per row: as how many rows it counts; `None`: each counts once.
     pub row_weights: Option<&'a [f64]>,
+    /// As how many rows a row of each class counts besides, where that differs; it is remembered for new rows.
+    pub class_weights: ClassWeights,
     /// The most that a row may weigh, also of new rows; without, every row counts once.
     pub max_row_weight: Option<f64>,
     /// One per row, all distinct; `None`: rows are numbered from 0.
@@ -60,6 +62,10 @@ impl MemoryModel {
     ) -> Result<(Self, LentTable), EngineError> {
         let MemoryRequest { rows, texts, labels, row_weights, ids, subjects, .. } = *request;
         let settings = request.settings()?;
+        let of_classes = (!settings.class_weights.is_empty())
+            .then(|| settings.class_weights.weigh_indices(&settings.codec, labels, row_weights));
+        of_classes.iter().flatten().try_for_each(|weight| settings.check_row_weight(*weight))?;
+        let row_weights = of_classes.as_deref().or(row_weights);
         let id = |row: usize| ids.and_then(|ids| ids.get(row)).cloned().unwrap_or_else(|| RowId::numbered(row));
         let selector = |row: usize| settings.id_key.digest(IdKind::Row, &id(row)).selector();
         let selectors = (0..labels.len()).into_par_iter().with_min_len(256).map(selector).collect();
@@ -129,7 +135,7 @@ impl MemoryRequest<'_> {
             codec: self.codec.clone(),
             precision: Precision::of(self.rows.features),
             max_row_weight: self.max_row_weight,
-            class_weights: ClassWeights::default(),
+            class_weights: self.class_weights.clone(),
             row_norm_from_rows: self.row_norm_from_rows,
             outside_scope,
             id_key: IdKey::new(fresh()?),

@@ -10,9 +10,13 @@ import json
 import math
 import numbers
 import os
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from efface._exceptions import PlanError
+from efface._given import _labels
 
 
 def config(estimator: Any, *, loss: str, scale: str) -> str:
@@ -32,6 +36,7 @@ def config(estimator: Any, *, loss: str, scale: str) -> str:
             "row_norm_from_rows": estimator.scale == "raw" and scale != "raw",
             "max_releases": _count(estimator.max_releases, "max_releases"),
             "multi_class": str(getattr(estimator, "multi_class", "one-vs-rest")),
+            "class_weights": class_weights(estimator),
         }
     )
 
@@ -84,6 +89,22 @@ def raw_scale(longest_row: float) -> str:
 def max_sample_weight(estimator: Any) -> float:
     """The parameter of that name."""
     return _positive(estimator.max_sample_weight, "max_sample_weight")
+
+
+def class_weights(estimator: Any) -> dict[str, float]:
+    """The parameter ``class_weight``, by the names of classes as the engine writes them."""
+    given = getattr(estimator, "class_weight", None)
+    if given is None:
+        return {}
+    if isinstance(given, str) and given == "balanced":
+        raise PlanError(
+            'class_weight="balanced" would remember how frequent classes were when removed rows were there; give '
+            "numbers of your own, as in {0: 1, 1: 20}"
+        )
+    if not isinstance(given, Mapping):
+        raise PlanError(f"class_weight must be a dict, got `{given!r}`")
+    names = _labels.names(np.array(list(given), dtype=object))
+    return {name: _positive(weight, "class_weight") for name, weight in zip(names, given.values(), strict=True)}
 
 
 def n_threads(n_jobs: Any) -> int | None:

@@ -78,6 +78,7 @@ impl Worlds {
             texts: &NO_TEXTS,
             labels: &labels,
             row_weights: weighted.then_some(&row_weights),
+            class_weights: ClassWeights::default(),
             max_row_weight: weighted.then_some(4.0),
             ids: Some(&(0..FIRST).map(name).collect::<Vec<_>>()),
             subjects: Some(&(0..FIRST).map(|i| person(i / 3)).collect::<Vec<_>>()),

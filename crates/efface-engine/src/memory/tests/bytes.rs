@@ -68,6 +68,7 @@ fn small_model() -> Held {
         texts: &NO_TEXTS,
         labels: &labels,
         row_weights: Some(&row_weights),
+        class_weights: ClassWeights::default(),
         max_row_weight: Some(2.0),
         ids: Some(&(0..n_rows).map(RowId::numbered).collect::<Vec<_>>()),
         subjects: Some(&(0..n_rows).map(|i| RowId::numbered(i / 2)).collect::<Vec<_>>()),

@@ -10,8 +10,8 @@ use efface_core::removal::Change;
 use efface_core::rows::{Features, RowCount, RowStore, WeightSum};
 use efface_data::derived::Texts;
 use efface_data::{
-    Columns, FeatureOrder, FeatureValues, LabelCodec, Labels, LentRows, LentTable, LentVault, MemoryRows, Origin,
-    Precision, RawLabels, RowId, RowTransform, Scale, Table, TableParts, encode_table,
+    ClassWeights, Columns, FeatureOrder, FeatureValues, LabelCodec, Labels, LentRows, LentTable, LentVault, MemoryRows,
+    Origin, Precision, RawLabels, RowId, RowTransform, Scale, Table, TableParts, encode_table,
 };
 use efface_engine::{
     ChangeError, EngineError, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, Place, RowNames, RowSource,
@@ -98,6 +98,7 @@ impl Lent {
             texts: &Texts::new(),
             labels: &labels,
             row_weights,
+            class_weights: ClassWeights::default(),
             max_row_weight,
             ids: named.then_some(&names),
             subjects: named.then_some(&people),
