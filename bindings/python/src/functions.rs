@@ -1,8 +1,13 @@
 //! What needs no engine: scores under published weights, plans, and the length of the longest row.
 
+use std::collections::HashMap;
+
 use efface_core::model::TrainingPlan;
-use efface_data::derived::{Encoder, INTERCEPT};
-use efface_data::{FeatureValues, Labels, Origin, RawLabels, RowTransform, Scale, Scaling, Table, TableParts};
+use efface_core::rows::Features;
+use efface_data::derived::{ColumnConstants, Constants, Encoder, INTERCEPT};
+use efface_data::{
+    FeatureValues, Labels, Origin, RawLabels, RowTransform, RowsError, Scale, Scaling, Table, TableParts,
+};
 use efface_engine::{DerivedFeatures, EngineError, plan_from_rows, plan_from_sizes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -16,51 +21,123 @@ use crate::work;
 /// So few values are multiplied sooner than a signal could be noticed, or a thread started.
 const FEW_VALUES: usize = 1 << 20;
 
+/// A published model, and the names of all columns of its rows.
+type Published = (String, Vec<String>);
+
 /// Scores of rows under weights, one column per set of weights.
 #[pyfunction]
-#[pyo3(signature = (rows, weights, *, scale, intercept, model = None, n_threads = None))]
+#[pyo3(signature = (rows, weights, *, scale, intercept, published = None, n_threads = None))]
 pub(crate) fn decision<'py>(
     py: Python<'py>,
     rows: &Bound<'py, PyAny>,
     weights: PyReadonlyArray2<'py, f64>,
     scale: &str,
     intercept: bool,
-    model: Option<&str>,
+    published: Option<Published>,
     n_threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let scale: Scale = scale.parse().map_err(|error| bad_parameter(py, &format!("{error}")))?;
-    let transform = RowTransform { scale, intercept };
     let mut weights: Vec<Vec<f64>> = weights.as_array().outer_iter().map(|row| row.to_vec()).collect();
-    let encoder = match model {
-        Some(model) if scale == Scale::Auto => {
-            let DerivedFeatures { constants, .. } = parse(py, model)?;
-            Some(Encoder::new(constants, intercept))
-        }
-        _ => None,
-    };
-    if encoder.is_some() && intercept {
+    let scaler = Scaler::new(py, scale, intercept, published)?;
+    if scaler.encoder.is_some() && intercept {
         weights.iter_mut().filter_map(|weights| weights.last_mut()).for_each(|weight| *weight /= INTERCEPT);
     }
-    let mut rows = Matrix::hold(rows, scale)?;
-    if encoder.as_ref().is_some_and(Encoder::has_categories) {
-        rows = rows.with_gaps(py)?;
-    }
-    let (shape, n_features) = ([rows.n_rows, weights.len()], rows.n_features);
-    let scores = rows.with(py, |features| {
-        let scaling = encoder.as_ref().map_or(Scaling::ByRow(&transform), Scaling::Derived);
-        let scores = || efface_data::scores(features, n_features, scaling, &weights).map_err(EngineError::from);
-        if rows.n_rows * n_features <= FEW_VALUES {
-            return work::run_here(py, n_threads, |pool| pool.install(scores));
-        }
-        work::run(py, n_threads, None, |worker| worker.install(scores))?.unless_stopped()
-    })??;
-    let mut scores = scores.map_err(|error| raised(py, &error))?;
-    if let Some(target) = encoder.and_then(|encoder| encoder.constants().target) {
+    let (n_rows, mut scores) = scaler.of_rows(py, rows, n_threads, |features, n_features, scaling| {
+        efface_data::scores(features, n_features, scaling, &weights)
+    })?;
+    if let Some(target) = scaler.encoder.and_then(|encoder| encoder.constants().target) {
         for score in &mut scores {
             *score = target.location + target.scale * *score;
         }
     }
-    PyArray1::from_vec(py, scores).reshape(shape)
+    PyArray1::from_vec(py, scores).reshape([n_rows, weights.len()])
+}
+
+/// Rows as the weights take them, one column per weight but that of the intercept.
+#[pyfunction]
+#[pyo3(signature = (rows, *, scale, intercept, published = None, n_threads = None))]
+pub(crate) fn transform<'py>(
+    py: Python<'py>,
+    rows: &Bound<'py, PyAny>,
+    scale: &str,
+    intercept: bool,
+    published: Option<Published>,
+    n_threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let scaler = Scaler::new(py, scale, intercept, published)?;
+    let (n_rows, scaled) = scaler.of_rows(py, rows, n_threads, efface_data::scaled)?;
+    let n_columns = scaled.len() / n_rows.max(1);
+    PyArray1::from_vec(py, scaled).reshape([n_rows, n_columns])
+}
+
+/// What rows go through before they are multiplied.
+struct Scaler {
+    scale: Scale,
+    transform: RowTransform,
+    encoder: Option<Encoder>,
+}
+
+impl Scaler {
+    fn new(py: Python<'_>, scale: &str, intercept: bool, published: Option<Published>) -> PyResult<Self> {
+        let scale: Scale = scale.parse().map_err(|error| bad_parameter(py, &format!("{error}")))?;
+        let encoder = published.filter(|_| scale == Scale::Auto);
+        let encoder = encoder.map(|published| encoder_of(py, &published, intercept)).transpose()?;
+        Ok(Self { scale, transform: RowTransform { scale, intercept }, encoder })
+    }
+
+    /// The number of rows, and what is computed of them.
+    fn of_rows(
+        &self,
+        py: Python<'_>,
+        rows: &Bound<'_, PyAny>,
+        n_threads: Option<usize>,
+        compute: impl Fn(Features<'_>, usize, Scaling<'_>) -> Result<Vec<f64>, RowsError> + Sync,
+    ) -> PyResult<(usize, Vec<f64>)> {
+        let mut rows = Matrix::hold(rows, self.scale)?;
+        if self.encoder.as_ref().is_some_and(Encoder::has_categories) {
+            rows = rows.with_gaps(py)?;
+        }
+        let n_features = rows.n_features;
+        let values = rows.with(py, |features| {
+            let scaling = self.encoder.as_ref().map_or(Scaling::ByRow(&self.transform), Scaling::Derived);
+            let values = || compute(features, n_features, scaling).map_err(EngineError::from);
+            if rows.n_rows * n_features <= FEW_VALUES {
+                return work::run_here(py, n_threads, |pool| pool.install(values));
+            }
+            work::run(py, n_threads, None, |worker| worker.install(values))?.unless_stopped()
+        })??;
+        Ok((rows.n_rows, values.map_err(|error| raised(py, &error))?))
+    }
+}
+
+/// The encoder of a published model. Columns that it does not name have nothing in any row.
+fn encoder_of(py: Python<'_>, (model, columns): &Published, intercept: bool) -> PyResult<Encoder> {
+    let DerivedFeatures { columns: known, constants } = parse(py, model)?;
+    let of: HashMap<String, ColumnConstants> = known.into_iter().zip(constants.columns).collect();
+    let of = |column: &String| of.get(column).cloned().unwrap_or(ColumnConstants::Empty);
+    let constants = Constants { columns: columns.iter().map(of).collect(), ..constants };
+    Ok(Encoder::new(constants, intercept))
+}
+
+/// Names, weights and intercepts.
+type OwnUnits<'py> = (Vec<String>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// What weights in the columns' own units belong to, those weights, and their intercepts.
+#[pyfunction]
+pub(crate) fn in_own_units<'py>(
+    py: Python<'py>,
+    weights: PyReadonlyArray2<'py, f64>,
+    intercept: bool,
+    published: Published,
+) -> PyResult<OwnUnits<'py>> {
+    let encoder = encoder_of(py, &published, intercept)?;
+    let weights = weights.as_array();
+    let own = weights.outer_iter().map(|row| {
+        let row = row.to_vec();
+        let (features, rest) = row.split_at(encoder.n_features().min(row.len()));
+        encoder.in_own_units(features, rest.first().copied().unwrap_or(0.0))
+    });
+    let (own, intercepts): (Vec<Vec<f64>>, Vec<f64>) = own.unzip();
+    Ok((encoder.own_names(&published.1), PyArray2::from_vec2(py, &own)?, PyArray1::from_vec(py, intercepts)))
 }
 
 /// The largest Euclidean norm of a row, rounded up.

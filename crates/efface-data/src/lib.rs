@@ -34,7 +34,7 @@ pub use error::{
 pub use id::{IdDigest, IdKey, IdKind, RowId};
 pub use labels::{ClassCollector, ClassWeights, LabelCodec, MAX_CLASSES};
 pub use lent::{
-    Interrupted, LentRows, LentTable, LentVault, RowSpec, RowsError, RowsToLend, Scaling, longest_row, scores,
+    Interrupted, LentRows, LentTable, LentVault, RowSpec, RowsError, RowsToLend, Scaling, longest_row, scaled, scores,
 };
 pub use read::{
     Binary, FirstLine, ReadProgress, Source, TableReader, UnreadableColumn, carries_labels, is_array, open_rows,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class RemovableLinearModel(Changes, Persistent, Exports):
+class RemovableLinearModel(TransformerMixin, Changes, Persistent, Exports):
     """A linear model that can forget; the base of the public estimators."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, ids: Any = None, subjects: Any = None) -> Self:
@@ -95,6 +95,29 @@ class RemovableLinearModel(Changes, Persistent, Exports):
         dim = int(n_features) + bool(self.fit_intercept)
         report = json.loads(_efface.plan(config, n_rows=int(n_rows), dim=dim))
         return report
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Rows as the weights take them: scaled, texts as categories, gaps as features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scaled : ndarray of shape (n_samples, n_encoded_features)
+            One column per feature of the released model, as ``to_json()`` names them under ``"features"``.
+        """
+        released = self._current()
+        rows = _input.plain_rows(self, X)
+        return _efface.transform(
+            rows.data,
+            scale=released.scale,
+            intercept=released.intercept,
+            published=released.derived,
+            n_threads=_parameters.n_threads(self.n_jobs),
+        )
 
     @property
     def encoded_feature_names_(self) -> NDArray[Any]:
@@ -197,7 +220,7 @@ class RemovableLinearModel(Changes, Persistent, Exports):
             released.weights,
             scale=released.scale,
             intercept=released.intercept,
-            model=released.model if released.scale == "auto" else None,
+            published=released.derived,
             n_threads=_parameters.n_threads(self.n_jobs),
         )
 

@@ -108,9 +108,20 @@ def decision(
     *,
     scale: str,
     intercept: bool,
-    model: str | None = None,
+    published: tuple[str, list[str]] | None = None,
     n_threads: int | None = None,
 ) -> NDArray[np.float64]: ...
+def transform(
+    rows: Rows,
+    *,
+    scale: str,
+    intercept: bool,
+    published: tuple[str, list[str]] | None = None,
+    n_threads: int | None = None,
+) -> NDArray[np.float64]: ...
+def in_own_units(
+    weights: NDArray[np.float64], intercept: bool, published: tuple[str, list[str]]
+) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]: ...
 def draws_noise(config: str) -> bool: ...
 def longest_row(rows: Rows) -> float: ...
 def plan(

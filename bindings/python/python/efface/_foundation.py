@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from efface import _secret
 from efface._exceptions import EffaceError, SecretStateMissingError, StaleReleaseWarning
+from efface._given import _input
 from efface._released import Released
 from efface._warn import warn
 
@@ -104,7 +105,7 @@ class Foundation(BaseEstimator):
 
     def _take(self, secret: _secret.Secret, parts: Release) -> Released:
         """Makes a release of the engine the one in use."""
-        self._released = Released.of(parts)
+        self._released = Released.of(parts, _input.feature_names(self))
         self._follow(self._released)
         secret.n_taken = secret.engine.n_releases
         return self._released

@@ -10,64 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-
-@dataclass(frozen=True)
-class Derived:
-    """Derived constants, one entry per weight: those of the features, and one per column that is none."""
-
-    names: list[str]
-    location: NDArray[np.float64]
-    # 0 for a column that is no feature: nothing in it tells rows apart.
-    per_unit: NDArray[np.float64]
-    target_location: float
-    target_scale: float
-    # The first column that has texts or gaps, if there is one.
-    raw_column: str | None
-
-    @classmethod
-    def of(cls, published: dict[str, Any]) -> Derived:
-        """The constants of a published model."""
-        constants, features = published["constants"], iter(published["features"])
-        names, location, per_unit, raw = [], [], [], []
-        for name, column in zip(published["columns"], constants["columns"], strict=True):
-            width = _width(column)
-            if width > 1 or column["kind"] in ("categories", "gaps"):
-                raw.append(name)
-            # Other features of a column of numbers than the first, and all of another column, are 0 or 1.
-            others = max(width, 1) - 1
-            names.extend([next(features) for _ in range(width)] or [name])
-            location.extend([column.get("location", 0.0)] + others * [0.0])
-            per_unit.extend([float(width > 0) / column.get("scale", 1.0)] + others * [1.0])
-        target = constants.get("target") or {"location": 0.0, "scale": 1.0}
-        raw_column = raw[0] if raw else None
-        scales = float(target["location"]), float(target["scale"])
-        return cls(names, np.array(location), np.array(per_unit), *scales, raw_column)
-
-    @property
-    def is_feature(self) -> NDArray[np.bool_]:
-        """Which entries are features."""
-        return self.per_unit > 0.0
-
-    def spread(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weights of the features as weights of all entries: 0 where a column is none."""
-        spread = np.zeros((len(weights), len(self.per_unit)))
-        spread[:, self.is_feature] = weights
-        return spread
-
-    def coef(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weights in the columns' own units."""
-        return self.target_scale * self.spread(weights) * self.per_unit
-
-    def intercepts(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Intercepts that go with them."""
-        shift = self.spread(weights) @ (self.location * self.per_unit)
-        return self.target_location + self.target_scale * (intercepts - shift)
-
-
-def _width(column: dict[str, Any]) -> int:
-    """Number of features of a column."""
-    slots = bool(column.get("has_others")) + bool(column.get("has_missing"))
-    return {"nothing": 0, "categories": slots + len(column.get("categories", []))}.get(column["kind"], 1 + slots)
+from efface._efface import in_own_units
 
 
 @dataclass(frozen=True)
@@ -91,41 +34,44 @@ class Released:
     scale: str
     classes: tuple[str, ...] = ()
     loss: str = ""
+    # Of the rows; a model does not publish the names of those in which no row has anything.
+    columns: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, parts: tuple[NDArray[np.float64], str, str]) -> Released:
-        """What the engine returned."""
+    def of(cls, parts: tuple[NDArray[np.float64], str, str], columns: list[str]) -> Released:
+        """What the engine returned, for rows of these columns."""
         weights, certificate, model = parts
         published = json.loads(model)
         frozen = np.array(weights, dtype=np.float64, ndmin=2)
         frozen.setflags(write=False)
         intercept, scale, classes = bool(published["has_intercept"]), str(published["scale"]), published["classes"]
-        return cls(frozen, certificate, model, intercept, scale, tuple(classes), str(published["loss"]))
+        loss = str(published["loss"])
+        return cls(frozen, certificate, model, intercept, scale, tuple(classes), loss, tuple(columns))
+
+    @property
+    def derived(self) -> tuple[str, list[str]] | None:
+        """The published model and the columns of its rows, where constants are derived from the rows."""
+        return (self.model, list(self.columns)) if self.scale == "auto" else None
 
     @property
     def coef(self) -> NDArray[np.float64]:
         """Weights, one row per problem: in the columns' own units where constants are derived."""
         derived = self.derived
-        return self.scaled_coef if derived is None else derived.coef(self.scaled_coef)
+        return self.scaled_coef if derived is None else in_own_units(self.weights, self.intercept, derived)[1]
 
     @property
     def intercepts(self) -> NDArray[np.float64]:
         """One per problem."""
         derived = self.derived
-        if derived is None:
-            return self.scaled_intercepts
-        return derived.intercepts(self.scaled_coef, self.scaled_intercepts)
-
-    @property
-    def derived(self) -> Derived | None:
-        """How columns are centred and scaled, where that was derived from the rows."""
-        return Derived.of(json.loads(self.model)) if self.scale == "auto" else None
+        return self.scaled_intercepts if derived is None else in_own_units(self.weights, self.intercept, derived)[2]
 
     @property
     def names(self) -> list[str]:
         """What the weights in ``coef`` belong to."""
         derived = self.derived
-        return list(json.loads(self.model)["features"]) if derived is None else derived.names
+        if derived is None:
+            return list(json.loads(self.model)["features"])
+        return in_own_units(self.weights, self.intercept, derived)[0]
 
     @property
     def scaled_coef(self) -> NDArray[np.float64]:

@@ -127,6 +127,57 @@ def test_a_category_that_left_was_never_there(estimator, tmp_path):
         assert np.array_equal(opened.predict(frame), model.predict(frame))
 
 
+@pytest.mark.parametrize("estimator", ALL)
+@pytest.mark.parametrize("n_filled", [0, 10])
+def test_a_column_with_nothing_in_it_has_the_weight_0(estimator, n_filled, tmp_path):
+    # A release does not name such a column, so that rows had one column more than the model: no prediction was made.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + 0.1 * X[:, 2] > 0).astype(int)
+    X[n_filled:, 1] = np.nan
+    model = estimator().fit(X, y)
+    if n_filled:
+        assert model.encoded_feature_names_.tolist() == ["x0", "x1", "x1=?missing", "x2"]
+        model.remove(ids=range(n_filled))
+    assert json.loads(model.to_json())["columns"] == ["x0", "x2"]
+    assert model.encoded_feature_names_.tolist() == ["x0", "x1", "x2"]
+    coef = np.ravel(model.coef_)
+    assert coef.shape == (3,)
+    assert coef[1] == 0.0
+    rest = X[n_filled:]
+    scores = rest[:, [0, 2]] @ coef[[0, 2]] + model.intercept_
+    found = model.predict(rest) if estimator is RemovableRidge else model.decision_function(rest)
+    assert np.allclose(found, scores)
+    assert model.transform(rest).shape == (len(rest), 2)
+    model.save(tmp_path / "m.efface")
+    model.close()
+    with efface.open(tmp_path / "m.efface") as opened:
+        # A directory signs a release of its own, with fresh noise.
+        assert np.mean(opened.predict(rest) == model.predict(rest)) > 0.95
+        assert np.allclose(np.ravel(opened.coef_), coef, atol=0.1)
+        assert np.ravel(opened.coef_)[1] == 0.0
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(rest), model.predict(rest))
+
+
+@pytest.mark.parametrize("estimator", ALL)
+def test_rows_are_shown_as_the_weights_take_them(estimator):
+    frame, y = table()
+    model = estimator().fit(frame, y)
+    published = json.loads(model.to_json())
+    scaled = model.transform(frame)
+    assert scaled.shape == (len(frame), len(published["features"]))
+    assert np.abs(scaled).max() <= 8.0
+    scores = scaled @ published["weights"] + published["intercept"]
+    if estimator is RemovableRidge:
+        target = published["constants"]["target"]
+        assert np.allclose(model.predict(frame), target["location"] + target["scale"] * scores)
+    else:
+        assert np.allclose(model.decision_function(frame), scores)
+    plain = estimator(scale="clip:4").fit(frame[["age", "spent"]].fillna(0.0).to_numpy(), y)
+    lengths = np.linalg.norm(plain.transform(np.array([[1.0, 2.0], [300.0, 400.0]])), axis=1)
+    assert np.allclose(lengths, [np.sqrt(5.0) / 4.0, 1.0])
+
+
 def test_a_copy_with_its_secret_state_keeps_the_names_of_categories():
     frame, y = table()
     model = RemovableRidge(include_secret_state=True).fit(frame, y)

@@ -216,14 +216,33 @@ impl Encoder {
         self.constants.target.map_or(y, |target| (y - target.location) / target.scale)
     }
 
-    /// Weights in the columns' own units, for a model whose features are all numbers: `score = Σ w x + b`. Rows that are
-    /// clipped or shortened score otherwise.
-    pub fn in_own_units(&self, weights: &[f64], intercept: f64) -> Option<(Vec<f64>, f64)> {
-        let scales = self.plain.as_ref()?;
-        let own = weights.iter().zip(scales).map(|(w, scale)| w / scale.scale);
-        let own: Vec<f64> = own.collect();
-        let shift: f64 = own.iter().zip(scales).map(|(w, scale)| w * scale.location).sum();
-        Some((own, intercept - shift))
+    /// Weights in the columns' own units, and the intercept that goes with them: one per [name](Self::own_names), of numbers
+    /// as they stand in the table, and of all other features as they are. A column without features has the weight 0.
+    ///
+    /// ```text
+    /// y = Σ w x + b        for rows that are neither clipped nor shortened
+    /// ```
+    pub fn in_own_units(&self, weights: &[f64], intercept: f64) -> (Vec<f64>, f64) {
+        let target = self.constants.target.unwrap_or(NumberScale::UNIT);
+        let (mut weights, mut own, mut shift) = (weights.iter(), Vec::new(), 0.0);
+        for column in &self.constants.columns {
+            let mut of_column: Vec<f64> = weights.by_ref().take(column.width()).copied().collect();
+            if let (ColumnConstants::Number { scale, .. }, Some(first)) = (column, of_column.first_mut()) {
+                *first /= scale.scale;
+                shift += *first * scale.location;
+            }
+            of_column.resize(of_column.len().max(1), 0.0);
+            own.extend(of_column.into_iter().map(|weight| target.scale * weight));
+        }
+        (own, target.location + target.scale * (intercept - shift))
+    }
+
+    /// What weights in own units belong to: features, and columns that have none.
+    pub fn own_names(&self, columns: &[String]) -> Vec<String> {
+        let of = |(name, column): (&String, &ColumnConstants)| {
+            if column.width() == 0 { vec![name.clone()] } else { column.feature_names(name) }
+        };
+        columns.iter().zip(&self.constants.columns).flat_map(of).collect()
     }
 }
 
@@ -232,6 +251,7 @@ mod tests {
     use efface_core::rounding::norm;
 
     use super::*;
+    use crate::derived::MISSING;
     use crate::derived::column::Category;
     use crate::derived::number::MOST_SCALES;
 
@@ -298,13 +318,20 @@ mod tests {
 
     #[test]
     fn weights_in_own_units_give_the_same_scores() {
-        let constants = Constants { columns: vec![number(2020.0, 4.0), number(-3.0, 0.5)], target: None };
-        let encoder = Encoder::new(constants, true);
-        let (raw, weights) = ([2021.0, -2.75], [0.3, -0.7, 0.11]);
-        let mut row = [0.0; 3];
+        let age = ColumnConstants::Number { scale: NumberScale { location: 40.0, scale: 16.0 }, has_missing: true };
+        let columns = vec![number(2020.0, 4.0), ColumnConstants::Empty, number(-3.0, 0.5), age, ColumnConstants::Gaps];
+        let target = NumberScale { location: 1e6, scale: 1024.0 };
+        let encoder = Encoder::new(Constants { columns, target: Some(target) }, true);
+        let names = ["year", "note", "x", "age", "c"].map(String::from);
+        assert_eq!(encoder.own_names(&names), ["year", "note", "x", "age", "age=?missing", "c=?missing"]);
+        let (raw, weights) = ([2021.0, MISSING, -2.75, 50.0, 7.0], [0.3, -0.7, 0.2, 0.4, -0.6, 0.11]);
+        let mut row = [0.0; 6];
         encoder.encode(&raw, &mut row, &mut Vec::new());
         let score: f64 = row.iter().zip(&weights).map(|(x, w)| x * w).sum();
-        let (own, intercept) = encoder.in_own_units(&weights[..2], weights[2] * INTERCEPT).expect("numbers");
-        assert!((own[0] * raw[0] + own[1] * raw[1] + intercept - score).abs() < 1e-9);
+        let (own, intercept) = encoder.in_own_units(&weights[..5], weights[5] * INTERCEPT);
+        let seen = [2021.0, 0.0, -2.75, 50.0, 0.0, 0.0];
+        let predicted: f64 = own.iter().zip(&seen).map(|(w, x)| w * x).sum::<f64>() + intercept;
+        assert_eq!(own[1], 0.0);
+        assert!((predicted - (1e6 + 1024.0 * score)).abs() < 1e-6);
     }
 }

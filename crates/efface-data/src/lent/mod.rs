@@ -10,6 +10,6 @@ mod vault;
 mod view;
 
 pub use error::{Interrupted, RowsError};
-pub use scores::{Scaling, longest_row, scores};
+pub use scores::{Scaling, longest_row, scaled, scores};
 pub use table::{LentRows, LentTable, RowSpec, RowsToLend};
 pub use vault::LentVault;

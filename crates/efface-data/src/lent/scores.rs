@@ -23,6 +23,24 @@ pub enum Scaling<'a> {
 }
 
 impl Scaling<'_> {
+    fn check_width(self, features: Features<'_>, n_features: usize) -> Result<(), RowsError> {
+        n_whole_rows(len_of(features), n_features)?;
+        match self {
+            Self::Derived(encoder) if encoder.n_columns() != n_features => {
+                Err(RowsError::Count { what: "columns", found: n_features, expected: encoder.n_columns() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Values of a row without the constant of an intercept.
+    fn n_scaled(self, n_features: usize) -> usize {
+        match self {
+            Self::ByRow(_) => n_features,
+            Self::Derived(encoder) => encoder.n_features(),
+        }
+    }
+
     fn dim(self, n_features: usize) -> usize {
         match self {
             Self::ByRow(transform) => transform.model_dim(n_features),
@@ -53,12 +71,7 @@ pub fn scores(
     scaling: Scaling<'_>,
     weights: &[Vec<f64>],
 ) -> Result<Vec<f64>, RowsError> {
-    n_whole_rows(len_of(features), n_features)?;
-    if let Scaling::Derived(encoder) = scaling
-        && encoder.n_columns() != n_features
-    {
-        return Err(RowsError::Count { what: "columns", found: n_features, expected: encoder.n_columns() });
-    }
+    scaling.check_width(features, n_features)?;
     let expected = scaling.dim(n_features);
     if let Some(weights) = weights.iter().find(|weights| weights.len() != expected) {
         return Err(RowsError::Count { what: "weights", found: weights.len(), expected });
@@ -98,6 +111,30 @@ fn scores_of<T: RowValue>(
         },
     )?;
     Ok(scores)
+}
+
+/// Rows as weights take them, row-major, without the constant of an intercept.
+pub fn scaled(features: Features<'_>, n_features: usize, scaling: Scaling<'_>) -> Result<Vec<f64>, RowsError> {
+    scaling.check_width(features, n_features)?;
+    each!(Features, features, values => scaled_of(values, n_features, scaling))
+}
+
+fn scaled_of<T: RowValue>(values: &[T], n_features: usize, scaling: Scaling<'_>) -> Result<Vec<f64>, RowsError> {
+    let (dim, n_scaled) = (scaling.dim(n_features), scaling.n_scaled(n_features));
+    if n_scaled == 0 {
+        return Ok(Vec::new());
+    }
+    let mut scaled = vec![0.0; values.len() / n_features * n_scaled];
+    let rows = scaled.par_chunks_exact_mut(n_scaled).zip(values.par_chunks_exact(n_features));
+    rows.enumerate().with_min_len(64).try_for_each_init(
+        || (vec![T::default(); dim], Vec::new()),
+        |(row, scratch), (index, (into, values))| {
+            scaling.write(values, row, scratch).map_err(|source| RowsError::Scale { row: index, source })?;
+            into.iter_mut().zip(&*row).for_each(|(into, x)| *into = x.wide());
+            Ok::<(), RowsError>(())
+        },
+    )?;
+    Ok(scaled)
 }
 
 /// The largest Euclidean norm of a row, rounded up; 0 without rows.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, checker, helper
 
 from efface._exceptions import PlanError
-from efface._released import Derived, Released
+from efface._released import Released
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -20,15 +22,15 @@ _IR_VERSION = 8
 
 def build(released: Released, *, classes: NDArray[Any] | None, metadata: dict[str, str]) -> ModelProto:
     """The model that computes what the estimator does, in single precision."""
-    derived = released.derived
-    if derived is not None and derived.raw_column is not None:
-        raise PlanError(
-            f"ONNX takes rows of numbers, and column `{derived.raw_column}` of this model has texts or gaps: use "
-            "to_json or to_safetensors"
-        )
+    derived = None if released.derived is None else Derived.of(released)
     n_features = released.coef.shape[1]
-    nodes, scaled, constants = _scaling(released)
-    coef, intercepts = _linear(released)
+    nodes, scaled, constants = _scaling(released.scale) if derived is None else _derived_scaling(derived)
+    coef, intercepts = released.scaled_coef, released.scaled_intercepts
+    if derived is not None:
+        spread = np.zeros((len(coef), n_features))
+        spread[:, derived.per_unit > 0.0] = coef
+        coef = derived.target["scale"] * spread
+        intercepts = derived.target["location"] + derived.target["scale"] * intercepts
     rows = helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, n_features])
     if classes is None:
         nodes.append(_regressor(coef, intercepts, scaled))
@@ -48,25 +50,37 @@ def build(released: Released, *, classes: NDArray[Any] | None, metadata: dict[st
     return model
 
 
-def _linear(released: Released) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights and intercepts for the scaled columns."""
-    derived = released.derived
-    coef, intercepts = released.scaled_coef, released.scaled_intercepts
-    if derived is None:
-        return coef, intercepts
-    scale = derived.target_scale
-    return scale * derived.spread(coef), derived.target_location + scale * intercepts
+@dataclass(frozen=True)
+class Derived:
+    """Constants that rows of numbers are scaled by, one entry per column."""
+
+    location: NDArray[np.float64]
+    # 0 for a column that is no feature: nothing in it tells rows apart.
+    per_unit: NDArray[np.float64]
+    target: dict[str, float]
+
+    @classmethod
+    def of(cls, released: Released) -> Derived:
+        published = json.loads(released.model)
+        of = dict(zip(published["columns"], published["constants"]["columns"], strict=True))
+        for name, column in of.items():
+            if column["kind"] not in ("number", "nothing", "empty") or column.get("has_missing"):
+                raise PlanError(
+                    f"ONNX takes rows of numbers, and column `{name}` of this model has texts or gaps: use to_json or "
+                    "to_safetensors"
+                )
+        columns = [of.get(name, {}) for name in released.columns]
+        location = np.array([column.get("location", 0.0) for column in columns])
+        per_unit = np.array([1.0 / column["scale"] if "scale" in column else 0.0 for column in columns])
+        return cls(location, per_unit, published["constants"].get("target") or {"location": 0.0, "scale": 1.0})
 
 
-def _scaling(released: Released) -> tuple[list[NodeProto], str, list[TensorProto]]:
+def _scaling(scale: str) -> tuple[list[NodeProto], str, list[TensorProto]]:
     """Nodes that scale rows, what their result is called, and their constants.
 
-    ``unit`` divides by the norm and ``clip:R`` by the larger of norm and R; ``auto`` centres and scales columns, clips
-    them and shortens rows that are still long; the others take rows as they are.
+    ``unit`` divides by the norm and ``clip:R`` by the larger of norm and R; the others take rows as they are.
     """
-    if released.derived is not None:
-        return _derived_scaling(released.derived)
-    kind, _, radius = released.scale.partition(":")
+    kind, _, radius = scale.partition(":")
     if kind not in ("unit", "clip"):
         return [], "X", []
     least = float(radius) if kind == "clip" else float(np.finfo(np.float32).tiny)
@@ -83,7 +97,8 @@ def _scaling(released: Released) -> tuple[list[NodeProto], str, list[TensorProto
 
 
 def _derived_scaling(derived: Derived) -> tuple[list[NodeProto], str, list[TensorProto]]:
-    n_columns, n_used = len(derived.location), max(1, int(derived.is_feature.sum()))
+    """The same for ``auto``: columns are centred, scaled and clipped, and rows shortened that are still long."""
+    n_columns, n_used = len(derived.location), max(1, int((derived.per_unit > 0.0).sum()))
     constants = [
         helper.make_tensor("location", TensorProto.FLOAT, [n_columns], derived.location),
         helper.make_tensor("per_unit", TensorProto.FLOAT, [n_columns], derived.per_unit),
