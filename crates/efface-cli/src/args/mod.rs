@@ -291,9 +291,9 @@ pub(crate) struct EvaluateArgs {
   efface train people.csv --schema schema.toml --out churn.efface
   efface schema people.csv --label churned --public --out schema.toml
 
-Columns of labels, ids and subjects get no entry, and neither do columns that look like ids. Every other column is `derived`:
-centred and scaled, texts as categories, by constants that are always those of the rows that are left. So training with the
-file is the same as training without it, until you change it.
+Columns of labels, ids and subjects get no entry, and neither do columns that look like ids: without the file, running numbers
+are features. Every other column is `derived`: centred and scaled, texts as categories, by constants that are always those of
+the remaining rows. But for ids, training with the file is the same as training without it, until you change it.
 
 With --public, entries declare constants instead: numbers become [-1, 1] by a range, categories one feature per declared value,
 long-tailed texts hashed buckets. What was read off the rows is marked origin = \"inferred\": review it, replace it by what is
