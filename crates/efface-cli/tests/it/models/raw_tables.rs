@@ -73,6 +73,53 @@ fn rows_are_shown_as_the_weights_take_them() {
     sandbox.refuses("transform model people.csv --out people.csv", &["people.csv: these are the rows"]);
 }
 
+/// The reference script has nothing but the file and what docs/schema.md says.
+#[test]
+fn a_model_can_be_used_with_nothing_but_its_json() {
+    let sandbox = Sandbox::new();
+    sandbox.write("people.csv", customers(0..300));
+    // Later rows have texts, gaps and numbers where there were none.
+    let mut new = customers(300..400);
+    new.push_str("1000,abc,2010,gold,,no\n1001,,1e9,,many,yes\n1002,5e99,-1e9,7,3,no\n");
+    sandbox.write("new.csv", new);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real/score.py");
+    for (name, train) in [
+        ("classes", "--label leaves --id customer"),
+        ("three", "--label plan --id customer"),
+        ("numbers", "--label year --id customer --loss squared"),
+    ] {
+        sandbox.shell(&format!("\"$0\" train people.csv {train} --out {name}")).ends_with(0);
+        sandbox.json(&format!("release {name} --out {name}.json"));
+        if name == "three" {
+            sandbox.shell("sed 's/gold/plus/; s/,many/,2/' new.csv > rows.csv").ends_with(0);
+        } else {
+            sandbox.shell("cp new.csv rows.csv").ends_with(0);
+        }
+        let answer = sandbox.shell(&format!("python3 {script} {name}.json rows.csv"));
+        answer.ends_with(0);
+        let scores: Vec<Vec<f64>> = serde_json::from_str(&answer.stdout).expect("scores");
+        let predicted = sandbox.json(&format!("predict {name}.json rows.csv"));
+        let model = sandbox.json_file(&format!("{name}.json"));
+        let predictions = predicted["predictions"].as_array().expect("predictions");
+        assert_eq!(predictions.len(), scores.len());
+        for (scores, prediction) in scores.iter().zip(predictions) {
+            let best = (0..scores.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b])).expect("a score");
+            match name {
+                "classes" => {
+                    assert_eq!(prediction["prediction"], model["classes"][usize::from(scores[0] > 0.0)]);
+                    let probability = 1.0 / (1.0 + (-scores[0].abs()).exp());
+                    assert!((number(prediction, "probability") - probability).abs() < 1e-9, "{scores:?}, {prediction}");
+                }
+                "three" => assert_eq!(prediction["prediction"], model["classes"][best]),
+                _ => {
+                    let found: f64 = prediction["prediction"].as_str().expect("text").parse().expect("a number");
+                    assert!((found - scores[0]).abs() < 1e-6, "{scores:?}, {prediction}");
+                }
+            }
+        }
+    }
+}
+
 /// Noise and rows of any size: what was refused, or was worse than the mean.
 #[test]
 fn numbers_far_from_zero_are_predicted() {
