@@ -70,6 +70,7 @@ impl Setting {
             _ if is_exact => Scale::Raw,
             _ => Scale::Within { radius: 10.0 * size },
         };
+        let scale = if seed % 4 == 3 { Scale::Auto } else { scale };
         let n_rows = dice.random_range(20..60);
         let rows = (0..n_rows)
             .map(|i| {
