@@ -9,7 +9,7 @@ use arrow_array::{
     RecordBatch, StringArray, StructArray, Time32MillisecondArray, Time64MicrosecondArray, TimestampMicrosecondArray,
     TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
 };
-use efface_data::{Columns, FeatureValues, RawLabels, RowId, Scale, Source, Table, open_rows, read_table};
+use efface_data::{Columns, FeatureValues, RawLabels, RowId, Scale, Source, Table, open_rows, read_all, read_table};
 use parquet::arrow::ArrowWriter;
 
 use crate::samples::{file, without_folder};
@@ -130,6 +130,27 @@ fn a_column_of_any_type_is_what_it_is_in_a_csv() {
         assert_eq!(left_out, [""; 0], "{name}");
         assert_eq!(seen(typed), seen(read(Source::from(&text), &labelled()).0), "{name}");
     }
+}
+
+/// What Spark writes: parts of one table, beside files that say that it is complete.
+#[test]
+fn a_folder_of_files_is_one_table() {
+    let part = |a: [&str; 2], y: [&str; 2]| {
+        let texts = |texts: [&str; 2]| column(StringArray::from(texts.to_vec()));
+        parquet(vec![("a", texts(a)), ("y", texts(y))])
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).expect("writable");
+    write("part-00000.parquet", &part(["1", "2"], ["no", "yes"]));
+    write("part-00001.parquet", &part(["red", "4"], ["yes", "no"]));
+    write("_SUCCESS", b"");
+    write(".part-00000.parquet.crc", b"crc");
+    let source = Source::named(&[folder.path().to_path_buf()]).expect("a folder of files");
+    let (mut reader, _) = open_rows(source, &labelled(), None, Scale::Auto).expect("readable");
+    let table = read_all(&mut *reader).expect("readable").expect("rows");
+    assert_eq!((table.n_rows(), table.ids()[3].clone()), (4, RowId::Integer(3)));
+    let (_other, text) = file("t.csv", b"a,y\n1,no\n2,yes\nred,yes\n4,no\n");
+    assert_eq!(seen(table), seen(read(Source::from(&text), &labelled()).0));
 }
 
 fn nested() -> Vec<(&'static str, ArrayRef)> {

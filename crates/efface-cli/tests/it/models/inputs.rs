@@ -375,3 +375,67 @@ fn memory_does_not_grow_with_the_file() {
         assert!(peaks[1] < peaks[0] + (16 << 20), "{name}: {peaks:?} bytes");
     }
 }
+
+/// The same of formats without named columns, of many files, and of commands that keep rows: on the disk, beyond a megabyte.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_rows_of_any_kind() {
+    let sandbox = Sandbox::new();
+    let width = 300;
+    let svm = |n: usize| -> Vec<u8> {
+        let row = (1..=width).map(|j| format!("{j}:0.{}", j % 9 + 1)).collect::<Vec<_>>().join(" ");
+        let rows = (0..n).map(|i| format!("{} {row}", i % 2));
+        rows.collect::<Vec<_>>().join("\n").into_bytes()
+    };
+    let images = |n: usize| -> Vec<u8> {
+        let sizes = [n as u32, 1, width as u32].into_iter().flat_map(u32::to_be_bytes);
+        [0, 0, 8, 3].into_iter().chain(sizes).chain((0..n * width).map(|i| (i % 251) as u8)).collect()
+    };
+    let note = "ein langer Vermerk über nichts; ".repeat(30);
+    let csv = |rows: std::ops::Range<usize>| -> Vec<u8> {
+        let row = |i: usize| format!("{i},0.{},0.{},\"{note}\",{}\n", i % 10, i % 7, i % 2);
+        format!("id,a,b,note,y\n{}", rows.map(row).collect::<String>()).into_bytes()
+    };
+    let labels = |n: usize| [&[0, 0, 8, 1], &(n as u32).to_be_bytes()[..], &[0, 1].repeat(n / 2)].concat();
+    sandbox.write("few.svm", svm(40));
+    sandbox.write("few.idx", images(40));
+    sandbox.write("few-y.idx", labels(40));
+    sandbox.write("few.csv", csv(0..40));
+    for (name, train) in [
+        ("svm", "few.svm"),
+        ("idx", "few.idx --label few-y.idx"),
+        ("csv", "few.csv --label y --id id --ignore note --memory 1MB"),
+    ] {
+        sandbox.json(&format!("train {train} --out {name}"));
+        sandbox.json(&format!("release {name} --out {name}.json"));
+    }
+    let (few, many) = (3_000, 40_000);
+    let flat = |what: &str, peak: &dyn Fn(usize) -> (u64, Option<i32>)| {
+        let peaks = [few, many].map(|n| {
+            let (peak, code) = peak(n);
+            assert_eq!(code, Some(0), "{what}");
+            peak
+        });
+        assert!(peaks[1] < peaks[0] + (16 << 20), "{what}: {peaks:?} bytes");
+    };
+    let run = |arguments: &str| sandbox.peak_memory(&arguments.split(' ').collect::<Vec<_>>(), "few.csv");
+    for (name, make) in [("svm", &svm as &dyn Fn(usize) -> Vec<u8>), ("idx", &images)] {
+        flat(name, &|n| {
+            sandbox.write(&format!("rows.{name}"), make(n));
+            run(&format!("predict {name}.json rows.{name} --out out.csv"))
+        });
+    }
+    flat("files", &|n| {
+        let folder = format!("parts-{n}");
+        std::fs::create_dir(sandbox.path(&folder)).expect("writable");
+        let parts = (0..n).step_by(1_000);
+        parts.for_each(|at| sandbox.write(&format!("{folder}/{at}.csv"), csv(at..at + 1_000)));
+        run(&format!("predict csv.json {folder} --out out.csv"))
+    });
+    let train = "--label y --id id --ignore note --scale unit --l2 1e-3 --memory 1MB";
+    flat("train", &|n| run(&format!("train parts-{n} {train} --out trained-{n}")));
+    flat("add", &|n| {
+        sandbox.write("more.csv", csv(100_000 + n..100_000 + 2 * n));
+        run("add csv more.csv --memory 1MB")
+    });
+}
