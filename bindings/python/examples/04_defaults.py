@@ -45,7 +45,8 @@ def usual(model):
 
 
 # %% [markdown]
-# The data sets: those that come with scikit-learn, two that it makes up, ridge on columns of any size, and raw tables.
+# The data sets: those that come with scikit-learn, two that it makes up, some that are made up here (columns of any
+# size, patients with outliers, rows that are nearly empty), and raw tables.
 
 
 # %%
@@ -57,6 +58,33 @@ def people():
     )
     cost = 1e6 + 900 * frame["age"] + 0.4 * frame["salary"] + 5_000 * frame["flag"] + draw.normal(0, 4_000, 500)
     return frame, cost
+
+
+def patients():
+    """Measurements with gaps; one in a hundred is a hundred times as large as the range, as if in another unit."""
+    draw = np.random.default_rng(1)
+    n = 1500
+    names = ["pressure", "glucose", "insulin", "bmi", "age", "creatinine"]
+    health = draw.normal(size=n)
+    centre = np.array([120.0, 110.0, 90.0, 28.0, 50.0, 1.1])
+    spread = np.array([15.0, 25.0, 40.0, 5.0, 14.0, 0.3])
+    load = np.array([0.5, 0.8, 0.4, 0.5, 0.6, 0.3])
+    values = centre + spread * (load * health[:, None] + draw.normal(size=(n, len(names))))
+    ill = health + 0.8 * draw.normal(size=n) > 0.5
+    values = np.where(draw.random(values.shape) < 0.01, 100 * np.ptp(values, axis=0), values)
+    values = np.where(draw.random(values.shape) < 0.05, np.nan, values)
+    frame = pd.DataFrame(values, columns=names).assign(sex=draw.choice(["f", "m"], n))
+    return frame, pd.Series(np.where(ill, "ill", "well"))
+
+
+def rare_events(*, amounts):
+    """Rows as libsvm files have them: 2 % of 300 columns are not 0, and 3 % of the rows are positive."""
+    draw = np.random.default_rng(2)
+    values = draw.random((4000, 300)) < 0.02
+    values = values * draw.exponential(size=values.shape) if amounts else values.astype(float)
+    weights = np.where(np.arange(300) < 40, draw.normal(2.0, 1.0, 300), 0.0)
+    score = values @ weights + 0.2 * draw.normal(size=4000)
+    return as_pandas(values), pd.Series((score > np.quantile(score, 0.97)).astype(int))
 
 
 def tables():
@@ -73,6 +101,9 @@ def tables():
     yield "linnerud (weight)", X, y["Weight"], False
     yield "friedman 1", *map(as_pandas, make_friedman1(2000, noise=1.0, random_state=0)), False
     yield "age, salary, flag; y near 10⁶", *people(), False
+    yield "patients, outliers of 100 times the range", *patients(), True
+    yield "nearly empty rows of 0 and 1, 3 % positives", *rare_events(amounts=False), True
+    yield "nearly empty rows of amounts, 3 % positives", *rare_events(amounts=True), True
     if data := os.environ.get("EFFACE_DATA"):
         adult = pd.read_csv(Path(data) / "adult" / "train.csv.gz", na_values="?")
         yield "Adult, raw", adult.drop(columns="income"), adult["income"], True

@@ -32,10 +32,12 @@ def test_defaults(monkeypatch):
     """Within half a point of scikit-learn's usual pipeline."""
     monkeypatch.delenv("EFFACE_DATA", raising=False)
     rows = [line.split(" | ") for line in run("04_defaults.py").splitlines()[2:]]
-    assert len(rows) == 9
+    assert len(rows) == 12
     for name, _, ours, theirs in rows:
         # R² of twenty people is anything.
         room = 0.5 if "linnerud" in name else 0.005
+        # Amounts in a column that is hardly ever other than 0 are cut.
+        room = 0.03 if "amounts" in name else room
         assert float(ours) > float(theirs.strip(" |")) - room, name
 
 
