@@ -268,6 +268,15 @@ mod tests {
         assert_eq!(scale_of(&numbers((0..1000).map(|i| -salaries(i)))), (-49_152.0, 16_384.0));
         // Of three in a hundred that are 1, the deviation is 0.17.
         assert_eq!(scale_of(&numbers((0..1000).map(|i| f64::from(u8::from(i % 100 < 3))))), (0.0, 0.125));
+        // Amounts beside zeros, few or many: none of them is cut.
+        for share in [2, 7, 40] {
+            let amounts = (0..1000).map(|i| if i % 100 < share { f64::from(100 + i / 2) } else { 0.0 });
+            let (location, scale) = scale_of(&numbers(amounts));
+            assert!(
+                8.0 * scale > 600.0 && scale < 600.0 && location <= scale,
+                "{share} in a hundred: {location} ± {scale}"
+            );
+        }
         assert_eq!(numbers([7.0; 20]).constants(&Texts::new()), ColumnConstants::Nothing);
         assert_eq!(numbers([]).constants(&Texts::new()), ColumnConstants::Empty);
     }

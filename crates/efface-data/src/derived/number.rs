@@ -25,7 +25,8 @@ impl NumberScale {
     ///
     /// μ and σ are mean and deviation of the numbers in the bins between the 5th and the 95th hundredth: outliers do not
     /// rule. Where these are all equal, as in a column of which few rows have anything but 0, σ² is the share p of the
-    /// others times their mean square about μ.
+    /// others times their mean square about μ. Where at least half of all numbers are equal and the others are not, usual ones of
+    /// those are not cut: the scale is half the root of their mean square at least.
     pub(crate) fn of(numbers: &BinCounts) -> Option<Self> {
         let groups = numbers.groups();
         let middle = Moments::of(&groups[between(&groups, 5, 95)?], None)?;
@@ -34,7 +35,7 @@ impl NumberScale {
         } else {
             spread_of_others(&groups, &middle)?
         };
-        let scale = nearest_power_of_two(spread)?;
+        let scale = nearest_power_of_two(spread.max(reach_of_others(&groups).unwrap_or(0.0)))?;
         // Not −0.
         let location = (middle.mean / scale).round() * scale + 0.0;
         location.is_finite().then_some(Self { location, scale })
@@ -60,6 +61,19 @@ fn spread_of_others(groups: &[Group], middle: &Moments) -> Option<f64> {
     let n: u128 = groups.iter().map(|group| group.n).sum();
     let Moments { spread, .. } = Moments::of(usual, Some(middle.mean))?;
     Some((n_others as f64 / n as f64).sqrt() * spread)
+}
+
+/// Half the distance of usual numbers from the one that at least half of all are; `None`: there is no such one, or the others
+/// are one number, too, and nothing is lost where that is cut.
+fn reach_of_others(groups: &[Group]) -> Option<f64> {
+    let n: u128 = groups.iter().map(|group| group.n).sum();
+    let place = groups.iter().position(|group| 2 * group.n >= n)?;
+    let is_one = |moments: &Moments| moments.spread <= moments.resolution;
+    let most = Moments::of(&groups[place..=place], None).filter(is_one)?;
+    let others = [&groups[..place], &groups[place + 1..]].concat();
+    let usual = &others[between(&others, 5, 95)?];
+    let varied = !is_one(&Moments::of(usual, None)?);
+    varied.then_some(0.5 * Moments::of(usual, Some(most.mean))?.spread)
 }
 
 /// Nearest by ratio; `None` for what is not positive, or so small or large that one would divide by nothing.
