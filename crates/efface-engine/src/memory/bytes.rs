@@ -47,8 +47,14 @@ impl MemoryModel {
         let header = Zeroizing::new(serde_json::to_vec(&header).expect("plain structures with string keys"));
         let history = &self.keeper.past.history;
         let (generation, chain) = (0, Chain::start(&history.model));
-        let stamp =
-            Stamp { model: history.model.clone(), generation, n_changes: history.n_changes, chain, n_removed: 0 };
+        let stamp = Stamp {
+            model: history.model.clone(),
+            generation,
+            n_changes: history.n_changes,
+            n_known: history.n_changes,
+            chain,
+            n_removed: 0,
+        };
         let (state, _) = state_file::encode(&stamp, &self.model, rows.preparation());
         let rows = rows.to_bytes()?;
         let (ids, subjects) = self.keeper.index.digests_by_position();

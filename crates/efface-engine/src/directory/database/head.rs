@@ -81,6 +81,12 @@ impl Chain {
 }
 
 impl Head {
+    /// Up to this change the directory knows every removal.
+    pub(crate) fn n_known(&self) -> u64 {
+        let first = self.unnamed.iter().map(|removal| removal.change.saturating_sub(1)).min();
+        self.history.n_changes.min(first.unwrap_or(u64::MAX))
+    }
+
     /// The status of the model, as far as it is known without the tables.
     pub(crate) fn status(&self, of: Kept<'_>) -> Status {
         let LedgerHead { size: log_size, policy, .. } = self.ledger;

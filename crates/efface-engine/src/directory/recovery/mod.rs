@@ -28,7 +28,7 @@ use std::path::Path;
 
 use efface_core::model::{Model, ReleaseAccount};
 use efface_data::derived::Preparation;
-use efface_data::{IdDigest, StoredRows};
+use efface_data::{IdDigest, StoredRows, Vault};
 
 use super::certify::revocation;
 use super::database::{Database, Head, UnnamedRemoval};
@@ -47,6 +47,8 @@ pub(super) struct Known {
     /// How it is seen that the database does not; none: it knows everything.
     pub(super) found: Vec<OldPart>,
     n_changes: u64,
+    /// Up to this change a part knows every removal.
+    n_known: u64,
     removed: BTreeSet<IdDigest>,
     /// So many ids and subjects had been removed by the latest state.
     n_removed: usize,
@@ -69,10 +71,12 @@ impl Known {
     ) -> Result<Self, EngineError> {
         let (found, removed, account) = (Vec::new(), BTreeSet::new(), head.account);
         let (releases, unnamed, revoked) = (Vec::new(), Vec::new(), Vec::new());
-        let (n_changes, n_removed, n_rows) = (0, 0, None);
-        let mut known = Self { found, n_changes, removed, n_removed, account, releases, unnamed, revoked, n_rows };
+        let (n_changes, n_known, n_removed, n_rows) = (0, head.n_known(), 0, None);
+        let mut known =
+            Self { found, n_changes, n_known, removed, n_removed, account, releases, unnamed, revoked, n_rows };
         known.ask_states(path, head)?;
-        known.ask_releases(path)?;
+        known.ask_list(path, database)?;
+        known.ask_releases(path, head)?;
         known.revoked = revocation::unlisted(path, known.account.n_releases, &head.ledger.revoked);
         if !known.revoked.is_empty() {
             known.found.push(OldPart::Withdrawals);
@@ -111,11 +115,23 @@ impl Known {
         Ok(())
     }
 
+    /// What is listed was in the database before.
+    fn ask_list(&mut self, path: &Path, database: &Database) -> Result<(), EngineError> {
+        if removed_list::has_more_than(path, database.n_suppressed()?)? {
+            self.removed.extend(removed_list::read(path)?);
+            if self.found.is_empty() {
+                self.found.push(OldPart::Removals);
+            }
+        }
+        Ok(())
+    }
+
     fn learn(&mut self, state: &StateFile) {
         if state.stamp.n_changes >= self.n_changes {
             self.n_changes = state.stamp.n_changes;
             self.n_rows = Some(state.n_rows());
         }
+        self.n_known = self.n_known.max(state.stamp.n_known);
         self.n_removed = self.n_removed.max(state.stamp.n_removed);
         self.account = self.account.most(state.account);
     }
@@ -137,6 +153,7 @@ impl Known {
         if knows_more {
             self.found.push(OldPart::All);
             self.n_changes = self.n_changes.max(*n_changes);
+            self.n_known = self.n_known.max(*n_changes);
             self.account = account;
             self.removed.extend(removed);
         }
@@ -151,16 +168,14 @@ impl Known {
         head: &Head,
         settings: &Settings,
     ) -> Result<Option<(Model, Option<Preparation>)>, EngineError> {
-        if !self.found.is_empty() {
+        // The state that the database names belongs to it, whatever else there is.
+        if !matches!(self.found[..], [] | [OldPart::Removals]) {
             return Ok(None);
         }
         let file = files::state_path(path, head.generation);
         let state = StateFile::read(&file)?.ok_or(StorageError::Damaged)?;
-        // What is listed was in the database before.
-        if removed_list::has_more_than(path, database.n_suppressed()?)? {
-            self.found.push(OldPart::Removals);
+        if !self.found.is_empty() {
             self.learn(&state);
-            self.removed.extend(removed_list::read(path)?);
             return Ok(None);
         }
         let preparation = state.preparation(settings, database.texts()?);
@@ -200,7 +215,10 @@ impl Known {
         if is_listed || !is_newer {
             return Ok(false);
         }
-        let purged = rows.purged_records()?;
+        // Rows of changes that are not in a state yet have left the database, and may have been overwritten.
+        let gone = database.gone(rows.n_positions())?;
+        let purged: Vec<usize> =
+            rows.purged_records()?.into_iter().filter(|position| !gone.contains(*position)).collect();
         for keys in database.keys_at(&purged)? {
             self.removed.insert(keys.id);
             if let Some(subject) = keys.subject
@@ -219,8 +237,8 @@ impl Known {
 impl Known {
     /// Removals that nothing but a certificate knows, after so many rows have left again.
     fn still_unnamed(&self, head: &Head, n_removed_again: usize) -> Vec<UnnamedRemoval> {
-        let known = self.n_changes.max(head.history.n_changes);
-        let unnamed: Vec<_> = self.unnamed.iter().filter(|removal| removal.change > known).cloned().collect();
+        let is_new = |removal: &&UnnamedRemoval| removal.change > self.n_known && !head.unnamed.contains(*removal);
+        let unnamed: Vec<_> = self.unnamed.iter().filter(is_new).cloned().collect();
         // Rows that were overwritten tell who left, and not by which request.
         let n_rows: usize = unnamed.iter().map(|removal| removal.n_rows).sum();
         if n_rows <= n_removed_again { Vec::new() } else { unnamed }

@@ -10,17 +10,18 @@ use serde::Deserialize;
 
 use super::Known;
 use crate::directory::certify::publication::release_folders;
-use crate::directory::database::UnnamedRemoval;
+use crate::directory::database::{Head, UnnamedRemoval};
 use crate::directory::files::{self, CERTIFICATE_FILE, MODEL_FILE, RELEASES};
 use crate::error::{CertifyError, EngineError};
 use crate::history::ReleaseEntry;
 use crate::status::OldPart;
 
 impl Known {
-    /// Counts releases that are there under their names and not in the account: it was restored, they were not.
-    pub(super) fn ask_releases(&mut self, path: &Path) -> Result<(), EngineError> {
+    /// Looks at releases that are there under their names and that the database does not count: it was restored, they were not.
+    pub(super) fn ask_releases(&mut self, path: &Path, head: &Head) -> Result<(), EngineError> {
+        let n_counted = self.account.n_releases;
         let numbers = files::numbers_in(&path.join(RELEASES))?;
-        for release in numbers.into_iter().filter(|release| *release > self.account.n_releases).collect::<Vec<_>>() {
+        for release in numbers.into_iter().filter(|release| *release > head.account.n_releases) {
             let (_, folder) = release_folders(path, release);
             let certificate = folder.join(CERTIFICATE_FILE);
             if !certificate.exists() && !folder.join(MODEL_FILE).exists() {
@@ -38,11 +39,14 @@ impl Known {
             // What all releases up to this one have spent together, in units of the distance: some in between may be gone.
             let (distance, total) =
                 (UpperBound::new(distance_bound), UpperBound::new(mu_total) * UpperBound::new(noise_std));
-            let account = &mut self.account;
-            account.n_releases = release;
-            account.distance_squares = (account.distance_squares + distance.squared()).max(total.squared());
-            account.distances = (account.distances + distance).max(total);
-            account.certified &= certified;
+            // A state of another time may have counted it already.
+            if release > n_counted {
+                let account = &mut self.account;
+                account.n_releases = release;
+                account.distance_squares = (account.distance_squares + distance.squared()).max(total.squared());
+                account.distances = (account.distances + distance).max(total);
+                account.certified &= certified;
+            }
             self.unnamed.extend(
                 requests.into_iter().filter_map(|Covered { change, n_rows, rows }| {
                     Some(UnnamedRemoval { change, n_rows, rows: rows? })
@@ -51,7 +55,7 @@ impl Known {
             let (time, n_changes, certificate) = (None, None, None);
             self.releases.push(ReleaseEntry { release, time, n_removed, certified, certificate, n_changes });
         }
-        if !self.releases.is_empty() {
+        if self.account.n_releases > n_counted {
             self.found.push(OldPart::Releases);
         }
         Ok(())

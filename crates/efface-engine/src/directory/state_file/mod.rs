@@ -30,6 +30,8 @@ pub(crate) struct Stamp {
     pub(crate) model: String,
     pub(crate) generation: u64,
     pub(crate) n_changes: u64,
+    /// Up to this change, every removal is in the state: all of them, unless nothing but certificates knows of some.
+    pub(crate) n_known: u64,
     pub(crate) chain: Chain,
     /// Ids and subjects that were removed by then, all of them in `state/removed`.
     pub(crate) n_removed: usize,

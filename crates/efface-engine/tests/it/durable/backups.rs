@@ -207,6 +207,60 @@ fn repair_after_a_witness_can_be_cut_short() {
     }
 }
 
+/// A repair that was stopped between its state and its commit took the state's number of changes for knowledge of them, and
+/// whoever only a certificate knew was back.
+#[test]
+fn what_only_certificates_know_outlives_a_repair_that_is_cut_short() {
+    let folder = with_backup(None);
+    ["efface.db", "state", "rows"].into_iter().for_each(|part| folder.restore("backup", part));
+    folder.copy("older");
+    drop(folder.open());
+    folder.copy("repaired");
+    for parts in [&["state"][..], &["rows"], &["state", "rows"], &["efface.db", "state", "rows"]] {
+        folder.restore("older", "");
+        parts.iter().for_each(|part| folder.restore("repaired", part));
+        let mut model = folder.open();
+        let error = model.release(&mut randomness(), None).expect_err("unknown removals");
+        assert_eq!(error.code(), "unnamed-removals", "{parts:?}");
+        model.remove(&ids(&["row-17", "row-42"]), None).expect("as it was asked for");
+        model.remove(&subjects(&["person-13"]), None).expect("as it was asked for");
+        model.close().expect("writable");
+        nobody_is_back(&folder);
+    }
+}
+
+/// The list of removed ids was not asked where something else was seen to be newer than the database.
+#[test]
+fn whoever_is_listed_stays_out_whatever_else_is_old() {
+    let folder = with_backup(None);
+    let listed = folder.read("model/state/removed");
+    ["efface.db", "state", "rows"].into_iter().for_each(|part| folder.restore("backup", part));
+    folder.write("model/state/removed", &listed);
+    assert_eq!(out_of_step(&folder).len(), 2, "the list and the release");
+    nobody_is_back(&folder);
+}
+
+/// An old database with a change that is in no state yet, and newer rows: its row had left the index already.
+#[test]
+fn an_old_database_with_a_pending_change_is_repaired() {
+    let folder = Folder::new();
+    folder.train(&table(0..60), squared());
+    let mut model = folder.open();
+    model.remove(&ids(&["row-1"]), None).expect("removable");
+    drop(model);
+    folder.copy("backup");
+    let mut model = folder.open();
+    model.remove(&ids(&["row-17"]), None).expect("removable");
+    model.close().expect("writable");
+    ["efface.db", "state"].into_iter().for_each(|part| folder.restore("backup", part));
+    let mut model = folder.open();
+    assert_eq!(model.n_rows(), 58);
+    for gone in ["row-1", "row-17"] {
+        let error = model.remove(&ids(&[gone]), None).expect_err("gone");
+        assert!(error.to_string().ends_with("has already been removed"), "{error}");
+    }
+}
+
 /// Whatever the noise: the account that is made of certificates is rounded up.
 #[test]
 fn a_gap_among_releases_hides_nothing() {
