@@ -75,6 +75,9 @@ fn what_is_not_shown_of_the_account_is_not_verified() {
     // A chain that is cut: no certificate that anybody could show continues it.
     let cut = next(&second, |c| c.since_previous.certificate = None);
     open(&cut, &[], "what releases 1 to 2 spent was not verified: release 3 names no certificate before it");
+    open(&cut, &[&second], "what releases 1 to 2 spent was not verified: release 3 names no certificate before it");
+    let elsewhere = first_release(|c| c.model = "other".into());
+    fails(&beside(&cut, &[&elsewhere]), "previous", "does not name this certificate as one before it");
     let after = next(&cut, |_| {});
     open(&after, &[&cut], "what releases 1 to 2 spent was not verified: release 3 names no certificate before it");
     assert_eq!(beside(&fourth_before, &[]).verdict, Verdict::PartlyVerified);
