@@ -143,7 +143,10 @@ pub fn plan_from_rows(
     let n_rows = rows.n_rows();
 
     let model = plan.train_again(&rows, &mut NoiseSource::from_system()?, &mut |_| {})?.model;
-    let weights: Vec<Vec<f64>> = model.weights().iter().map(|weights| weights.to_vec()).collect();
+    // One vector for each score, as it is published.
+    let weights = model.weights();
+    let weights: Vec<Vec<f64>> =
+        weights.iter().flat_map(|weights| weights.chunks_exact(dim)).map(<[f64]>::to_vec).collect();
     let plain = score(&test, &weights, &codec)?;
     let distances = removal_distances(model, &mut rows)?;
     let levels = levels(config, |std| {
@@ -288,7 +291,7 @@ fn expected_distances(plan: &TrainingPlan, n_rows: usize, dim: usize) -> Vec<f64
     let ridge = config.ridge.over(WeightSum::of_rows(n_rows));
     let step = 0.5 / (n * 0.125 / d + ridge);
     let spread = (n / d).sqrt();
-    let gamma = config.loss.curvature_lipschitz();
+    let gamma = plan.loss().curvature_lipschitz();
     let unit = gamma * (spread + 1.0) * spread * step * step / ridge;
     let mut total = 0.0;
     (0..n_rows.saturating_sub(1).min(MOST_REMOVALS))

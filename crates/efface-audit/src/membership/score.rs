@@ -16,13 +16,14 @@ use crate::statistics::{mean, variance};
 pub(super) fn confidence(plan: &TrainingPlan, weights: &[Vec<f64>], rows: &MemoryRows, example: usize) -> f64 {
     let (row, label) = rows.row(example).zip(rows.label(example)).expect("examples are among the rows");
     let margins: Vec<f64> = weights.iter().map(|weights| dot(weights, &row)).collect();
+    // Classes that have gone have no margin.
+    let own = plan.classes().iter().position(|class| label == f64::from(*class)).unwrap_or(0);
     match (plan.config().n_classes, &margins[..]) {
         (None, _) => margins[0] - label,
-        (Some(_), [margin]) => margin * if label == 1.0 { 1.0 } else { -1.0 },
+        (Some(_), [margin]) => margin * if own == 1 { 1.0 } else { -1.0 },
         (Some(_), _) => {
-            let own = margins.get(label as usize).copied().unwrap_or(f64::NEG_INFINITY);
-            let others = margins.iter().enumerate().filter(|(class, _)| *class as f64 != label).map(|(_, m)| *m);
-            own - others.fold(f64::NEG_INFINITY, f64::max)
+            let others = margins.iter().enumerate().filter(|(class, _)| *class != own).map(|(_, margin)| *margin);
+            margins[own] - others.fold(f64::NEG_INFINITY, f64::max)
         }
     }
 }

@@ -221,8 +221,10 @@ impl GramSum {
             PointTag::EVERYWHERE => operations(4) * self.weights() + tiny,
             _ => {
                 let margin_error = self.origin.margin_error(self.depth);
+                // Rows that are added up are charged for what is behind several scores with the rest of the chain.
+                let of_scores = if self.listed().is_some() { self.depth.accumulation } else { 0 };
                 self.charged.weight_sum.upper() * self.origin.lipschitz * margin_error
-                    + operations(EVALUATION_ROUNDING + 8) * self.weights()
+                    + operations(EVALUATION_ROUNDING + 8 + of_scores) * self.weights()
                     + tiny
             }
         }

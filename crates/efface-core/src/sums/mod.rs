@@ -47,12 +47,12 @@ impl SumDepth {
     /// The scores of K classes by these kernels, and probabilities of them.
     ///
     /// What is subtracted from the scores before exponentials are taken is one of them, and at most max |z|: the norm of what
-    /// that rounds is at most 2√K u · max |z|. Probabilities, their complements and products of two of them pass through at most
-    /// 4K more operations than the slope of a single score, relative to themselves.
+    /// that rounds is at most 2√K u · max |z|. Probabilities, their complements and products of three of them pass through at most
+    /// 8K more operations than the slope of a single score, relative to themselves.
     pub(crate) fn of_scores(dim: usize, n_scores: usize) -> Self {
         match n_scores {
             1 => Self::of_kernel(dim),
-            _ => Self { margins: kernel::dot_depth(dim) + 2 * (n_scores.isqrt() + 1), accumulation: 4 * n_scores },
+            _ => Self { margins: kernel::dot_depth(dim) + 2 * (n_scores.isqrt() + 1), accumulation: 8 * n_scores },
         }
     }
 

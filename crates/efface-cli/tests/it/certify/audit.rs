@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::sandbox::{COLUMNS, Sandbox, features, number, three_classes};
+use crate::sandbox::{COLUMNS, Sandbox, features, number, table, three_classes};
 
 fn cases(value: &Value) -> &[Value] {
     value["distribution"]["cases"].as_array().expect("a list")
@@ -47,6 +47,21 @@ fn too_few_draws_are_a_negative_answer() {
     answer.ends_with(1);
     assert!(answer.stdout.is_empty() && answer.stderr.contains("went unseen"), "{answer:?}");
     assert!(sandbox.text("efface-audit.html").contains("No verdict."));
+}
+
+/// Where the first class had gone, each label was scored by the margin of the class behind it, the last one by none, and the
+/// audit never ended.
+#[test]
+fn a_model_that_lost_its_first_class_is_attacked() {
+    let sandbox = Sandbox::new();
+    let first = table([100], |_, _| "first".into());
+    let others = table(0..80, |i, _| ["low", "middle", "high"][i % 3].into());
+    sandbox.write("rows.csv", format!("{first}{}", others.split_once('\n').expect("a header").1));
+    sandbox.json(&format!("train rows.csv {COLUMNS} --out model"));
+    assert_eq!(sandbox.json("remove model --id u100")["classes_gone"], serde_json::json!(["first"]));
+    let answer = sandbox.run("audit model --quick --draws 1000 --danger-fixed-seed 3 --json --out audit.html");
+    let auc = number(&answer.json()["membership"]["before_removal"]["auc"], "value");
+    assert!((0.0..=1.0).contains(&auc), "{answer:?}");
 }
 
 #[test]

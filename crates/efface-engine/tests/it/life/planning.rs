@@ -1,7 +1,7 @@
 //! Plans: what they call guaranteed must hold for the worst rows the engine can be given.
 
 use efface_core::loss;
-use efface_core::model::{TrainingConfig, TrainingPlan};
+use efface_core::model::{MultiClass, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::removal::Change;
 use efface_core::rows::RowStore;
@@ -9,7 +9,7 @@ use efface_data::{
     FeatureOrder, FeatureValues, LabelCodec, Labels, MemoryRows, Origin, RawLabels, RowTransform, Scale, Table,
     TableParts,
 };
-use efface_engine::plan_from_sizes;
+use efface_engine::{plan_from_rows, plan_from_sizes};
 
 /// Rows that are all the same, with labels that disagree: every removal pulls as hard as it can.
 fn same_rows(n_rows: usize) -> MemoryRows {
@@ -29,6 +29,35 @@ fn same_rows(n_rows: usize) -> MemoryRows {
     let transform = RowTransform { scale: Scale::None, intercept: false };
     let codec = LabelCodec::Classes(vec!["0".into(), "1".into()]);
     MemoryRows::of_table(table, &transform, Some(&codec), FeatureOrder::AsRead).expect("valid")
+}
+
+/// The weights of all classes together were scored as if they were those of one.
+#[test]
+fn a_plan_scores_each_class_by_its_own_weights() {
+    let label = |i: usize| i % 3;
+    let features = (0..300).flat_map(|i| (0..3).map(move |j| f64::from(u8::from(j == label(i))) * 0.8)).collect();
+    let origin = Origin::new("rows");
+    for multi_class in MultiClass::ALL {
+        let table = Table::new(TableParts {
+            feature_names: ["a", "b", "c"].map(String::from).to_vec(),
+            features: FeatureValues::F64(Vec::clone(&features)),
+            labels: Some(Labels::new(
+                RawLabels::Numbers((0..300).map(|i| label(i) as f64).collect()),
+                origin.clone(),
+                None,
+            )),
+            ids: None,
+            subjects: None,
+            row_weights: None,
+            origin: origin.clone(),
+            texts: None,
+        });
+        let config = TrainingConfig { multi_class, ..TrainingConfig::new(&loss::Logistic, 1e-3, None) };
+        let transform = RowTransform { scale: Scale::None, intercept: false };
+        let report = plan_from_rows(&config, table.expect("valid"), None, &transform).expect("valid");
+        assert_eq!(report.score_without_noise, Some(1.0), "{multi_class}");
+        assert_eq!(report.rows[0].score, Some(1.0), "the least noise");
+    }
 }
 
 #[test]
