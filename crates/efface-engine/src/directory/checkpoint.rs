@@ -99,7 +99,7 @@ impl DirectoryKeeper {
             model: head.history.model.clone(),
             generation: head.generation,
             n_changes: head.history.n_changes,
-            n_known: head.n_known(),
+            complete_until: head.complete_until(),
             chain: head.chain.clone(),
             n_removed: head.n_listed,
         };

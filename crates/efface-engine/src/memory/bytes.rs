@@ -51,7 +51,7 @@ impl MemoryModel {
             model: history.model.clone(),
             generation,
             n_changes: history.n_changes,
-            n_known: history.n_changes,
+            complete_until: history.n_changes,
             chain,
             n_removed: 0,
         };

@@ -82,7 +82,7 @@ impl Chain {
 
 impl Head {
     /// Up to this change the directory knows every removal.
-    pub(crate) fn n_known(&self) -> u64 {
+    pub(crate) fn complete_until(&self) -> u64 {
         let first = self.unnamed.iter().map(|removal| removal.change.saturating_sub(1)).min();
         self.history.n_changes.min(first.unwrap_or(u64::MAX))
     }

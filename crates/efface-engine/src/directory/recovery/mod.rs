@@ -48,7 +48,7 @@ pub(super) struct Known {
     pub(super) found: Vec<OldPart>,
     n_changes: u64,
     /// Up to this change a part knows every removal.
-    n_known: u64,
+    complete_until: u64,
     removed: BTreeSet<IdDigest>,
     /// So many ids and subjects had been removed by the latest state.
     n_removed: usize,
@@ -71,9 +71,9 @@ impl Known {
     ) -> Result<Self, EngineError> {
         let (found, removed, account) = (Vec::new(), BTreeSet::new(), head.account);
         let (releases, unnamed, revoked) = (Vec::new(), Vec::new(), Vec::new());
-        let (n_changes, n_known, n_removed, n_rows) = (0, head.n_known(), 0, None);
+        let (n_changes, complete_until, n_removed, n_rows) = (0, head.complete_until(), 0, None);
         let mut known =
-            Self { found, n_changes, n_known, removed, n_removed, account, releases, unnamed, revoked, n_rows };
+            Self { found, n_changes, complete_until, removed, n_removed, account, releases, unnamed, revoked, n_rows };
         known.ask_states(path, head)?;
         known.ask_list(path, database)?;
         known.ask_releases(path, head)?;
@@ -131,7 +131,7 @@ impl Known {
             self.n_changes = state.stamp.n_changes;
             self.n_rows = Some(state.n_rows());
         }
-        self.n_known = self.n_known.max(state.stamp.n_known);
+        self.complete_until = self.complete_until.max(state.stamp.complete_until);
         self.n_removed = self.n_removed.max(state.stamp.n_removed);
         self.account = self.account.most(state.account);
     }
@@ -153,7 +153,7 @@ impl Known {
         if knows_more {
             self.found.push(OldPart::All);
             self.n_changes = self.n_changes.max(*n_changes);
-            self.n_known = self.n_known.max(*n_changes);
+            self.complete_until = self.complete_until.max(*n_changes);
             self.account = account;
             self.removed.extend(removed);
         }
@@ -237,7 +237,8 @@ impl Known {
 impl Known {
     /// Removals that nothing but a certificate knows, after so many rows have left again.
     fn still_unnamed(&self, head: &Head, n_removed_again: usize) -> Vec<UnnamedRemoval> {
-        let is_new = |removal: &&UnnamedRemoval| removal.change > self.n_known && !head.unnamed.contains(*removal);
+        let is_new =
+            |removal: &&UnnamedRemoval| removal.change > self.complete_until && !head.unnamed.contains(*removal);
         let unnamed: Vec<_> = self.unnamed.iter().filter(is_new).cloned().collect();
         // Rows that were overwritten tell who left, and not by which request.
         let n_rows: usize = unnamed.iter().map(|removal| removal.n_rows).sum();

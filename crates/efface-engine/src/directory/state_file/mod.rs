@@ -31,7 +31,7 @@ pub(crate) struct Stamp {
     pub(crate) generation: u64,
     pub(crate) n_changes: u64,
     /// Up to this change, every removal is in the state: all of them, unless nothing but certificates knows of some.
-    pub(crate) n_known: u64,
+    pub(crate) complete_until: u64,
     pub(crate) chain: Chain,
     /// Ids and subjects that were removed by then, all of them in `state/removed`.
     pub(crate) n_removed: usize,

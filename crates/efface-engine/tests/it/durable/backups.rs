@@ -212,13 +212,17 @@ fn repair_after_a_witness_can_be_cut_short() {
 #[test]
 fn what_only_certificates_know_outlives_a_repair_that_is_cut_short() {
     let folder = with_backup(None);
-    ["efface.db", "state", "rows"].into_iter().for_each(|part| folder.restore("backup", part));
+    for part in ["efface.db", "state", "rows"] {
+        folder.restore("backup", part);
+    }
     folder.copy("older");
     drop(folder.open());
     folder.copy("repaired");
     for parts in [&["state"][..], &["rows"], &["state", "rows"], &["efface.db", "state", "rows"]] {
         folder.restore("older", "");
-        parts.iter().for_each(|part| folder.restore("repaired", part));
+        for part in parts {
+            folder.restore("repaired", part);
+        }
         let mut model = folder.open();
         let error = model.release(&mut randomness(), None).expect_err("unknown removals");
         assert_eq!(error.code(), "unnamed-removals", "{parts:?}");
@@ -234,7 +238,9 @@ fn what_only_certificates_know_outlives_a_repair_that_is_cut_short() {
 fn whoever_is_listed_stays_out_whatever_else_is_old() {
     let folder = with_backup(None);
     let listed = folder.read("model/state/removed");
-    ["efface.db", "state", "rows"].into_iter().for_each(|part| folder.restore("backup", part));
+    for part in ["efface.db", "state", "rows"] {
+        folder.restore("backup", part);
+    }
     folder.write("model/state/removed", &listed);
     assert_eq!(out_of_step(&folder).len(), 2, "the list and the release");
     nobody_is_back(&folder);
@@ -252,7 +258,9 @@ fn an_old_database_with_a_pending_change_is_repaired() {
     let mut model = folder.open();
     model.remove(&ids(&["row-17"]), None).expect("removable");
     model.close().expect("writable");
-    ["efface.db", "state"].into_iter().for_each(|part| folder.restore("backup", part));
+    for part in ["efface.db", "state"] {
+        folder.restore("backup", part);
+    }
     let mut model = folder.open();
     assert_eq!(model.n_rows(), 58);
     for gone in ["row-1", "row-17"] {
