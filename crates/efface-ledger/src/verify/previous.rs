@@ -29,13 +29,14 @@ fn follow(c: &ReleaseCertificate, evidence: &Evidence<'_>) -> Result<Check, Stri
         continues(&earliest, &before)?;
         earliest = *before;
     }
-    // A chain that is cut, as after an old backup, leads to none of those before: they speak neither for nor against it.
+    // A chain that is cut, as after an old backup, leads to none of those before. What they spent is spent all the same.
     let is_cut = earliest.since_previous.certificate.is_none() && earliest.release > 1;
     for (_, text) in given {
         let before = released(text, evidence)?;
         if !(is_cut && before.model == earliest.model && before.release < earliest.release) {
             return Err(format!("release {} does not name this certificate as one before it", earliest.release));
         }
+        forgets_nothing(&earliest, &before)?;
     }
     Ok(conclusion(c, &earliest))
 }
@@ -72,7 +73,7 @@ fn released(text: &[u8], evidence: &Evidence<'_>) -> Result<Box<ReleaseCertifica
     }
 }
 
-/// `c` comes right after `before`, and forgets nothing that had been spent by then.
+/// `c` comes right after `before`, and forgets nothing.
 fn continues(c: &ReleaseCertificate, before: &ReleaseCertificate) -> Result<(), String> {
     if c.model != before.model || c.release.checked_sub(1) != Some(before.release) {
         return Err(format!(
@@ -80,6 +81,11 @@ fn continues(c: &ReleaseCertificate, before: &ReleaseCertificate) -> Result<(), 
             c.release, c.model, before.release, before.model
         ));
     }
+    forgets_nothing(c, before)
+}
+
+/// What had been spent by `before`, itself included, is accounted for by `c`.
+fn forgets_nothing(c: &ReleaseCertificate, before: &ReleaseCertificate) -> Result<(), String> {
     let (spent, r) = (before.spent_before, before.distance_bound);
     // Rounded down: an honest account has rounded up.
     let squares = (spent.distance_squares + (r * r).next_down()).next_down();
