@@ -104,7 +104,9 @@ def public(model, folder):
     }
     with config_context(print_changed_only=False):
         text = repr(model)
-    seen = [name for name in dir(twin) if not name.startswith("__") and name not in MAY_DIFFER]
+    # `set_output` is listed by some versions of scikit-learn where it is not there.
+    names = [name for name in dir(twin) if hasattr(twin, name)]
+    seen = [name for name in names if not name.startswith("__") and name not in MAY_DIFFER]
     values = {name: getattr(twin, name) for name in seen if not callable(getattr(twin, name))}
     return {
         "pickle": flat(twin.__getstate__()),
