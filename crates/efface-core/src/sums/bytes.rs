@@ -208,7 +208,14 @@ impl<'a> Reader<'a> {
         let target = match self.byte()? {
             0 => TargetRule::Value,
             1 => TargetRule::OneVsRest { positive: u32::from_le_bytes(self.array()?) },
-            2 => TargetRule::Softmax { classes: self.each(|reader| Ok(u32::from_le_bytes(reader.array()?)))? },
+            2 => {
+                let classes = self.each(|reader| Ok(u32::from_le_bytes(reader.array()?)))?;
+                // A single score is that of another problem.
+                if classes.len() < 2 {
+                    return Err(DecodeError::Number);
+                }
+                TargetRule::Softmax { classes }
+            }
             _ => return Err(DecodeError::Number),
         };
         let negatives = match self.byte()? {

@@ -63,7 +63,8 @@ impl GradientSum {
     }
 
     /// A sum that was made elsewhere, in double precision and by additions nested no deeper than `depth`. Slopes and
-    /// curvatures must be within [`EVALUATION_ROUNDING`] of the exact ones for their margins.
+    /// curvatures must be within [`EVALUATION_ROUNDING`] of the exact ones for their margins; where a row has K scores, `depth`
+    /// declares what more they pass through: 2√K + 2 in `margins`, 8K in `accumulation`.
     pub fn from_parts(
         loss: &dyn Loss,
         point: &Point<'_>,

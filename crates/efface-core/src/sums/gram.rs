@@ -92,7 +92,8 @@ impl GramSum {
 
     /// A sum that was made elsewhere, in double precision and by additions nested no deeper than `depth`: each row was
     /// multiplied by the root of its factor first, or its product with itself by the factor. Curvatures must be within
-    /// [`EVALUATION_ROUNDING`] of the exact ones for their margins.
+    /// [`EVALUATION_ROUNDING`] of the exact ones for their margins; where a row has K scores, `depth` declares what more they pass
+    /// through: 2√K + 2 in `margins`, 8K in `accumulation`.
     pub fn from_parts(
         row_norm: UpperBound,
         weights: &GramWeights<'_>,
