@@ -15,7 +15,7 @@ use crate::directory::database::{Database, Intent, index, ledger, put};
 use crate::directory::{DirectoryKeeper, ModelDirectory, files};
 use crate::error::EngineError;
 use crate::history::{Kept, RowKeys};
-use crate::life::train_again;
+use crate::life::{PastRequest, train_again};
 use crate::settings::Settings;
 use crate::status::OldPart;
 
@@ -72,6 +72,7 @@ pub(in crate::directory) fn repair(
         let of = Kept { settings, model: &model, preparation: rows.preparation() };
         keeper.write_state(of, Some(&removed), |tables, head| {
             index::forget(tables, &leaving)?;
+            PastRequest::forget_cells(tables)?;
             head.ledger.revoked.extend(&known.revoked);
             head.ledger.revoked.sort_unstable();
             // Entries may have been lost with what was restored: no checkpoint that anybody has is contradicted.

@@ -9,3 +9,4 @@ mod purge;
 mod readers;
 mod round_trip;
 mod shared_witness;
+mod witness;
