@@ -89,6 +89,7 @@ impl Draft<'_> {
             ridge: config.ridge,
             scale: settings.transform.scale.to_string(),
             intercept: settings.transform.intercept,
+            feature_maps: settings.feature_maps(),
             row_norm_bound: state.row_norm.is_finite().then(|| state.row_norm.get()),
             n_rows: state.count.n_rows,
             weight_sum: weighted.then(|| state.count.weight_sum.lower().get()),

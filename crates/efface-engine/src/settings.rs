@@ -4,7 +4,7 @@ use efface_core::model::{TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_data::derived::{Counts, Preparation, Texts};
 use efface_data::{ClassWeights, Columns, IdKey, LabelCodec, Precision, RowSpec, RowTransform, Scale, Schema};
-use efface_ledger::certificate::FittedBeside;
+use efface_ledger::certificate::{FeatureMap, FittedBeside, MapOrigin};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ChangeError, EngineError};
@@ -123,6 +123,12 @@ impl Settings {
     /// Columns whose schema entries were proposed from the rows and are not marked public: outside the guarantee.
     pub fn not_public(&self) -> Vec<String> {
         self.schema.as_ref().map(Schema::not_public).unwrap_or_default()
+    }
+
+    /// The maps that make features of raw cells.
+    pub(crate) fn feature_maps(&self) -> Vec<FeatureMap> {
+        let maps = self.schema.iter().flat_map(Schema::maps);
+        maps.map(|(column, spec)| FeatureMap::new(column, MapOrigin::Fixed, &spec)).collect()
     }
 
     /// How to read more rows: the features by name, and the columns of labels, ids and subjects unless the file is an

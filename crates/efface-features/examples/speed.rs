@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use efface_features::{ApplyError, FourierLayer, FourierMap, Grams, ImageMap, NgramMap, NgramSpec, ScatteringMap};
+use efface_features::{ApplyError, FourierLayer, FourierMap, Grams, ImageShape, NgramMap, NgramSpec, ScatteringMap};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words =
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let characters = Some(Grams { shortest: 3, longest: 5 });
     let mut sparse = Vec::new();
     for (name, characters) in [("n-grams of words (1-2)", None), ("and of characters (3-5)", characters)] {
-        let map = NgramMap::new(NgramSpec { width: 1 << 18, words, characters, binary: false, seed: 1 })?;
+        let map = NgramMap::new(NgramSpec { buckets: 1 << 18, words, characters, binary: false, seed: 1 })?;
         measure(name, texts.len(), || {
             map.apply_block(&texts, &mut sparse);
             Ok::<_, ApplyError>(())
@@ -22,17 +22,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     let rows: Vec<f64> = (0..20_000 * 100).map(|i| f64::from(i * 7919 % 1009) / 1009.0).collect();
-    let map = FourierMap::new(100, 2048, 1.0, 1)?;
+    let map = FourierMap::new(100, FourierLayer { width: 2048, length_scale: 1.0, seed: 1 })?;
     let mut out = vec![0.0; 20_000 * 2048];
     measure("Fourier, 100 -> 2,048", 20_000, || map.apply_block(&rows, &mut out))?;
 
     let images: Vec<u8> = (0..2000 * 3072_u32).map(|i| (i * 7919 % 253) as u8).collect();
-    for (name, layer) in [("scattering, 32 x 32 x 3", None), ("and Fourier, 2,048", Some(2048))] {
-        let fourier = layer.map(|width| FourierLayer { width, length_scale: 0.5, seed: 1 });
-        let map = ImageMap::new(ScatteringMap::new(32, 32, 3)?, fourier)?;
-        let mut out = vec![0.0; 2000 * map.n_features()];
-        measure(name, 2000, || map.apply_block(&images, &mut out))?;
-    }
+    let scattering = ScatteringMap::new(ImageShape { height: 32, width: 32, channels: 3 })?;
+    let mut middle = vec![0.0; 2000 * scattering.n_features()];
+    measure("scattering, 32 x 32 x 3", 2000, || scattering.apply_block(&images, &mut middle))?;
+    let map = FourierMap::new(scattering.n_features(), FourierLayer { width: 2048, length_scale: 0.5, seed: 1 })?;
+    let mut out = vec![0.0; 2000 * 2048];
+    measure("Fourier of it, 2,048", 2000, || map.apply_block(&middle, &mut out))?;
     Ok(())
 }
 

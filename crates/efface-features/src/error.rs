@@ -1,7 +1,7 @@
 //! Parameters that no map has, and rows that a map cannot take.
 
 /// Parameters that a map cannot be built from.
-#[derive(Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named in the messages")]
 #[non_exhaustive]
 pub enum BuildError {
@@ -15,7 +15,7 @@ pub enum BuildError {
     #[error("{n_inputs} inputs and width {width} make a matrix of more than {most} numbers")]
     Matrix { n_inputs: usize, width: usize, most: usize },
     /// Hashes are cut to a number of bits.
-    #[error("width of n-grams must be a power of two, got `{value}`")]
+    #[error("buckets must be a power of two, got `{value}`")]
     NotAPowerOfTwo { value: usize },
     /// The shortest n-gram is longer than the longest, or empty, or one is too long.
     #[error("n-grams of {of} must go from at least 1 up to at most {most}, got `{shortest}` to `{longest}`")]
@@ -32,7 +32,7 @@ pub enum BuildError {
 }
 
 /// Rows that a map cannot take. What was written to the output until then is of no use.
-#[derive(Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named in the messages")]
 #[non_exhaustive]
 pub enum ApplyError {
@@ -43,14 +43,22 @@ pub enum ApplyError {
     #[error("the output of {n_rows} rows must have {expected} numbers, got {got}")]
     OutputLength { n_rows: usize, got: usize, expected: usize },
     /// A value is infinite or not a number, or too large for single precision.
-    #[error("row {row}: value {column} must be finite and at most 3.4e38, got `{value}`")]
+    #[error("value {column} must be finite and at most 3.4e38, got `{value}`")]
     NotFinite { row: usize, column: usize, value: f64 },
     /// The row is so long, measured in length scales, that its angles overflow.
-    #[error("row {row}: values are too large for length scale `{length_scale}`")]
+    #[error("values are too large for length scale `{length_scale}`")]
     Overflow { row: usize, length_scale: f64 },
 }
 
 impl ApplyError {
+    /// The row that cannot be taken; the first, where it is all of them.
+    pub fn row(&self) -> usize {
+        match self {
+            Self::NotFinite { row, .. } | Self::Overflow { row, .. } => *row,
+            Self::RowLength { .. } | Self::OutputLength { .. } => 0,
+        }
+    }
+
     /// The number of rows, if they are whole and the output has room for them.
     pub(crate) fn check(n_numbers: usize, row_len: usize, out_len: usize, width: usize) -> Result<usize, Self> {
         if !n_numbers.is_multiple_of(row_len) {

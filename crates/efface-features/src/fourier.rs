@@ -41,14 +41,15 @@ pub struct FourierLayer {
     /// The distance at which two rows become unlike each other.
     pub length_scale: f64,
     /// Public.
+    #[serde(default)]
     pub seed: u64,
 }
 
 impl FourierMap {
     /// Draws the projection.
-    pub fn new(n_inputs: usize, width: usize, length_scale: f64, seed: u64) -> Result<Self, BuildError> {
-        let layer = FourierLayer { width, length_scale, seed };
+    pub fn new(n_inputs: usize, layer: FourierLayer) -> Result<Self, BuildError> {
         layer.check(n_inputs)?;
+        let FourierLayer { width, length_scale, seed } = layer;
         let mut projection = Packed::zeros(n_inputs, width);
         let panels: Vec<_> = projection.panels_mut().enumerate().collect();
         let phases = panels.into_par_iter().flat_map_iter(|(panel, lines)| {
@@ -105,7 +106,7 @@ impl FourierMap {
     }
 
     /// The features of a block on this thread, or the first row whose angles are not finite.
-    pub(crate) fn project(&self, rows: &[f32], out: &mut [f32]) -> Option<usize> {
+    fn project(&self, rows: &[f32], out: &mut [f32]) -> Option<usize> {
         self.projection.apply(rows, out);
         for (row, out) in out.chunks_exact_mut(self.layer.width).enumerate() {
             for (value, phase) in out.iter_mut().zip(&self.phases) {
@@ -163,7 +164,7 @@ impl Stream {
 }
 
 /// Rows that one thread works with at a time.
-pub(crate) const BLOCK: usize = 32;
+const BLOCK: usize = 32;
 
 /// In or out.
 const MOST_FEATURES: usize = 1 << 20;

@@ -12,17 +12,17 @@
 
 mod error;
 mod fourier;
-mod map;
 mod ngrams;
 pub mod norm;
 mod product;
 mod scattering;
+mod spec;
 
 pub use error::{ApplyError, BuildError};
 pub use fourier::{FourierLayer, FourierMap};
-pub use map::{FeatureMap, FeatureSpec, ImageMap};
 pub use ngrams::{Grams, NgramMap, NgramSpec};
-pub use scattering::ScatteringMap;
+pub use scattering::{ImageShape, ScatteringMap};
+pub use spec::FeatureSpec;
 
 /// `work`, done by a pool of n threads.
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::norm::to_unit_norm;
 /// Counts of n-grams, added up with random signs under their hashes, scaled to norm 1.
 ///
 /// ```text
-/// φ(t) = v / ‖v‖      v[h(g) >> (64 − log₂ width)] += (1 − 2·(h(g) & 1)) · count(g, t)      for every n-gram g of t
+/// φ(t) = v / ‖v‖      v[h(g) >> (64 − log₂ buckets)] += (1 − 2·(h(g) & 1)) · count(g, t)      for every n-gram g of t
 /// ```
 ///
 /// The text is lower-cased. A word is a run of two or more letters, digits and underscores (Unicode's, as in
@@ -29,7 +29,7 @@ pub struct NgramMap {
 #[serde(deny_unknown_fields)]
 pub struct NgramSpec {
     /// Number of features: a power of two.
-    pub width: usize,
+    pub buckets: usize,
     /// N-grams of words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<Grams>,
@@ -40,12 +40,13 @@ pub struct NgramSpec {
     #[serde(default)]
     pub binary: bool,
     /// Public.
+    #[serde(default)]
     pub seed: u64,
 }
 
-/// A range of n.
+/// A range of n. Written `[1, 2]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(into = "[usize; 2]", from = "[usize; 2]")]
 pub struct Grams {
     /// The smallest n.
     pub shortest: usize,
@@ -53,23 +54,43 @@ pub struct Grams {
     pub longest: usize,
 }
 
-impl NgramMap {
-    /// Checks the parameters.
-    pub fn new(spec: NgramSpec) -> Result<Self, BuildError> {
-        in_range("width", spec.width, 2, MOST_FEATURES)?;
-        if !spec.width.is_power_of_two() {
-            return Err(BuildError::NotAPowerOfTwo { value: spec.width });
+impl From<[usize; 2]> for Grams {
+    fn from([shortest, longest]: [usize; 2]) -> Self {
+        Self { shortest, longest }
+    }
+}
+
+impl From<Grams> for [usize; 2] {
+    fn from(Grams { shortest, longest }: Grams) -> Self {
+        [shortest, longest]
+    }
+}
+
+impl NgramSpec {
+    /// Whether there is such a map.
+    pub(crate) fn check(&self) -> Result<(), BuildError> {
+        in_range("buckets", self.buckets, 2, MOST_FEATURES)?;
+        if !self.buckets.is_power_of_two() {
+            return Err(BuildError::NotAPowerOfTwo { value: self.buckets });
         }
-        if spec.words.is_none() && spec.characters.is_none() {
+        if self.words.is_none() && self.characters.is_none() {
             return Err(BuildError::NoGrams);
         }
-        for (of, range, most) in [("words", spec.words, MOST_WORDS), ("characters", spec.characters, MOST_CHARACTERS)] {
+        for (of, range, most) in [("words", self.words, MOST_WORDS), ("characters", self.characters, MOST_CHARACTERS)] {
             if let Some(Grams { shortest, longest }) = range
                 && (shortest < 1 || shortest > longest || longest > most)
             {
                 return Err(BuildError::Range { of, shortest, longest, most });
             }
         }
+        Ok(())
+    }
+}
+
+impl NgramMap {
+    /// Checks the parameters.
+    pub fn new(spec: NgramSpec) -> Result<Self, BuildError> {
+        spec.check()?;
         Ok(Self { spec })
     }
 
@@ -80,7 +101,7 @@ impl NgramMap {
 
     /// Number of features.
     pub fn n_features(&self) -> usize {
-        self.spec.width
+        self.spec.buckets
     }
 
     /// Replaces `out` by the features of a text that are not zero, by index.
@@ -91,7 +112,7 @@ impl NgramMap {
             hashes.dedup();
         }
         out.clear();
-        let shift = u64::BITS - self.spec.width.ilog2();
+        let shift = u64::BITS - self.spec.buckets.ilog2();
         // The index is the front of the hash: equal indices are neighbours.
         for same in hashes.chunk_by(|a, b| a >> shift == b >> shift) {
             let sum: i64 = same.iter().map(|hash| 1 - 2 * (hash & 1).cast_signed()).sum();
@@ -115,7 +136,7 @@ impl NgramMap {
 
     /// Writes all features of a text, zeros too.
     pub fn apply_dense(&self, text: &str, out: &mut [f32]) -> Result<(), ApplyError> {
-        ApplyError::check(1, 1, out.len(), self.spec.width)?;
+        ApplyError::check(1, 1, out.len(), self.spec.buckets)?;
         let mut sparse = Vec::new();
         self.apply(text, &mut sparse);
         out.fill(0.0);

@@ -10,7 +10,7 @@ use efface_core::noise::NoiseLaw;
 use efface_core::residual::{Constants, Rung};
 use efface_core::ridge::Ridge;
 use efface_core::rows::MOST_ROW_WEIGHT;
-use efface_data::{ClassWeights, Columns, DateOrder, DecimalMark, Notation, RowTransform, Scale};
+use efface_data::{ClassWeights, Columns, DateOrder, DecimalMark, Notation, RowTransform, Scale, Schema};
 
 use super::choices::{losses, one_of};
 use super::ledger::{NewKeyArgs, PolicyArgs};
@@ -170,7 +170,7 @@ fn date_order(text: &str) -> Result<DateOrder, &'static str> {
 
 #[derive(Args)]
 pub(crate) struct RowArgs {
-    /// Fit an intercept [default: with --scale auto].
+    /// Fit an intercept [default: with --scale auto, and where a schema has maps].
     #[arg(long, overrides_with = "no_intercept")]
     pub(crate) intercept: bool,
     /// Fit none.
@@ -178,17 +178,17 @@ pub(crate) struct RowArgs {
     pub(crate) no_intercept: bool,
     /// auto: columns are centred and scaled, texts become categories, all of it as if removed rows had never been there; unit: every
     /// row to norm 1; clip:R: divide by R, shorten longer rows; within:R: as they are, norms at most R; none: within:1; raw: as they
-    /// are, of any length (squared loss without noise).
-    #[arg(long, default_value_t = Scale::Auto, value_name = "auto|unit|clip:R|within:R|none|raw")]
-    pub(crate) scale: Scale,
+    /// are, of any length (squared loss without noise) [default: auto, or as they are where a schema has maps and derives nothing].
+    #[arg(long, value_name = "auto|unit|clip:R|within:R|none|raw")]
+    pub(crate) scale: Option<Scale>,
 }
 
 impl RowArgs {
-    pub(crate) fn transform(&self) -> RowTransform {
-        RowTransform {
-            scale: self.scale,
-            intercept: !self.no_intercept && (self.intercept || self.scale == Scale::Auto),
-        }
+    pub(crate) fn transform(&self, schema: Option<&Schema>) -> RowTransform {
+        let usual = schema.map_or(RowTransform::USUAL, Schema::usual_transform);
+        let scale = self.scale.unwrap_or(usual.scale);
+        let has_intercept = self.intercept || scale == usual.scale && usual.intercept;
+        RowTransform { scale, intercept: has_intercept && !self.no_intercept }
     }
 }
 

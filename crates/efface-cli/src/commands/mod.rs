@@ -47,7 +47,7 @@ fn open_labelled(args: TableArgs) -> anyhow::Result<LabelledRows> {
     let columns = schema.as_ref().map_or(asked.clone(), |schema| schema.fill_in(asked));
     let columns = Columns { weight: args.weight, notation: args.notation.notation(), ..columns };
     check_label_is_named(source.first(), &columns)?;
-    let transform = args.rows.transform();
+    let transform = args.rows.transform(schema.as_ref());
     let (reader, schema) = open_rows(source, &columns, schema, transform.scale).map_err(EngineError::from)?;
     Ok(LabelledRows { reader, columns, schema, transform, class_weights })
 }

@@ -112,6 +112,8 @@ fn becomes(column: &ColumnSchema) -> String {
         ColumnKind::Vector { dim, range } => {
             format!("{dim} numbers, each {} … {} to [-1, 1]", parameter(range.low()), parameter(range.high()))
         }
+        // Declared by people only.
+        ColumnKind::Text(_) | ColumnKind::Image(_) => counted(column.width(), "feature"),
     }
 }
 

@@ -80,6 +80,18 @@ pub enum InvalidSchema {
     /// A number of features is zero or too large.
     #[error("column `{column}`: `{key}` must be between 1 and {MAX_FEATURES}, got `{found}`")]
     Size { column: String, key: &'static str, found: u64 },
+    /// There is no such map.
+    #[error("column `{column}`: {source}")]
+    Map { column: String, source: efface_features::BuildError },
+    /// There is no such layer.
+    #[error("[fourier]: {source}")]
+    Layer { source: efface_features::BuildError },
+    /// A layer is fixed when the rows come in, and what is derived is not.
+    #[error(
+        "[fourier] takes features that are fixed, and column `{column}` is derived from the rows; declare what it becomes, \
+         such as kind = \"numeric\" with range = [low, high]"
+    )]
+    LayerOnDerived { column: String },
     /// All entries together make too many features.
     #[error("the columns make {found} features, at most {MAX_FEATURES} are allowed")]
     TooManyFeatures { found: u64 },
@@ -122,6 +134,12 @@ pub enum CellError {
     /// A list of another length.
     #[error("{found} values in the list, the schema declares {expected}")]
     ListLength { found: usize, expected: usize },
+    /// No image.
+    #[error("the schema declares an image, got `{shown}`", shown = shortened(value))]
+    NotAnImage { value: String },
+    /// A map cannot take it.
+    #[error(transparent)]
+    Map(efface_features::ApplyError),
 }
 
 fn at_line(line: Option<usize>) -> String {

@@ -14,7 +14,7 @@ use crate::error::ReadError;
 use crate::rows::FeatureValues;
 use crate::schema::cell::Cell;
 use crate::schema::encode::RowEncoder;
-use crate::schema::{ColumnSchema, Schema};
+use crate::schema::{ALL_COLUMNS, ColumnSchema, Schema};
 use crate::table::{Columns, Table, TableParts};
 
 /// A file whose cells can be looked at. Its features are the columns that have no other role.
@@ -66,8 +66,8 @@ impl CellReader for ArrayReader {
 pub(super) struct EncodedReader {
     inner: ArrayReader,
     encoder: RowEncoder,
-    /// For each entry of the schema its column in the inner table, and that column's name.
-    columns: Vec<(usize, String)>,
+    /// For each entry of the schema its column in the inner table (`None`: all of them), and that column's name.
+    columns: Vec<(Option<usize>, String)>,
 }
 
 impl EncodedReader {
@@ -78,8 +78,11 @@ impl EncodedReader {
         let inner = ArrayReader::open(path, &all)?;
         let names = inner.feature_names();
         let find = |column: &ColumnSchema| {
+            if column.name == ALL_COLUMNS {
+                return Ok((None, column.name.clone()));
+            }
             let at = names.iter().position(|name| *name == column.name);
-            Ok((at.ok_or_else(|| column.absent(path, names))?, column.name.clone()))
+            Ok((Some(at.ok_or_else(|| column.absent(path, names))?), column.name.clone()))
         };
         let columns = schema.columns().iter().map(find).collect::<Result<_, ReadError>>()?;
         Ok(Self { encoder: RowEncoder::new(schema), columns, inner })
@@ -93,24 +96,35 @@ impl TableReader for EncodedReader {
 
     fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
         let Some(table) = self.inner.next_chunk(max_rows)? else { return Ok(None) };
-        let dim = self.encoder.feature_names.len();
-        let mut features = vec![0.0; table.n_rows() * dim];
-        for (row, into) in features.chunks_exact_mut(dim).enumerate() {
+        let n_values = self.encoder.n_values;
+        let mut values = vec![0.0; table.n_rows() * n_values];
+        for row in 0..table.n_rows() {
+            let into = &mut values[row * n_values..(row + 1) * n_values];
             for (entry, (column, name)) in self.columns.iter().enumerate() {
-                self.encoder.encode(entry, &cell(&table, row, *column), into).map_err(|error| {
+                let cell = column.map_or_else(|| all_cells(&table, row), |column| cell(&table, row, column));
+                self.encoder.encode(entry, &cell, into).map_err(|error| {
                     let place = table.origin().place(row, Some(name));
                     ReadError::Cell { place, source: Box::new(error) }
                 })?;
             }
         }
         let feature_names = self.encoder.feature_names.clone();
-        let (features, texts) = (FeatureValues::F64(features), self.encoder.take_texts());
+        let features = self.encoder.finish(values, table.origin(), table.n_rows())?;
+        let texts = self.encoder.take_texts();
         Table::new(TableParts { feature_names, features, texts, ..table.into_parts() }).map(Some)
     }
 
     fn progress(&self) -> ReadProgress {
         self.inner.progress()
     }
+}
+
+/// The row of an array as one cell.
+fn all_cells(table: &Table, row: usize) -> Cell<'static> {
+    let dim = table.feature_names().len();
+    let mut values = vec![0.0; dim];
+    table.features().read(row * dim, &mut values);
+    Cell::List(values)
 }
 
 fn cell(table: &Table, row: usize, column: usize) -> Cell<'static> {

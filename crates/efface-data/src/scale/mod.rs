@@ -136,6 +136,9 @@ pub struct RowTransform {
 }
 
 impl RowTransform {
+    /// What rows become where nobody says otherwise.
+    pub const USUAL: Self = Self { scale: Scale::Auto, intercept: true };
+
     /// Number of values of a model row that is made of `n_features` features.
     pub fn model_dim(&self, n_features: usize) -> usize {
         n_features + usize::from(self.intercept)

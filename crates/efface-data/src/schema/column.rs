@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use efface_features::{FeatureSpec, ImageShape, NgramSpec};
 use serde::{Deserialize, Serialize};
 
 use super::cell::{canonical, spelling_of};
@@ -65,6 +66,10 @@ pub enum ColumnKind {
         /// The range of every element.
         range: ValueRange,
     },
+    /// A text: hashed n-grams of its words and characters.
+    Text(NgramSpec),
+    /// An image: scattering.
+    Image(ImageShape),
 }
 
 /// Two finite numbers, the lower one first.
@@ -135,11 +140,12 @@ impl ColumnSchema {
             ColumnKind::Categorical { values, unknown } => values.len() + usize::from(*unknown == Unknown::Slot),
             ColumnKind::Hashed { buckets } => *buckets,
             ColumnKind::Vector { dim, .. } => *dim,
+            ColumnKind::Text(_) | ColumnKind::Image(_) => self.kind.map().map_or(0, |map| map.n_features()),
         };
         kind + usize::from(self.missing == Missing::Slot)
     }
 
-    /// Names of the features: `age`, `job=clerk`, `job=?unknown`, `zip#17`, `face[3]`, `age=?missing`.
+    /// Names of the features: `age`, `job=clerk`, `job=?unknown`, `zip#17`, `review#17`, `face[3]`, `age=?missing`.
     pub fn feature_names(&self) -> Vec<String> {
         let name = &self.name;
         let mut names = Vec::with_capacity(self.width());
@@ -151,8 +157,11 @@ impl ColumnSchema {
                     names.push(format!("{name}=?unknown"));
                 }
             }
-            ColumnKind::Hashed { buckets } => names.extend((0..*buckets).map(|bucket| format!("{name}#{bucket}"))),
-            ColumnKind::Vector { dim, .. } => names.extend((0..*dim).map(|element| format!("{name}[{element}]"))),
+            ColumnKind::Hashed { buckets } | ColumnKind::Text(NgramSpec { buckets, .. }) => {
+                names.extend((0..*buckets).map(|bucket| format!("{name}#{bucket}")));
+            }
+            ColumnKind::Vector { dim, .. } => names.extend(numbered(name, *dim)),
+            ColumnKind::Image(shape) => names.extend(numbered(name, shape.n_features())),
         }
         if self.missing == Missing::Slot {
             names.push(format!("{name}=?missing"));
@@ -160,7 +169,7 @@ impl ColumnSchema {
         names
     }
 
-    /// No row has a larger sum of squares in these features.
+    /// No row has a larger sum of squares in these features: those of a map have norm 1 at most.
     pub(super) fn largest_square(&self) -> f64 {
         match &self.kind {
             ColumnKind::Vector { dim, .. } => *dim as f64,
@@ -179,8 +188,24 @@ impl ColumnKind {
             Self::Boolean { .. } => "boolean",
             Self::Derived => "derived",
             Self::Vector { .. } => "vector",
+            Self::Text(_) => "text",
+            Self::Image(_) => "image",
         }
     }
+
+    /// The map whose features the cells of the column become.
+    pub fn map(&self) -> Option<FeatureSpec> {
+        match self {
+            Self::Text(spec) => Some(FeatureSpec::Ngrams(*spec)),
+            Self::Image(shape) => Some(FeatureSpec::Scattering(*shape)),
+            _ => None,
+        }
+    }
+}
+
+/// `name[0]`, `name[1]`, …
+pub(super) fn numbered(name: &str, n: usize) -> impl Iterator<Item = String> {
+    (0..n).map(move |element| format!("{name}[{element}]"))
 }
 
 impl ValueRange {

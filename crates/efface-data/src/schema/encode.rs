@@ -4,21 +4,28 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
 
 use super::Schema;
 use super::cell::{Cell, canonical};
 use super::column::{ColumnKind, ColumnSchema, Missing, Scalar, Unknown, ValueRange};
+use super::mapping::{Mapping, PlainValues};
 use super::written::Numbers;
 use crate::derived::{RawCell, Texts};
-use crate::error::CellError;
+use crate::error::{CellError, ReadError};
 use crate::labels::as_boolean;
-use crate::table::listed;
+use crate::rows::FeatureValues;
+use crate::table::{Origin, listed};
 
 pub(crate) struct RowEncoder {
     columns: Vec<ColumnEncoder>,
     markers: HashSet<String>,
     numbers: Numbers,
     pub(crate) feature_names: Vec<String>,
+    /// Values of a row that are written cell by cell.
+    pub(crate) n_values: usize,
+    /// What makes features of whole chunks; `None`: the values are the features.
+    mapping: Option<Mapping>,
     /// The texts of cells that are kept raw, by their hashes; `None`: there are no such cells.
     texts: Option<RefCell<Texts>>,
 }
@@ -28,11 +35,14 @@ impl RowEncoder {
         let mut offset = 0;
         let columns = schema.columns().iter().map(|column| {
             let encoder = ColumnEncoder::new(column, offset);
-            offset += column.width();
+            offset += encoder.width;
             encoder
         });
+        let columns = columns.collect();
         Self {
-            columns: columns.collect(),
+            columns,
+            n_values: offset,
+            mapping: Mapping::new(schema),
             markers: schema.missing_markers.iter().cloned().collect(),
             numbers: Numbers::new(schema.notation),
             feature_names: schema.feature_names(),
@@ -45,9 +55,26 @@ impl RowEncoder {
         self.texts.as_ref().map(RefCell::take)
     }
 
-    /// Writes the features of the schema's column `column` into a row of zeros.
+    /// The features of rows whose cells have all been encoded.
+    pub(crate) fn finish(&self, values: Vec<f64>, origin: &Origin, n_rows: usize) -> Result<FeatureValues, ReadError> {
+        match &self.mapping {
+            None => Ok(FeatureValues::F64(values)),
+            Some(mapping) => {
+                let values = Zeroizing::new(values);
+                mapping.features(PlainValues { values: &values, per_row: self.n_values }, origin, n_rows)
+            }
+        }
+    }
+
+    /// Writes the values of the schema's column `column` into a row of zeros. Cells of one column come in the order of rows.
     pub(crate) fn encode(&self, column: usize, cell: &Cell<'_>, row: &mut [f64]) -> Result<(), CellError> {
         let encoder = &self.columns[column];
+        if let Some(mapping) = &self.mapping {
+            let is_gap = is_missing(cell, |text| self.markers.contains(text));
+            if mapping.gather(column, if is_gap { &Cell::Missing } else { cell }, &encoder.declared_missing)? {
+                return Ok(());
+            }
+        }
         let into = &mut row[encoder.offset..encoder.offset + encoder.width];
         if let (Rule::Raw, Some(texts)) = (&encoder.rule, &self.texts) {
             let is_marker = |text: &str| self.markers.contains(text);
@@ -112,17 +139,19 @@ struct ColumnEncoder {
     rule: Rule,
     /// Features of a missing value; `None`: an error.
     missing: Option<Vec<f64>>,
+    declared_missing: Missing,
 }
 
 impl ColumnEncoder {
     fn new(column: &ColumnSchema, offset: usize) -> Self {
-        let (rule, width) = (Rule::new(column), column.width());
+        let rule = Rule::new(column);
+        let width = if matches!(rule, Rule::Mapped) { 0 } else { column.width() };
         let mut filling = vec![0.0; width];
         let missing = match &column.missing {
             Missing::Error => None,
             Missing::Zero => Some(filling),
             Missing::Slot => {
-                filling[width - 1] = 1.0;
+                filling.iter_mut().last().into_iter().for_each(|slot| *slot = 1.0);
                 Some(filling)
             }
             // A checked schema has no value here that its column cannot encode; if it had, missing would be an error.
@@ -130,7 +159,7 @@ impl ColumnEncoder {
                 rule.encode(&value.cell(), &Numbers::default(), &mut filling).is_ok().then_some(filling)
             }
         };
-        Self { offset, width, rule, missing }
+        Self { offset, width, rule, missing, declared_missing: column.missing.clone() }
     }
 }
 
@@ -156,6 +185,8 @@ enum Rule {
     },
     /// As it is.
     Raw,
+    /// By a map, of a whole chunk.
+    Mapped,
 }
 
 impl Rule {
@@ -176,6 +207,7 @@ impl Rule {
             }
             ColumnKind::Derived => Self::Raw,
             ColumnKind::Vector { dim, range } => Self::Vector { dim: *dim, range: *range },
+            ColumnKind::Text(_) | ColumnKind::Image(_) => Self::Mapped,
         }
     }
 
@@ -186,7 +218,7 @@ impl Rule {
         }
         match self {
             // Kept before this is asked.
-            Self::Raw => {}
+            Self::Raw | Self::Mapped => {}
             Self::Number(range) => into[0] = range.scale(number(cell, numbers)?),
             Self::Category { index_of, unknown, known } => {
                 let value = cell.spelling();

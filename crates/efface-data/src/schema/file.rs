@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use efface_features::{FourierLayer, Grams, ImageShape, NgramSpec};
 use serde::Deserialize;
 
 use super::cell::canonical;
@@ -23,6 +24,7 @@ pub(super) struct SchemaFile {
     dates: Option<DateOrder>,
     #[serde(default)]
     column: Vec<ColumnEntry>,
+    fourier: Option<FourierLayer>,
 }
 
 /// An entry as it is written: which keys it may have depends on its kind.
@@ -40,6 +42,13 @@ struct ColumnEntry {
     #[serde(rename = "false")]
     false_values: Option<Vec<Scalar>>,
     dim: Option<u64>,
+    words: Option<Grams>,
+    characters: Option<Grams>,
+    binary: Option<bool>,
+    seed: Option<u64>,
+    height: Option<u64>,
+    width: Option<u64>,
+    channels: Option<u64>,
     missing: Option<MissingEntry>,
     origin: Option<String>,
 }
@@ -76,14 +85,17 @@ impl TryFrom<SchemaFile> for Schema {
             file.missing_markers.iter().map(|marker| canonical(marker).to_owned()).collect();
         let columns = file.column.into_iter().map(|entry| entry.check(&missing_markers)).collect::<Result<_, _>>()?;
         let notation = Notation { decimal: file.decimal, dates: file.dates };
-        Ok(Self::new((file.label, file.id, file.subject), missing_markers, columns)?.written_as(notation))
+        Ok(Self::new((file.label, file.id, file.subject), missing_markers, columns, file.fourier)?.written_as(notation))
     }
 }
 
 impl ColumnEntry {
     fn check(self, markers: &[String]) -> Result<ColumnSchema, InvalidSchema> {
+        let is_map = matches!(self.kind.as_str(), "text" | "image");
         let origin = match self.origin.as_deref() {
             Some("public") => EntryOrigin::Public,
+            // Nothing of a fixed map is read off rows.
+            None if is_map => EntryOrigin::Public,
             // What nobody has called public is not.
             None | Some("inferred") => EntryOrigin::Inferred,
             Some("derived") if self.kind == "derived" => EntryOrigin::Derived,
@@ -103,9 +115,14 @@ impl ColumnEntry {
                 let dim = self.size("vector", "dim", self.dim, "dim, the length of its lists")?;
                 ColumnKind::Vector { dim, range: self.range("vector")? }
             }
+            "text" => ColumnKind::Text(self.ngrams()?),
+            "image" => ColumnKind::Image(self.image()?),
             other => return Err(self.unknown_choice("kind", KINDS, other)),
         };
         self.refuse_foreign(&kind)?;
+        if let Some(map) = kind.map() {
+            map.check().map_err(|source| InvalidSchema::Map { column: self.name.clone(), source })?;
+        }
         let missing = self.missing(&kind)?;
         Ok(ColumnSchema { name: self.name, kind, missing, origin })
     }
@@ -130,6 +147,23 @@ impl ColumnEntry {
             Ok(size) if (1..=MAX_FEATURES).contains(&size) => Ok(size),
             _ => Err(InvalidSchema::Size { column: self.name.clone(), key, found }),
         }
+    }
+
+    /// Words and pairs of words, unless something else is said.
+    fn ngrams(&self) -> Result<NgramSpec, InvalidSchema> {
+        let buckets = self.size("text", "buckets", self.buckets, "buckets, a power of two such as buckets = 4096")?;
+        let usual = self.characters.is_none().then_some(Grams { shortest: 1, longest: 2 });
+        let (words, characters) = (self.words.or(usual), self.characters);
+        let (binary, seed) = (self.binary.unwrap_or(false), self.seed.unwrap_or(0));
+        Ok(NgramSpec { buckets, words, characters, binary, seed })
+    }
+
+    fn image(&self) -> Result<ImageShape, InvalidSchema> {
+        let needed = "height and width, multiples of 4 such as height = 32";
+        let height = self.size("image", "height", self.height, needed)?;
+        let width = self.size("image", "width", self.width, needed)?;
+        let channels = self.size("image", "channels", self.channels.or(Some(3)), needed)?;
+        Ok(ImageShape { height, width, channels })
     }
 
     fn categorical(&self, markers: &[String]) -> Result<ColumnKind, InvalidSchema> {
@@ -218,7 +252,9 @@ impl ColumnEntry {
             }
             (ColumnKind::Hashed { .. }, value) => (!value.spelling().is_empty(), "it is empty"),
             (ColumnKind::Derived, _) => (false, "what a missing value of a derived column becomes is derived, too"),
-            (ColumnKind::Vector { .. }, _) => (false, "a vector can be missing as \"error\", \"zero\" or \"slot\""),
+            (ColumnKind::Vector { .. } | ColumnKind::Text(_) | ColumnKind::Image(_), _) => {
+                (false, "vectors, texts and images can be missing as \"error\", \"zero\" or \"slot\"")
+            }
         };
         if fits {
             return Ok(Missing::Value(value.clone()));
@@ -231,14 +267,21 @@ impl ColumnEntry {
     }
 
     fn refuse_foreign(&self, kind: &ColumnKind) -> Result<(), InvalidSchema> {
-        let given: [(&str, bool, &[&str]); 7] = [
+        let given: [(&str, bool, &[&str]); 14] = [
             ("range", self.range.is_some(), &["numeric", "vector"]),
             ("values", self.values.is_some(), &["categorical"]),
             ("unknown", self.unknown.is_some(), &["categorical"]),
-            ("buckets", self.buckets.is_some(), &["hashed"]),
+            ("buckets", self.buckets.is_some(), &["hashed", "text"]),
             ("true", self.true_values.is_some(), &["boolean"]),
             ("false", self.false_values.is_some(), &["boolean"]),
             ("dim", self.dim.is_some(), &["vector"]),
+            ("words", self.words.is_some(), &["text"]),
+            ("characters", self.characters.is_some(), &["text"]),
+            ("binary", self.binary.is_some(), &["text"]),
+            ("seed", self.seed.is_some(), &["text"]),
+            ("height", self.height.is_some(), &["image"]),
+            ("width", self.width.is_some(), &["image"]),
+            ("channels", self.channels.is_some(), &["image"]),
         ];
         let kind = kind.tag();
         match given.into_iter().find(|(_, given, kinds)| *given && !kinds.contains(&kind)) {
@@ -256,6 +299,7 @@ impl ColumnEntry {
     }
 }
 
-const KINDS: &str = "\"derived\", \"numeric\", \"categorical\", \"hashed\", \"boolean\" or \"vector\"";
+const KINDS: &str =
+    "\"derived\", \"numeric\", \"categorical\", \"hashed\", \"boolean\", \"vector\", \"text\" or \"image\"";
 
 const MISSING_CHOICES: &str = "\"error\", \"zero\", \"slot\" or { value = … }";

@@ -65,7 +65,7 @@ pub fn propose(
     }
     let roles = (columns.label.clone(), columns.id.clone(), columns.subject.clone());
     let markers = USUAL_MISSING_MARKERS.map(String::from).to_vec();
-    let schema = Schema::new(roles, markers, entries)
+    let schema = Schema::new(roles, markers, entries, None)
         .map_err(|error| ReadError::NoProposal { file: path.into(), reason: error.to_string() })?
         .written_as(columns.notation);
     Ok(SchemaProposal { schema, n_rows, columns: proposed, left_out })

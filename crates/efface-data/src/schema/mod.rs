@@ -11,6 +11,7 @@ pub(crate) mod encode;
 mod file;
 mod fitted;
 mod infer;
+mod mapping;
 mod nice;
 mod proposal;
 pub(crate) mod written;
@@ -20,14 +21,17 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
+use efface_features::{FeatureSpec, FourierLayer};
 use serde::{Deserialize, Serialize};
 
+use self::column::numbered;
 pub use self::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, Unknown, ValueRange};
 pub(crate) use self::fitted::is_fitted_word;
 pub use self::infer::propose;
 pub use self::proposal::{LeftOut, ProposedColumn, SchemaProposal};
 pub use self::written::{DateOrder, DecimalMark, Notation};
 use crate::error::{InvalidSchema, SchemaError};
+use crate::scale::{RowTransform, Scale};
 use crate::table::Columns;
 
 /// Tag of the form. Its meaning never changes.
@@ -35,6 +39,9 @@ pub(crate) const FORMAT: &str = "efface-schema-1";
 
 /// Rows are dense: more features than this are taken for a mistake.
 pub const MAX_FEATURES: usize = 100_000;
+
+/// In place of a column's name, in arrays: all columns that have no other role, as one list.
+pub(crate) const ALL_COLUMNS: &str = "*";
 
 /// A schema file is written for people; a larger one is something else.
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -86,6 +93,8 @@ pub struct Schema {
     notation: Notation,
     #[serde(rename = "column")]
     columns: Vec<ColumnSchema>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fourier: Option<FourierLayer>,
 }
 
 impl Schema {
@@ -139,8 +148,12 @@ impl Schema {
             missing: Missing::Zero,
             origin: EntryOrigin::Derived,
         };
-        let schema =
-            Self::new(roles, USUAL_MISSING_MARKERS.map(String::from).to_vec(), names.iter().map(entry).collect())?;
+        let schema = Self::new(
+            roles,
+            USUAL_MISSING_MARKERS.map(String::from).to_vec(),
+            names.iter().map(entry).collect(),
+            None,
+        )?;
         Ok(schema.written_as(columns.notation))
     }
 
@@ -167,7 +180,29 @@ impl Schema {
     /// One per [feature](Self::feature_names): whether what it becomes is derived from the rows.
     pub fn derived(&self) -> Vec<bool> {
         let of = |column: &ColumnSchema| std::iter::repeat_n(column.kind == ColumnKind::Derived, column.width());
-        self.columns.iter().flat_map(of).collect()
+        match self.fourier {
+            // A layer is on top of nothing that is derived.
+            Some(layer) => vec![false; layer.width],
+            None => self.columns.iter().flat_map(of).collect(),
+        }
+    }
+
+    /// Whether something is derived from the rows.
+    pub fn derives(&self) -> bool {
+        self.columns.iter().any(|column| column.kind == ColumnKind::Derived)
+    }
+
+    /// The layer that takes the features of all columns.
+    pub fn fourier(&self) -> Option<FourierLayer> {
+        self.fourier
+    }
+
+    /// The maps that make features, each with its column; the layer on top is of all of them.
+    pub fn maps(&self) -> Vec<(Option<&str>, FeatureSpec)> {
+        let of_columns =
+            self.columns.iter().filter_map(|column| Some((Some(column.name.as_str()), column.kind.map()?)));
+        let on_top = self.fourier.map(|layer| (None, FeatureSpec::fourier(self.n_of_columns(), layer)));
+        of_columns.chain(on_top).collect()
     }
 
     /// The label, where the schema names it.
@@ -182,12 +217,20 @@ impl Schema {
 
     /// Number of features.
     pub fn dim(&self) -> usize {
+        self.fourier.map_or_else(|| self.n_of_columns(), |layer| layer.width)
+    }
+
+    /// Features of all columns, before a layer on top.
+    fn n_of_columns(&self) -> usize {
         self.columns.iter().map(ColumnSchema::width).sum()
     }
 
     /// Names of the features, in their order.
     pub fn feature_names(&self) -> Vec<String> {
-        self.columns.iter().flat_map(ColumnSchema::feature_names).collect()
+        match self.fourier {
+            Some(layer) => numbered("fourier", layer.width).collect(),
+            None => self.columns.iter().flat_map(ColumnSchema::feature_names).collect(),
+        }
     }
 
     /// Columns whose entries are outside the guarantee, because they were proposed from the rows and nobody has marked
@@ -199,13 +242,26 @@ impl Schema {
 
     /// No row of this schema has a larger norm before it is scaled.
     pub fn largest_norm(&self) -> f64 {
-        self.columns.iter().map(ColumnSchema::largest_square).sum::<f64>().sqrt()
+        let of_columns = self.columns.iter().map(ColumnSchema::largest_square).sum::<f64>().sqrt();
+        if self.fourier.is_some() { 1.0 } else { of_columns }
+    }
+
+    /// How rows of this schema are scaled where nobody says otherwise: features of maps have their length already, and are
+    /// taken as they are unless constants are derived beside them.
+    pub fn usual_transform(&self) -> RowTransform {
+        let is_mapped = !self.maps().is_empty() && !self.derives();
+        let as_they_are = match self.largest_norm() {
+            norm if norm <= 1.0 => Scale::None,
+            radius => Scale::Within { radius },
+        };
+        RowTransform { scale: if is_mapped { as_they_are } else { Scale::Auto }, ..RowTransform::USUAL }
     }
 
     fn new(
         (label, id, subject): (Option<String>, Option<String>, Option<String>),
         missing_markers: Vec<String>,
         columns: Vec<ColumnSchema>,
+        fourier: Option<FourierLayer>,
     ) -> Result<Self, InvalidSchema> {
         if columns.is_empty() {
             return Err(InvalidSchema::NoColumns);
@@ -228,7 +284,14 @@ impl Schema {
         if found > MAX_FEATURES as u64 {
             return Err(InvalidSchema::TooManyFeatures { found });
         }
-        let schema = Self { label, id, subject, missing_markers, notation: Notation::default(), columns };
+        let schema = Self { label, id, subject, missing_markers, notation: Notation::default(), columns, fourier };
+        if let Some(layer) = fourier {
+            if let Some(column) = schema.columns.iter().find(|column| column.kind == ColumnKind::Derived) {
+                return Err(InvalidSchema::LayerOnDerived { column: column.name.clone() });
+            }
+            let checked = FeatureSpec::fourier(found as usize, layer).check();
+            return checked.map(|()| schema).map_err(|source| InvalidSchema::Layer { source });
+        }
         let mut features = HashSet::with_capacity(found as usize);
         match schema.feature_names().into_iter().find(|feature| !features.insert(feature.clone())) {
             Some(feature) => Err(InvalidSchema::DuplicateFeature { feature }),

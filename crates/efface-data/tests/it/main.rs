@@ -7,6 +7,7 @@ mod dialects;
 mod idx;
 mod lent;
 mod libsvm;
+mod maps;
 mod memory;
 mod npy;
 mod npz;

@@ -6,7 +6,6 @@ use std::path::Path;
 use efface_data::{Columns, FeatureValues, LabelCodec, RawLabels, RowId, Table, read_table};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use npyz::WriterBuilder;
 use tempfile::TempDir;
 
 use crate::samples::{assert_chunks_make_the_whole, real_file, without_folder};
@@ -48,17 +47,18 @@ fn bytes<const N: usize>(values: &[[u8; N]]) -> Vec<u8> {
     values.concat()
 }
 
+/// As numpy.save writes it: the header is filled up with blanks to 128 bytes.
+fn as_numpy(header: &str, data: &[u8]) -> Vec<u8> {
+    [b"\x93NUMPY\x01\x00v\x00", format!("{header:<117}\n").as_bytes(), data].concat()
+}
+
 #[test]
-fn arrays_written_by_another_program_are_read() {
-    let mut x = Vec::new();
-    let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.5];
-    let options = npyz::WriteOptions::<f64>::new().default_dtype().shape(&[3, 2]).writer(&mut x);
-    let mut writer = options.begin_nd().expect("in memory");
-    writer.extend(values).and_then(|()| writer.finish()).expect("in memory");
-    let mut y = Vec::new();
-    let options = npyz::WriteOptions::<i64>::new().default_dtype().shape(&[3]).writer(&mut y);
-    let mut writer = options.begin_nd().expect("in memory");
-    writer.extend([-1, 1, 1]).and_then(|()| writer.finish()).expect("in memory");
+fn arrays_written_by_numpy_are_read() {
+    let values: [f64; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.5];
+    let x =
+        as_numpy("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }", &bytes(&values.map(f64::to_le_bytes)));
+    let labels = [-1_i64, 1, 1].map(i64::to_le_bytes);
+    let y = as_numpy("{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }", &bytes(&labels));
 
     let table = read(&x, Some(&y)).expect("valid");
     assert_eq!(table.features(), &FeatureValues::F64(values.to_vec()));

@@ -4,7 +4,7 @@ use super::*;
 use crate::in_threads;
 
 const BOTH: NgramSpec = NgramSpec {
-    width: 1 << 12,
+    buckets: 1 << 12,
     words: Some(Grams { shortest: 1, longest: 2 }),
     characters: Some(Grams { shortest: 3, longest: 5 }),
     binary: false,
@@ -58,10 +58,10 @@ fn reference(spec: &NgramSpec, text: &str) -> Vec<f64> {
     for gram in words.chain(characters.into_iter().map(|gram| (b'c', gram))) {
         *counts.entry(gram).or_default() += 1;
     }
-    let mut sums = vec![0.0; spec.width];
+    let mut sums = vec![0.0; spec.buckets];
     for ((kind, gram), count) in counts {
         let hash = hash(spec.seed, kind, &gram);
-        let index = ((u128::from(hash) * spec.width as u128) >> 64) as usize;
+        let index = ((u128::from(hash) * spec.buckets as u128) >> 64) as usize;
         sums[index] += f64::from(if spec.binary { 1 } else { count }) * if hash.is_multiple_of(2) { 1.0 } else { -1.0 };
     }
     let norm = sums.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -103,8 +103,8 @@ fn features_are_those_of_naive_counting() {
     for spec in [
         BOTH,
         NgramSpec { binary: true, ..BOTH },
-        NgramSpec { width: 2, characters: None, ..BOTH },
-        NgramSpec { width: 16, words: None, characters, seed: u64::MAX, ..BOTH },
+        NgramSpec { buckets: 2, characters: None, ..BOTH },
+        NgramSpec { buckets: 16, words: None, characters, seed: u64::MAX, ..BOTH },
         NgramSpec { words: Some(Grams { shortest: 2, longest: 4 }), characters: None, ..BOTH },
     ] {
         let map = NgramMap::new(spec).unwrap();
@@ -171,8 +171,8 @@ fn features_are_known() {
 #[test]
 fn what_cannot_be_is_refused() {
     let error = |spec| NgramMap::new(spec).err().unwrap().to_string();
-    assert_eq!(error(NgramSpec { width: 1000, ..BOTH }), "width of n-grams must be a power of two, got `1000`");
-    assert_eq!(error(NgramSpec { width: 1, ..BOTH }), "width must be at least 2 and at most 16777216, got `1`");
+    assert_eq!(error(NgramSpec { buckets: 1000, ..BOTH }), "buckets must be a power of two, got `1000`");
+    assert_eq!(error(NgramSpec { buckets: 1, ..BOTH }), "buckets must be at least 2 and at most 16777216, got `1`");
     assert_eq!(
         error(NgramSpec { words: None, characters: None, ..BOTH }),
         "n-grams must be of words, of characters or of both"

@@ -1,13 +1,13 @@
 //! From pixels to an image of zero mean and unit contrast, with a mirrored border.
 
-use super::CELL;
+use super::{CELL, ImageShape};
 
 /// Writes the prepared image, or says where a value is not finite.
-pub(super) fn prepare<T>(image: &[T], shape: (usize, usize, usize), out: &mut Vec<f32>) -> Result<(), usize>
+pub(super) fn prepare<T>(image: &[T], shape: ImageShape, out: &mut Vec<f32>) -> Result<(), usize>
 where
     T: Copy + Into<f32>,
 {
-    let (height, width, channels) = shape;
+    let ImageShape { height, width, channels } = shape;
     if let Some(at) = image.iter().position(|v| !(*v).into().is_finite()) {
         return Err(at);
     }

@@ -5,6 +5,7 @@ mod filters;
 mod image;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{ApplyError, BuildError, in_range};
 use crate::norm::to_unit_norm;
@@ -33,36 +34,66 @@ pub struct ScatteringMap {
     filters: Filters,
 }
 
-impl ScatteringMap {
-    /// For images of `height` rows of `width` pixels of `channels` numbers: 1 (grey) or 3 (red, green, blue).
-    pub fn new(height: usize, width: usize, channels: usize) -> Result<Self, BuildError> {
-        for (name, value) in [("height", height), ("width", width)] {
+/// The size of images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageShape {
+    /// Rows of pixels.
+    pub height: usize,
+    /// Pixels per row.
+    pub width: usize,
+    /// Numbers per pixel: 1 (grey) or 3 (red, green, blue).
+    pub channels: usize,
+}
+
+impl ImageShape {
+    /// Numbers per image.
+    pub fn n_inputs(self) -> usize {
+        self.height * self.width * self.channels
+    }
+
+    /// Number of features: 81 for each cell of 4 × 4 pixels.
+    pub fn n_features(self) -> usize {
+        N_PATHS * (self.height / CELL) * (self.width / CELL)
+    }
+
+    /// Whether there is such a map: each side is a multiple of 4, from 8 to 128.
+    pub(crate) fn check(self) -> Result<(), BuildError> {
+        for (name, value) in [("height", self.height), ("width", self.width)] {
             in_range(name, value, 8, 128)?;
             if value % 4 != 0 {
                 return Err(BuildError::NotAMultipleOfFour { name, value });
             }
         }
-        if channels != 1 && channels != 3 {
-            return Err(BuildError::Channels { value: channels });
+        match self.channels {
+            1 | 3 => Ok(()),
+            value => Err(BuildError::Channels { value }),
         }
-        let (across, down) = (Axis::new(width), Axis::new(height));
+    }
+}
+
+impl ScatteringMap {
+    /// For images of this size; each side is a multiple of 4, from 8 to 128.
+    pub fn new(shape: ImageShape) -> Result<Self, BuildError> {
+        shape.check()?;
+        let (across, down) = (Axis::new(shape.width), Axis::new(shape.height));
         let filters = Filters::new(&across, &down);
-        Ok(Self { across, down, channels, filters })
+        Ok(Self { across, down, channels: shape.channels, filters })
     }
 
     /// Numbers per image.
     pub fn n_inputs(&self) -> usize {
-        self.across.pixels * self.down.pixels * self.channels
+        self.shape().n_inputs()
     }
 
-    /// Number of features: 81 for each cell of 4 × 4 pixels.
+    /// Number of features.
     pub fn n_features(&self) -> usize {
-        N_PATHS * self.cells()
+        self.shape().n_features()
     }
 
-    /// Height, width and channels.
-    pub fn shape(&self) -> (usize, usize, usize) {
-        (self.down.pixels, self.across.pixels, self.channels)
+    /// The size of its images.
+    pub fn shape(&self) -> ImageShape {
+        ImageShape { height: self.down.pixels, width: self.across.pixels, channels: self.channels }
     }
 
     /// Writes the features of images that follow one another, each row by row with its channels together. Brightness
@@ -80,7 +111,7 @@ impl ScatteringMap {
     }
 
     /// The features of one image, the i-th of a block.
-    pub(crate) fn scatter<T>(&self, i: usize, image: &[T], s: &mut Scratch, out: &mut [f32]) -> Result<(), ApplyError>
+    fn scatter<T>(&self, i: usize, image: &[T], s: &mut Scratch, out: &mut [f32]) -> Result<(), ApplyError>
     where
         T: Copy + Into<f32>,
     {
@@ -212,7 +243,7 @@ impl Grid {
 
 /// Memory that one thread uses for image after image.
 #[derive(Default)]
-pub(crate) struct Scratch {
+struct Scratch {
     image: Vec<f32>,
     spectrum: Vec<f32>,
     moduli: Vec<f32>,

@@ -117,10 +117,14 @@ fn reference(pixels: &[u8], height: usize, width: usize, channels: usize) -> Vec
     all.iter().map(|v| v / norm).collect()
 }
 
+fn scattering(height: usize, width: usize, channels: usize) -> Result<ScatteringMap, BuildError> {
+    ScatteringMap::new(ImageShape { height, width, channels })
+}
+
 #[test]
 fn features_are_those_of_convolutions_in_space() {
     for (height, width, channels) in [(8, 12, 3), (16, 8, 1)] {
-        let map = ScatteringMap::new(height, width, channels).unwrap();
+        let map = scattering(height, width, channels).unwrap();
         let image = image(map.n_inputs(), 3);
         let (found, expected) = (features(&map, &image), reference(&image, height, width, channels));
         let off = found.iter().zip(&expected).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max);
@@ -132,7 +136,7 @@ fn features_are_those_of_convolutions_in_space() {
 
 #[test]
 fn threads_and_blocks_make_no_difference() {
-    let map = ScatteringMap::new(8, 8, 1).unwrap();
+    let map = scattering(8, 8, 1).unwrap();
     let images = image(64 * 21, 5);
     let by_two = in_threads(2, || features(&map, &images));
     assert_eq!(by_two, in_threads(1, || features(&map, &images)));
@@ -141,7 +145,7 @@ fn threads_and_blocks_make_no_difference() {
 
 #[test]
 fn brightness_and_contrast_make_no_difference() {
-    let map = ScatteringMap::new(12, 8, 3).unwrap();
+    let map = scattering(12, 8, 3).unwrap();
     let bytes = image(map.n_inputs(), 1);
     let fractions: Vec<f32> = bytes.iter().map(|v| f32::from(*v) / 510.0 + 0.25).collect();
     let pairs = features(&map, &bytes).into_iter().zip(features(&map, &fractions));
@@ -150,7 +154,7 @@ fn brightness_and_contrast_make_no_difference() {
 
 #[test]
 fn norms_are_at_most_one_and_plain_images_are_zero() {
-    let map = ScatteringMap::new(8, 8, 3).unwrap();
+    let map = scattering(8, 8, 3).unwrap();
     let norm = |image: &[f32]| features(&map, image).iter().map(|v| f64::from(*v).powi(2)).sum::<f64>();
     assert_eq!(norm(&[0.0; 192]), 0.0);
     assert_eq!(norm(&[0.1; 192]), 0.0);
@@ -161,7 +165,7 @@ fn norms_are_at_most_one_and_plain_images_are_zero() {
 /// All features of an image of 32 × 32, to the last bit. A change of this value changes every model that has this map.
 #[test]
 fn features_are_known() {
-    let map = ScatteringMap::new(32, 32, 3).unwrap();
+    let map = scattering(32, 32, 3).unwrap();
     let features = features(&map, &image(3072, 2));
     let bytes: Vec<u8> = features.iter().flat_map(|v| v.to_le_bytes()).collect();
     let digest = hex::encode(Sha256::digest(&bytes));
@@ -171,17 +175,17 @@ fn features_are_known() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let error = |height, width, channels| ScatteringMap::new(height, width, channels).err().unwrap().to_string();
+    let error = |height, width, channels| scattering(height, width, channels).err().unwrap().to_string();
     assert_eq!(error(4, 32, 1), "height must be at least 8 and at most 128, got `4`");
     assert_eq!(error(32, 30, 1), "width must be a multiple of 4, got `30`");
     assert_eq!(error(32, 32, 4), "channels must be 1 or 3, got `4`");
 
-    let map = ScatteringMap::new(8, 8, 1).unwrap();
+    let map = scattering(8, 8, 1).unwrap();
     let error = |image: &[f32]| map.apply_block(image, &mut vec![0.0; image.len() / 64 * 324]).unwrap_err().to_string();
     assert_eq!(error(&[0.0; 65]), "rows must have 64 numbers each, got 65 numbers in all");
     let mut images = [0.5; 192];
     images[130] = f32::NAN;
-    assert_eq!(error(&images), "row 2: value 2 must be finite and at most 3.4e38, got `NaN`");
+    assert_eq!(error(&images), "value 2 must be finite and at most 3.4e38, got `NaN`");
 }
 
 const KNOWN: &str = "b15a57f5f807948dd9fc930935821426d607d5d599103cca9d0d92b2fc223361";

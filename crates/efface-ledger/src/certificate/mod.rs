@@ -3,6 +3,7 @@
 //! Each is the predicate of an in-toto statement. `docs/design/certificate.md` describes every field; the names are the
 //! vocabulary of the command line and the Python package.
 
+mod feature_map;
 mod fitted_beside;
 mod issued;
 mod release;
@@ -10,6 +11,7 @@ mod request;
 mod revocation;
 pub mod tags;
 
+pub use feature_map::{FeatureMap, MapOrigin};
 pub use fitted_beside::{FittedBeside, FittedBesideError, FittedKind};
 pub use issued::{Issued, LogPosition, Predicate, Signed, Unsigned};
 pub use release::{

@@ -4,7 +4,7 @@ use efface_core::accounting::{Extractor, Guarantee};
 use efface_core::ridge::Ridge;
 use serde::{Deserialize, Serialize};
 
-use super::Predicate;
+use super::{FeatureMap, Predicate};
 use crate::entry::{Event, ReleasePolicy};
 
 /// Claims of one release. Every number of the guarantee is rounded the safe way.
@@ -34,6 +34,9 @@ pub struct ReleaseClaims<D = Decided, R = CoveredRequest> {
     pub scale: String,
     /// Whether a constant was appended to every row.
     pub intercept: bool,
+    /// The maps that made features of raw cells; empty where columns are features, or become some by a rule of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub feature_maps: Vec<FeatureMap>,
     /// R: bound on the norm of every row; none where rows are of any length, and nothing rests on a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_norm_bound: Option<f64>,

@@ -40,6 +40,8 @@ tagged! {
         Curve = "curve",
         /// The lattice is fine enough.
         Lattice = "lattice",
+        /// The maps of features are those that their digests stand for.
+        Features = "features",
         /// What must be stated is stated.
         Labels = "labels",
         /// The requests add up.

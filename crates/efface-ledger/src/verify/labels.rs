@@ -6,6 +6,7 @@ use efface_core::noise::{NoiseArithmetic, NoiseLaw};
 use efface_core::residual::{Constants, Rung};
 
 use super::check::{Check, CheckName};
+use super::features;
 use crate::certificate::tags::{self, Exposure, Limit, OutsideScope};
 use crate::certificate::{FittedBeside, ReleaseCertificate, ReleaseClaims};
 use crate::entry::is_salt;
@@ -23,6 +24,7 @@ pub(super) fn known<D, R>(c: &ReleaseClaims<D, R>) -> Check {
         .or_else(|| one("loss", &c.loss, loss::by_tag(&c.loss).is_some()))
         .or_else(|| one("law", &c.law, NoiseLaw::by_tag(&c.law).is_some()))
         .or_else(|| scale(&c.scale))
+        .or_else(|| c.feature_maps.iter().find_map(features::unknown))
         .or_else(|| one("rung", &c.rung, Rung::by_tag(&c.rung).is_some()))
         .or_else(|| one("gamma", &c.gamma, Constants::by_tag(&c.gamma).is_some()))
         .or_else(|| budget.and_then(|budget| one("budget", budget, BudgetRule::by_tag(budget).is_some())))

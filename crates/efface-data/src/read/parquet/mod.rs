@@ -186,9 +186,14 @@ impl ParquetReader {
         Origin::new(&self.path).starting_at(first_row).place(row, Some(&column.name))
     }
 
+    /// Values of a row before whole chunks are mapped.
+    fn n_values(&self) -> usize {
+        self.encoder.as_ref().map_or(self.feature_names.len(), |encoder| encoder.n_values)
+    }
+
     /// Adds the rows of a batch to those of a chunk.
     fn append(&self, batch: &RecordBatch, rows: &mut Filling) -> Result<(), ReadError> {
-        let dim = self.feature_names.len();
+        let dim = self.n_values();
         let first_row = self.rows_read + rows.n_rows as u64;
         rows.features.extend_zeros(batch.num_rows() * dim);
         if let (Some(encoder), FeatureValues::F64(values)) = (&self.encoder, &mut rows.features) {
@@ -263,7 +268,7 @@ impl TableReader for ParquetReader {
     }
 
     fn next_chunk(&mut self, max_rows: usize) -> Result<Option<Table>, ReadError> {
-        let (dim, max_rows) = (self.feature_names.len() as u64, max_rows.max(1));
+        let (dim, max_rows) = (self.n_values() as u64, max_rows.max(1));
         let announced = (self.n_rows - self.rows_read).min(max_rows as u64);
         // A few bytes can stand for any number of equal values, so what is announced is believed up to a limit only.
         let capacity = announced.saturating_mul(dim).min(self.file_bytes.saturating_mul(RESERVED_PER_BYTE));
@@ -289,11 +294,15 @@ impl TableReader for ParquetReader {
             return Ok(None);
         }
         let origin = Origin::new(&self.path).starting_at(self.rows_read);
+        let features = match (&self.encoder, rows.features) {
+            (Some(encoder), FeatureValues::F64(values)) => encoder.finish(values, &origin, rows.n_rows)?,
+            (_, features) => features,
+        };
         self.rows_read += rows.n_rows as u64;
         let label_name = self.plan.label.as_ref().map(|column| column.name.clone());
         Table::new(TableParts {
             feature_names: self.feature_names.clone(),
-            features: rows.features,
+            features,
             labels: rows.labels.map(|values| Labels::new(values, origin.clone(), label_name)),
             ids: self.plan.id.as_ref().map(|_| rows.ids),
             subjects: self.plan.subject.as_ref().map(|_| rows.subjects),

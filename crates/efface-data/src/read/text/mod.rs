@@ -155,7 +155,7 @@ impl TableReader for TextReader {
             && let Some(line) = self.records.next()?
         {
             let start = features.len();
-            features.resize(start + self.feature_names.len(), 0.0);
+            features.resize(start + self.encoder.as_ref().map_or(self.feature_names.len(), |it| it.n_values), 0.0);
             self.write_features(&mut features[start..])?;
             let text = |column: Option<usize>| column.map(|column| self.records.text(column)).transpose();
             labels.extend(text(self.roles.label)?.map(Cow::into_owned));
@@ -169,8 +169,12 @@ impl TableReader for TextReader {
             return Ok(None);
         }
         features.shrink_to_fit();
-        let n_rows = lines.len() as u64;
+        let n_rows = lines.len();
         let origin = Origin::with_lines(&self.path, lines).starting_at(self.rows_read);
+        let features = match &self.encoder {
+            Some(encoder) => encoder.finish(features, &origin, n_rows)?,
+            None => FeatureValues::F64(features),
+        };
         let header = self.records.header();
         let labels_of = |column: usize| {
             let name = Some(header[column].clone());
@@ -178,7 +182,7 @@ impl TableReader for TextReader {
         };
         let table = Table::new(TableParts {
             feature_names: self.feature_names.clone(),
-            features: FeatureValues::F64(features),
+            features,
             labels: self.roles.label.map(labels_of),
             ids: self.roles.id.map(|_| ids),
             subjects: self.roles.subject.map(|_| subjects),
@@ -187,7 +191,7 @@ impl TableReader for TextReader {
             texts: self.encoder.as_ref().and_then(RowEncoder::take_texts),
         });
         let table = table.map_err(|error| error.of_weight(self.roles.weight.map(|column| header[column].as_str())))?;
-        self.rows_read += n_rows;
+        self.rows_read += n_rows as u64;
         Ok(Some(table))
     }
 

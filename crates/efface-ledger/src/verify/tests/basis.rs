@@ -144,6 +144,7 @@ impl Basis {
             ridge: Ridge::PerRow(l2),
             scale: "clip:2.5".into(),
             intercept: true,
+            feature_maps: Vec::new(),
             row_norm_bound: Some(1.0),
             n_problems: 1,
             n_rows,
