@@ -59,7 +59,7 @@ pub fn of_model(
     let distribution = Distribution::of(&cases, size, noise, report)?;
     let membership = attack_membership(&sample, plan, settings, noise, report, &mut notes)?;
     let reconstruction = attack_reconstruction(&sample, &trained, rows, settings, noise, report, &mut notes)?;
-    let guarantee = model.claimed_guarantee();
+    let guarantee = model.plan().claimed_guarantee();
     let audit = Audit {
         verdict: Verdict::Stands,
         subject: Subject {

@@ -117,7 +117,7 @@ impl Draft<'_> {
             mu_limit: claim.mu_limit.get(),
             promise: plan.guarantee(),
             lives: Some(config.lives).filter(|lives| *lives > 1),
-            extractor: model.extractor(),
+            extractor: config.extractor,
             epsilon: claim.guarantee.epsilon,
             delta: claim.guarantee.delta,
             epsilon_spent: claim.epsilon_spent,

@@ -170,7 +170,7 @@ impl Status {
     pub(crate) fn of(of: Kept<'_>, history: &History) -> Self {
         let Kept { settings, model, .. } = of;
         let (plan, state, claim) = (model.plan(), model.state(), model.claim());
-        let guarantee = model.claimed_guarantee();
+        let guarantee = model.plan().claimed_guarantee();
         let budget = model.removal_budget();
         let (mu_total, mu_limit) = model.spent_and_limit();
         Self {
@@ -181,7 +181,7 @@ impl Status {
             noise_std: plan.noise_std(),
             epsilon: guarantee.epsilon,
             delta: guarantee.delta,
-            extractor: model.extractor(),
+            extractor: model.plan().config().extractor,
             n_left: state.account.n_left,
             n_rows: state.count.n_rows,
             n_removed: history.n_removed,

@@ -30,8 +30,8 @@ pub(super) fn refused(py: Python<'_>, answer: &ReleaseAnswer) -> PyErr {
                     ("SingularError", "the sums of the rows cannot be solved; raise alpha or l2, or lower C")
                 }
                 Refusal::ExtractorExhausted => (
-                    "BudgetExhaustedError",
-                    "more rows have left than the private feature extractor promises anything to (delta)",
+                    "RetrainRequiredError",
+                    "more rows have left than the private feature extractor covers; train another extractor",
                 ),
                 Refusal::OffLattice => ("EffaceError", "a weight is too large for the lattice that the noise lives on"),
             };

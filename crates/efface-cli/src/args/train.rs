@@ -56,8 +56,8 @@ pub(crate) struct TrainArgs {
     /// Its δ per row.
     #[arg(long, value_name = "D", requires = "extractor_epsilon", allow_hyphen_values = true)]
     pub(crate) extractor_delta: Option<f64>,
-    /// Claim the extractor's share for so many removed or corrected rows from the beginning; when more have left, the
-    /// claim gets worse with each [default: 1].
+    /// Claim the extractor's share for so many removed or corrected rows; when more have left, no release is made any more
+    /// [default: 1].
     #[arg(long, value_name = "K", requires = "extractor_epsilon")]
     pub(crate) extractor_group: Option<usize>,
     /// With three classes or more: fraction of the negatives each one-vs-rest problem keeps, by a keyed hash of the id.

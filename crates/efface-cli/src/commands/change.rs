@@ -11,7 +11,7 @@ use efface_engine::{ChangeError, ChangeReport, EngineError, Missing, OpenOptions
 use serde::Serialize;
 
 use super::settle::settle_lines;
-use super::{open, open_with, over_budget};
+use super::{open, open_with, retraining_required};
 use crate::args::{AddArgs, RemoveArgs, WhichArgs};
 use crate::output::{Answer, Output, bound, counted, duration, number, quoted, rung};
 
@@ -179,7 +179,7 @@ fn show(
     output.show(&ChangeAndSettle { change: report, settled }, &sentence, &lines)?;
     output.remark(&report.remarks);
     if report.outcome == Outcome::RetrainRequired {
-        output.say(&over_budget(model));
+        output.say(&retraining_required(model, report.budget, report.spent));
         return Ok(Answer::Negative);
     }
     if report.n_changed == 0 {

@@ -23,6 +23,7 @@ use std::path::Path;
 
 use efface_core::accounting::Extractor;
 use efface_core::noise::NoiseSource;
+use efface_core::rounding::UpperBound;
 use efface_data::{ClassWeights, Columns, RowTransform, Schema, TableReader, carries_labels, open_rows};
 use efface_engine::{ChangeError, EngineError, ModelDirectory, OpenOptions, Repair};
 
@@ -93,12 +94,16 @@ fn repaired(repair: &Repair) -> String {
 /// A private feature extractor, and for how many rows its share is in the promise.
 fn extractor_in_words(extractor: &Extractor, n_left: usize) -> String {
     let covered = counted(extractor.group, "row");
-    let covers = if n_left < extractor.group {
-        format!("the promise covers {covered} removed or corrected, {n_left} so far")
-    } else {
-        format!("the promise covers the {covered} that have left or changed, and gets worse with the next")
-    };
+    let covers = format!("the promise covers {covered} removed or corrected, {n_left} so far");
     format!("({}, {}) per row; {covers}", parameter(extractor.epsilon), parameter(extractor.delta))
+}
+
+/// What to do about a spent budget, or else about an extractor that covers no more rows.
+fn retraining_required(model: &Path, budget: Option<f64>, spent: Option<UpperBound>) -> String {
+    if budget.zip(spent).is_none_or(|(budget, spent)| spent.get() <= budget) {
+        return format!("retraining required: {EXTRACTOR_EXHAUSTED}");
+    }
+    over_budget(model)
 }
 
 /// What to do about a spent budget.
@@ -108,6 +113,9 @@ fn over_budget(model: &Path) -> String {
         "retraining required: the budget is spent. next: efface retrain {model} (or settle, which measures what is left)"
     )
 }
+
+const EXTRACTOR_EXHAUSTED: &str = "more rows have left than the private feature extractor's promise covers; train a new \
+                                   extractor on the remaining rows and a model on its features, or use a public one";
 
 /// The operating system's randomness, or a fixed seed with a warning.
 fn noise(seed: &SeedArgs, output: &Output) -> anyhow::Result<NoiseSource> {

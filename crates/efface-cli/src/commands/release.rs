@@ -7,7 +7,7 @@ use efface_engine::ReleaseAnswer;
 use efface_ledger::certificate::tags::Exposure;
 
 use super::ledger::{few_left, in_words};
-use super::{noise, open_to_sign, over_budget};
+use super::{EXTRACTOR_EXHAUSTED, noise, open_to_sign, over_budget};
 use crate::args::ReleaseArgs;
 use crate::output::{Answer, Output, bound, duration, number, parameter, promise};
 
@@ -89,10 +89,7 @@ pub(crate) fn run(args: &ReleaseArgs, output: &Output) -> anyhow::Result<Answer>
                      removed rows, and delete the model or train a new one"
                 }
                 Refusal::Singular => "the sums of the rows cannot be solved: train again with a larger --alpha or --l2",
-                Refusal::ExtractorExhausted => {
-                    "more rows have left than the private feature extractor can promise anything to: train a new extractor \
-                     on the remaining rows, or use a public one"
-                }
+                Refusal::ExtractorExhausted => EXTRACTOR_EXHAUSTED,
                 Refusal::OffLattice => {
                     "a weight is too large beside the noise: train again with a larger --alpha, --l2 or --noise-std"
                 }

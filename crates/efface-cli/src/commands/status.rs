@@ -6,7 +6,7 @@ use efface_core::model::{MechanismKind, Outcome};
 use efface_engine::{FittedBeside, Status};
 
 use super::ledger::{few_left, in_words};
-use super::{over_budget, repaired};
+use super::{repaired, retraining_required};
 use crate::args::StatusArgs;
 use crate::output::{
     Answer, Output, bound, counted, features, first_of, number, parameter, promise, quoted, ridge, rung, shortened,
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         output.warn(&warning);
     }
     if status.outcome == Outcome::RetrainRequired {
-        output.say(&over_budget(&args.model));
+        output.say(&retraining_required(&args.model, status.budget, status.spent));
         return Ok(Answer::Negative);
     }
     Ok(Answer::Done)

@@ -14,7 +14,7 @@ pub struct Extractor {
     pub epsilon: f64,
     /// δ_DP for one row.
     pub delta: f64,
-    /// k: so many rows may leave, together, and the claim stays the same.
+    /// k: so many rows may leave, together; for more there is no claim.
     pub group: usize,
 }
 
@@ -24,10 +24,9 @@ impl Extractor {
         Self { epsilon, delta, group: 1 }
     }
 
-    /// The same for the rows that have left, where they are more than the group.
-    #[must_use]
-    pub fn covering(self, n_left: usize) -> Self {
-        Self { group: self.group.max(n_left), ..self }
+    /// Whether so many rows may have left.
+    pub fn covers(&self, n_left: usize) -> bool {
+        n_left <= self.group
     }
 
     /// Whether it is a promise at all: ε ≥ 0, 0 ≤ δ < 1, for one row or more.

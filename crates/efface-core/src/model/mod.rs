@@ -91,7 +91,8 @@ pub struct Claim {
 pub enum Outcome {
     /// The claim is within its budget, or has none.
     Done,
-    /// Mechanism `objective`: the residual exceeds the budget; train again with a fresh perturbation.
+    /// Mechanism `objective`: the residual exceeds the budget; train again with a fresh perturbation. Or more rows have left
+    /// than a private feature extractor covers; train another one.
     RetrainRequired,
 }
 
@@ -206,10 +207,10 @@ impl Model {
         self.plan.removal_budget()
     }
 
-    /// Whether the current claim is within the budget, where there is one.
+    /// Whether the current claim is within the budget, and a private extractor covers the rows that left, where there are such.
     pub fn outcome(&self) -> Outcome {
         let over = self.removal_budget().is_some_and(|budget| self.claim().gradient_residual.get() > budget.get());
-        if over { Outcome::RetrainRequired } else { Outcome::Done }
+        if over || self.uncovered_extractor().is_some() { Outcome::RetrainRequired } else { Outcome::Done }
     }
 
     /// Removes and adds rows by one Newton step per problem.

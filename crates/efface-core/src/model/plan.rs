@@ -182,7 +182,7 @@ impl TrainingPlan {
         if !plan.is_exact() && plan.config.law == NoiseLaw::Gaussian && plan.mu_limit().get() <= 0.0 {
             return Err(PlanError::Unreachable { epsilon: plan.config.epsilon, delta: plan.config.delta });
         }
-        let promised = plan.claimed_guarantee(0);
+        let promised = plan.claimed_guarantee();
         if let (Some(Extractor { epsilon, delta, group }), false) = (plan.config.extractor, is_claim(promised)) {
             return Err(PlanError::ExtractorGroup { epsilon, delta, group, reached: promised });
         }
@@ -255,10 +255,10 @@ impl TrainingPlan {
         Guarantee { epsilon: self.config.epsilon, delta }
     }
 
-    /// What is claimed once so many rows have left: the guarantee plus the feature extractor's share for all of them.
+    /// What is claimed of the model: the guarantee plus the feature extractor's share for the group that it covers.
     /// Theorem 5.
-    pub fn claimed_guarantee(&self, n_left: usize) -> Guarantee {
-        let share = |extractor: Extractor| self.guarantee().plus(extractor.covering(n_left).cost());
+    pub fn claimed_guarantee(&self) -> Guarantee {
+        let share = |extractor: Extractor| self.guarantee().plus(extractor.cost());
         self.config.extractor.map_or(self.guarantee(), share)
     }
 
@@ -350,7 +350,7 @@ impl TrainingPlan {
 }
 
 /// Whether a guarantee says anything.
-pub(super) fn is_claim(guarantee: Guarantee) -> bool {
+fn is_claim(guarantee: Guarantee) -> bool {
     guarantee.epsilon.is_finite() && guarantee.delta < 1.0
 }
 

@@ -7,7 +7,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::is_claim;
 use super::{Fit, Model, Outcome, PlanError, ReleaseOutcome};
 use crate::accounting::{Extractor, Guarantee, gaussian};
 use crate::noise::lattice::{Lattice, OffLattice};
@@ -29,7 +28,7 @@ pub struct ReleaseAccount {
     /// Whether the noise of every release came from the operating system.
     pub certified: bool,
     /// Rows that have left over the model's life, old values of corrected ones included: a private feature extractor
-    /// promises less, the more of them there are. Retraining brings none of them back.
+    /// covers a number of them. Retraining brings none of them back.
     pub n_left: usize,
 }
 
@@ -163,9 +162,8 @@ impl Model {
         if self.plan.classes().len() == 1 {
             return ReleaseOutcome::OneClass;
         }
-        let (guarantee, n_left) = (self.claimed_guarantee(), self.state.account.n_left);
-        if self.extractor().is_some() && !is_claim(guarantee) {
-            return ReleaseOutcome::ExtractorExhausted { n_left, delta: UpperBound::new(guarantee.delta) };
+        if let Some(Extractor { group, .. }) = self.uncovered_extractor() {
+            return ReleaseOutcome::ExtractorExhausted { n_left: self.state.account.n_left, group };
         }
         match &self.state.sums {
             Some(_) => self.release_exact(),
@@ -186,14 +184,9 @@ impl Model {
         ReleaseOutcome::Published(self.published(weights, (nothing, nothing), (nothing, nothing, limit)))
     }
 
-    /// What is promised for the model's life, now that so many rows have left: the feature extractor's share included.
-    pub fn claimed_guarantee(&self) -> Guarantee {
-        self.plan.claimed_guarantee(self.state.account.n_left)
-    }
-
-    /// The private feature extractor, if there is one, for the group that is claimed: as declared, or all rows that left.
-    pub fn extractor(&self) -> Option<Extractor> {
-        self.plan.config().extractor.map(|extractor| extractor.covering(self.state.account.n_left))
+    /// The private feature extractor, if more rows have left than it covers.
+    pub(super) fn uncovered_extractor(&self) -> Option<Extractor> {
+        self.plan.config().extractor.filter(|extractor| !extractor.covers(self.state.account.n_left))
     }
 
     /// What all releases together have spent, and the most that the promise allows: μ under the Gaussian law, ε under
@@ -351,7 +344,7 @@ impl Model {
         // Within the limit the promise itself is proved; rounding must not make it look exceeded.
         let epsilon = epsilon.min(config.epsilon);
         let nothing = Guarantee { epsilon: 0.0, delta: 0.0 };
-        let extractor = self.extractor().map_or(nothing, |extractor| extractor.cost());
+        let extractor = config.extractor.map_or(nothing, |extractor| extractor.cost());
         let claim = ReleaseClaim {
             release: self.state.account.n_releases,
             distance_bound,
@@ -363,7 +356,7 @@ impl Model {
             mu,
             mu_total,
             mu_limit,
-            guarantee: self.claimed_guarantee(),
+            guarantee: self.plan.claimed_guarantee(),
             epsilon_spent: Guarantee { epsilon, delta: 0.0 }.plus(extractor).epsilon,
             certified: self.state.certified && self.state.account.certified,
         };

@@ -41,13 +41,12 @@ pub enum ReleaseOutcome {
         /// The least magnitude that does not fit.
         limit: f64,
     },
-    /// More rows have left than the private feature extractor's promise reaches for: its δ, with that of removal, is 1 or
-    /// more.
+    /// More rows have left than the private feature extractor's promise covers.
     ExtractorExhausted {
         /// Rows that have left.
         n_left: usize,
-        /// δ for all of them.
-        delta: UpperBound,
+        /// So many are covered.
+        group: usize,
     },
     /// Mechanism `objective`: the residual exceeds the budget.
     RetrainRequired {
@@ -91,8 +90,8 @@ pub struct Refused {
 /// What was found, and the limit that it exceeds; `null` in JSON where it is infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Excess {
-    /// A residual (`retrain-required`), a distance (`out-of-reach`), μ or ε (`budget-exhausted`), δ (`extractor-exhausted`),
-    /// or the magnitude of a weight or of the noise (`off-lattice`).
+    /// A residual (`retrain-required`), a distance (`out-of-reach`), μ or ε (`budget-exhausted`), a number of rows
+    /// (`extractor-exhausted`), or the magnitude of a weight or of the noise (`off-lattice`).
     #[serde(rename = "spent")]
     pub found: f64,
     /// What is allowed.
@@ -114,7 +113,9 @@ impl ReleaseOutcome {
             Self::BudgetExhausted { mu_total, mu_limit } => {
                 over(Refusal::BudgetExhausted, mu_total.get(), mu_limit.get())
             }
-            Self::ExtractorExhausted { delta, .. } => over(Refusal::ExtractorExhausted, delta.get(), 1.0),
+            Self::ExtractorExhausted { n_left, group } => {
+                over(Refusal::ExtractorExhausted, n_left as f64, group as f64)
+            }
             Self::OffLattice { value, limit } => over(Refusal::OffLattice, value.abs(), limit),
         })
     }

@@ -98,7 +98,8 @@ fn a_predictable_release_marks_all_that_follow() {
 /// A private extractor's promise depends on how many rows have left: the count outlives crashes, retraining and backups.
 #[test]
 fn rows_that_left_are_counted_for_the_models_life() {
-    let folder = Folder::with(|config| config.extractor = Some(Extractor::per_row(0.25, 0.0)));
+    let folder =
+        Folder::with(|config| config.extractor = Some(Extractor { group: 3, ..Extractor::per_row(0.25, 0.0) }));
     let n_left = || Status::read(folder.model()).expect("readable").n_left;
     let mut model = folder.open();
     model.remove(&ids(&["row-3", "row-4"]), None).expect("removable");
