@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     measure("Fourier, 100 -> 2,048", 20_000, || map.apply_block(&rows, &mut out))?;
 
     let images: Vec<u8> = (0..2000 * 3072_u32).map(|i| (i * 7919 % 253) as u8).collect();
-    let scattering = ScatteringMap::new(ImageShape { height: 32, width: 32, channels: 3 })?;
+    let scattering = ScatteringMap::new(ImageShape { height: 32, width: 32, channels: 3, resize: false })?;
     let mut middle = vec![0.0; 2000 * scattering.n_features()];
     measure("scattering, 32 x 32 x 3", 2000, || scattering.apply_block(&images, &mut middle))?;
     let map = FourierMap::new(scattering.n_features(), FourierLayer { width: 2048, length_scale: 0.5, seed: 1 })?;

@@ -26,6 +26,9 @@ pub enum BuildError {
     /// Each scale halves an image.
     #[error("{name} must be a multiple of 4, got `{value}`")]
     NotAMultipleOfFour { name: &'static str, value: usize },
+    /// A file is named by another text than a digest.
+    #[error("SHA-256 must be 64 hexadecimal digits, got `{found}`")]
+    Digest { found: String },
     /// An image is grey (1) or red, green and blue (3).
     #[error("channels must be 1 or 3, got `{value}`")]
     Channels { value: usize },

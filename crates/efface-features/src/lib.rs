@@ -12,6 +12,7 @@
 
 mod error;
 mod fourier;
+mod network;
 mod ngrams;
 pub mod norm;
 mod product;
@@ -20,6 +21,7 @@ mod spec;
 
 pub use error::{ApplyError, BuildError};
 pub use fourier::{FourierLayer, FourierMap};
+pub use network::{NetworkInput, NetworkSpec};
 pub use ngrams::{Grams, NgramMap, NgramSpec};
 pub use scattering::{ImageShape, ScatteringMap};
 pub use spec::FeatureSpec;

@@ -6,10 +6,11 @@ use sha2::{Digest, Sha256};
 use crate::error::BuildError;
 use crate::fourier::FourierLayer;
 use crate::ngrams::NgramSpec;
+use crate::network::NetworkSpec;
 use crate::scattering::ImageShape;
 
 /// The parameters of a map. A kind never changes its meaning: what computes other features gets another name.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum FeatureSpec {
     /// [`FourierMap`](crate::FourierMap) of rows of numbers.
@@ -27,6 +28,8 @@ pub enum FeatureSpec {
     Ngrams(NgramSpec),
     /// [`ScatteringMap`](crate::ScatteringMap) of images.
     Scattering(ImageShape),
+    /// A network of images or texts.
+    Network(NetworkSpec),
 }
 
 impl FeatureSpec {
@@ -41,6 +44,7 @@ impl FeatureSpec {
             Self::Fourier { .. } => "fourier",
             Self::Ngrams(_) => "ngrams",
             Self::Scattering(_) => "scattering",
+            Self::Network(_) => "network",
         }
     }
 
@@ -50,6 +54,7 @@ impl FeatureSpec {
             Self::Fourier { width, .. } => *width,
             Self::Ngrams(spec) => spec.buckets,
             Self::Scattering(shape) => shape.n_features(),
+            Self::Network(spec) => spec.features,
         }
     }
 
@@ -61,6 +66,7 @@ impl FeatureSpec {
             }
             Self::Ngrams(spec) => spec.check(),
             Self::Scattering(shape) => shape.check(),
+            Self::Network(spec) => spec.check(),
         }
     }
 

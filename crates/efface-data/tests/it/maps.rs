@@ -122,7 +122,7 @@ fn photo(name: &str) -> Schema {
 }
 
 fn scattered() -> FeatureValues {
-    let map = ScatteringMap::new(ImageShape { height: 8, width: 12, channels: 3 }).expect("valid");
+    let map = ScatteringMap::new(ImageShape { height: 8, width: 12, channels: 3, resize: false }).expect("valid");
     let mut features = vec![0.0; 3 * map.n_features()];
     map.apply_block(&pixels(), &mut features).expect("whole images");
     FeatureValues::F32(features)

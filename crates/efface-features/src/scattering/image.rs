@@ -7,7 +7,7 @@ pub(super) fn prepare<T>(image: &[T], shape: ImageShape, out: &mut Vec<f32>) -> 
 where
     T: Copy + Into<f32>,
 {
-    let ImageShape { height, width, channels } = shape;
+    let ImageShape { height, width, channels, .. } = shape;
     if let Some(at) = image.iter().position(|v| !(*v).into().is_finite()) {
         return Err(at);
     }

@@ -30,7 +30,7 @@ use filters::Filters;
 pub struct ScatteringMap {
     across: Axis,
     down: Axis,
-    channels: usize,
+    shape: ImageShape,
     filters: Filters,
 }
 
@@ -44,6 +44,9 @@ pub struct ImageShape {
     pub width: usize,
     /// Numbers per pixel: 1 (grey) or 3 (red, green, blue).
     pub channels: usize,
+    /// Whether pictures of another size are resized, instead of refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resize: bool,
 }
 
 impl ImageShape {
@@ -78,7 +81,7 @@ impl ScatteringMap {
         shape.check()?;
         let (across, down) = (Axis::new(shape.width), Axis::new(shape.height));
         let filters = Filters::new(&across, &down);
-        Ok(Self { across, down, channels: shape.channels, filters })
+        Ok(Self { across, down, shape, filters })
     }
 
     /// Numbers per image.
@@ -93,7 +96,7 @@ impl ScatteringMap {
 
     /// The size of its images.
     pub fn shape(&self) -> ImageShape {
-        ImageShape { height: self.down.pixels, width: self.across.pixels, channels: self.channels }
+        self.shape
     }
 
     /// Writes the features of images that follow one another, each row by row with its channels together. Brightness

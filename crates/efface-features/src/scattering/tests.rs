@@ -118,7 +118,7 @@ fn reference(pixels: &[u8], height: usize, width: usize, channels: usize) -> Vec
 }
 
 fn scattering(height: usize, width: usize, channels: usize) -> Result<ScatteringMap, BuildError> {
-    ScatteringMap::new(ImageShape { height, width, channels })
+    ScatteringMap::new(ImageShape { height, width, channels, resize: false })
 }
 
 #[test]

@@ -45,6 +45,6 @@ fn parameters_that_no_map_has_are_refused() {
     assert!(matches!(spec.check(), Err(BuildError::Range { of: "characters", .. })));
     let spec = FeatureSpec::fourier(5, FourierLayer { width: 0, length_scale: 1.0, seed: 0 });
     assert!(matches!(spec.check(), Err(BuildError::OutOfRange { name: "width", .. })));
-    let spec = FeatureSpec::Scattering(ImageShape { height: 8, width: 8, channels: 2 });
+    let spec = FeatureSpec::Scattering(ImageShape { height: 8, width: 8, channels: 2, resize: false });
     assert!(matches!(spec.check(), Err(BuildError::Channels { value: 2 })));
 }
