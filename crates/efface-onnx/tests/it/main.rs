@@ -1,0 +1,16 @@
+//! Networks made in the tests, run by ONNX Runtime and by plain loops.
+
+mod images;
+mod texts;
+
+/// Numbers between −1 and 1 that look random.
+fn numbers(n: usize, seed: usize) -> Vec<f32> {
+    (0..n).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
+}
+
+/// Whether two lists agree to this absolute tolerance.
+fn assert_close(found: &[f32], expected: &[f32], tolerance: f32) {
+    assert_eq!(found.len(), expected.len());
+    let off = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(off <= tolerance, "off by {off}");
+}
