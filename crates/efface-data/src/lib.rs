@@ -19,6 +19,7 @@ pub mod files;
 mod id;
 mod labels;
 mod lent;
+mod networks;
 mod read;
 mod rows;
 mod scale;
@@ -28,14 +29,15 @@ mod table;
 mod vault;
 
 pub use error::{
-    AppendError, CellError, EncodeError, ExpectedBy, InvalidSchema, LabelError, LookupError, ParseScaleError,
-    ReadError, ScaleError, SchemaError, SegmentError, StoredRowsError,
+    AppendError, CellError, EncodeError, ExpectedBy, InvalidSchema, LabelError, LookupError, NetworkError,
+    ParseScaleError, ReadError, ScaleError, SchemaError, SegmentError, StoredRowsError,
 };
 pub use id::{IdDigest, IdKey, IdKind, RowId};
 pub use labels::{ClassCollector, ClassWeights, LabelCodec, MAX_CLASSES};
 pub use lent::{
     Interrupted, LentRows, LentTable, LentVault, RowSpec, RowsError, RowsToLend, Scaling, longest_row, scaled, scores,
 };
+pub use networks::NetworkPlaces;
 pub use read::{
     Binary, FirstLine, ReadProgress, Source, TableReader, UnreadableColumn, carries_labels, is_array, open_rows,
     open_table, read_all, read_table,

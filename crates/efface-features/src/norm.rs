@@ -1,7 +1,7 @@
 #![doc = include_str!("norm.md")]
 
 /// Scales a row to norm 1, rounded down; a row of zeros stays as it is. The numbers must be finite.
-pub(crate) fn to_unit_norm(row: &mut [f32]) {
+pub fn to_unit_norm(row: &mut [f32]) {
     let squares: f64 = row.iter().map(|v| f64::from(*v) * f64::from(*v)).sum();
     if squares > 0.0 {
         let scale = (1.0 - MARGIN) / squares.sqrt();

@@ -5,8 +5,8 @@ use sha2::{Digest, Sha256};
 
 use crate::error::BuildError;
 use crate::fourier::FourierLayer;
-use crate::ngrams::NgramSpec;
 use crate::network::NetworkSpec;
+use crate::ngrams::NgramSpec;
 use crate::scattering::ImageShape;
 
 /// The parameters of a map. A kind never changes its meaning: what computes other features gets another name.

@@ -209,20 +209,31 @@ pub enum RunError {
     #[error("the output of {n_rows} rows must have {expected} numbers, got {got}")]
     OutputLength { n_rows: usize, got: usize, expected: usize },
     /// A pixel is infinite or not a number.
-    #[error("row {row}: value {at} must be finite, got `{value}`")]
+    #[error("value {at} must be finite, got `{value}`")]
     Pixel { row: usize, at: usize, value: f32 },
     /// The tokenizer gave up on one of the texts from this row on.
-    #[error("row {row} or one of the next: the tokenizer fails: {reason}")]
+    #[error("the tokenizer fails on this text or one of the next: {reason}")]
     Tokens { row: usize, reason: String },
     /// The network gave up.
-    #[error("row {row}: the network fails: {reason}")]
+    #[error("the network fails on this row or one of the next: {reason}")]
     Refused { row: usize, reason: String },
     /// What comes out is no number.
-    #[error("row {row}: the network's feature {feature} is `{value}`")]
+    #[error("the network's feature {feature} is `{value}`")]
     NotFinite { row: usize, feature: usize, value: f32 },
 }
 
 impl RunError {
+    /// The row that cannot be worked with; the first, where it is one of several.
+    pub fn row(&self) -> usize {
+        match self {
+            Self::Pixel { row, .. }
+            | Self::Tokens { row, .. }
+            | Self::Refused { row, .. }
+            | Self::NotFinite { row, .. } => *row,
+            Self::RowLength { .. } | Self::OutputLength { .. } => 0,
+        }
+    }
+
     pub(crate) fn check_output(n_rows: usize, got: usize, n_features: usize) -> Result<(), Self> {
         let expected = n_rows * n_features;
         if got == expected { Ok(()) } else { Err(Self::OutputLength { n_rows, got, expected }) }

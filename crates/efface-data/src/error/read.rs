@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use efface_core::rows::MOST_ROW_WEIGHT;
 
+use super::network::NetworkError;
 use super::schema::CellError;
 use crate::id::RowId;
 use crate::read::{Binary, FirstLine};
@@ -53,6 +54,9 @@ pub enum ReadError {
     /// A cell of a column is not what can be made of it.
     #[error("{}, column `{column}`: {source}", file.display())]
     CellOf { file: PathBuf, column: String, source: Box<CellError> },
+    /// The network that makes features of a column cannot be used.
+    #[error("column `{}`: {source}", shortened(column))]
+    Network { column: String, source: Box<NetworkError> },
     /// A notation was declared where numbers are read as they are.
     #[error("scale `{scale}` takes plain numbers: no decimal mark and no order of dates can be declared")]
     PlainNumbers { scale: Scale },

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::network::NetworkError;
 use crate::schema::{FORMAT, MAX_FEATURES};
 use crate::table::shortened;
 
@@ -25,6 +26,9 @@ pub enum SchemaError {
     /// The entries contradict themselves or each other.
     #[error("{}: {source}", file.display())]
     Invalid { file: PathBuf, source: Box<InvalidSchema> },
+    /// A network that an entry names cannot be used.
+    #[error("{}: column `{}`: {source}", file.display(), shortened(column))]
+    Network { file: PathBuf, column: String, source: Box<NetworkError> },
     /// The place where a schema is to be written is taken.
     #[error("{} exists already", file.display())]
     Exists { file: PathBuf },
@@ -134,12 +138,31 @@ pub enum CellError {
     /// A list of another length.
     #[error("{found} values in the list, the schema declares {expected}")]
     ListLength { found: usize, expected: usize },
+    /// Bytes where none are declared.
+    #[error("bytes, which only images can be read from")]
+    Bytes,
     /// No image.
-    #[error("the schema declares an image, got `{shown}`", shown = shortened(value))]
+    #[error(
+        "the schema declares an image, got `{shown}`; images are lists of pixels, bytes of PNG or JPEG files in a Parquet \
+         column, or names of such files",
+        shown = shortened(value)
+    )]
     NotAnImage { value: String },
+    /// The name of a file that is not beside the table.
+    #[error("`{shown}` leads out of the table's folder; pictures are named from there", shown = shortened(value))]
+    Elsewhere { value: String },
+    /// A picture cannot be read.
+    #[error("`{shown}`: {reason}", shown = shortened(value))]
+    Picture { value: String, reason: String },
+    /// Bytes that are no picture of the declared size.
+    #[error(transparent)]
+    Image(efface_images::ImageError),
     /// A map cannot take it.
     #[error(transparent)]
     Map(efface_features::ApplyError),
+    /// A network cannot take it.
+    #[error(transparent)]
+    Network(efface_onnx::RunError),
 }
 
 fn at_line(line: Option<usize>) -> String {

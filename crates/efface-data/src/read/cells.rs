@@ -85,7 +85,7 @@ impl EncodedReader {
             Ok((Some(at.ok_or_else(|| column.absent(path, names))?), column.name.clone()))
         };
         let columns = schema.columns().iter().map(find).collect::<Result<_, ReadError>>()?;
-        Ok(Self { encoder: RowEncoder::new(schema), columns, inner })
+        Ok(Self { encoder: RowEncoder::new(schema)?, columns, inner })
     }
 }
 

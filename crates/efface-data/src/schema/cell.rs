@@ -18,6 +18,8 @@ pub(crate) enum Cell<'a> {
     Single(f32),
     /// The elements of a list; nulls are NaN.
     List(Vec<f64>),
+    /// A file within the table.
+    Bytes(&'a [u8]),
 }
 
 impl Cell<'_> {
@@ -31,6 +33,7 @@ impl Cell<'_> {
             Self::Number(value) => spelling_of(*value).into(),
             Self::Single(value) => if *value == 0.0 { "0".into() } else { value.to_string() }.into(),
             Self::List(values) => format!("{values:?}").into(),
+            Self::Bytes(bytes) => format!("{} bytes", bytes.len()).into(),
         }
     }
 
@@ -41,7 +44,7 @@ impl Cell<'_> {
             Self::Integer(value) => Some(*value as f64),
             Self::Number(value) => Some(*value),
             Self::Single(value) => Some(f64::from(*value)),
-            Self::Missing | Self::Boolean(_) | Self::List(_) => None,
+            Self::Missing | Self::Boolean(_) | Self::List(_) | Self::Bytes(_) => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use efface_features::{FeatureSpec, ImageShape, NgramSpec};
+use efface_features::{FeatureSpec, ImageShape, NetworkSpec, NgramSpec};
 use serde::{Deserialize, Serialize};
 
 use super::cell::{canonical, spelling_of};
@@ -70,6 +70,8 @@ pub enum ColumnKind {
     Text(NgramSpec),
     /// An image: scattering.
     Image(ImageShape),
+    /// A text or an image: what a network makes of it.
+    Network(NetworkSpec),
 }
 
 /// Two finite numbers, the lower one first.
@@ -140,7 +142,9 @@ impl ColumnSchema {
             ColumnKind::Categorical { values, unknown } => values.len() + usize::from(*unknown == Unknown::Slot),
             ColumnKind::Hashed { buckets } => *buckets,
             ColumnKind::Vector { dim, .. } => *dim,
-            ColumnKind::Text(_) | ColumnKind::Image(_) => self.kind.map().map_or(0, |map| map.n_features()),
+            ColumnKind::Text(spec) => spec.buckets,
+            ColumnKind::Image(shape) => shape.n_features(),
+            ColumnKind::Network(spec) => spec.features,
         };
         kind + usize::from(self.missing == Missing::Slot)
     }
@@ -162,6 +166,7 @@ impl ColumnSchema {
             }
             ColumnKind::Vector { dim, .. } => names.extend(numbered(name, *dim)),
             ColumnKind::Image(shape) => names.extend(numbered(name, shape.n_features())),
+            ColumnKind::Network(spec) => names.extend(numbered(name, spec.features)),
         }
         if self.missing == Missing::Slot {
             names.push(format!("{name}=?missing"));
@@ -190,6 +195,7 @@ impl ColumnKind {
             Self::Vector { .. } => "vector",
             Self::Text(_) => "text",
             Self::Image(_) => "image",
+            Self::Network(_) => "network",
         }
     }
 
@@ -198,6 +204,7 @@ impl ColumnKind {
         match self {
             Self::Text(spec) => Some(FeatureSpec::Ngrams(*spec)),
             Self::Image(shape) => Some(FeatureSpec::Scattering(*shape)),
+            Self::Network(spec) => Some(FeatureSpec::Network(spec.clone())),
             _ => None,
         }
     }

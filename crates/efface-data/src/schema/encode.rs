@@ -31,7 +31,7 @@ pub(crate) struct RowEncoder {
 }
 
 impl RowEncoder {
-    pub(crate) fn new(schema: &Schema) -> Self {
+    pub(crate) fn new(schema: &Schema) -> Result<Self, ReadError> {
         let mut offset = 0;
         let columns = schema.columns().iter().map(|column| {
             let encoder = ColumnEncoder::new(column, offset);
@@ -39,15 +39,15 @@ impl RowEncoder {
             encoder
         });
         let columns = columns.collect();
-        Self {
+        Ok(Self {
             columns,
             n_values: offset,
-            mapping: Mapping::new(schema),
+            mapping: Mapping::new(schema)?,
             markers: schema.missing_markers.iter().cloned().collect(),
             numbers: Numbers::new(schema.notation),
             feature_names: schema.feature_names(),
             texts: schema.derived().contains(&true).then(RefCell::default),
-        }
+        })
     }
 
     /// The texts of the cells that were encoded since this was last asked; `None` where no cell is kept raw.
@@ -100,8 +100,10 @@ pub(crate) fn raw_cell(
     if is_missing(cell, is_marker) {
         return Ok(RawCell::Missing);
     }
-    if let Cell::List(values) = cell {
-        return Err(CellError::List { found: values.len() });
+    match cell {
+        Cell::List(values) => return Err(CellError::List { found: values.len() }),
+        Cell::Bytes(_) => return Err(CellError::Bytes),
+        _ => {}
     }
     if let Some(x) = cell.amount(numbers)? {
         return Ok(if x.is_finite() { RawCell::Number(x) } else { RawCell::Missing });
@@ -128,7 +130,7 @@ pub(super) fn is_missing(cell: &Cell<'_>, is_marker: impl Fn(&str) -> bool) -> b
         }
         Cell::Number(x) if x.is_nan() => true,
         Cell::Single(x) if x.is_nan() => true,
-        Cell::Boolean(_) | Cell::List(_) => false,
+        Cell::Boolean(_) | Cell::List(_) | Cell::Bytes(_) => false,
         Cell::Integer(_) | Cell::Number(_) | Cell::Single(_) => is_marker(&cell.spelling()),
     }
 }
@@ -207,14 +209,18 @@ impl Rule {
             }
             ColumnKind::Derived => Self::Raw,
             ColumnKind::Vector { dim, range } => Self::Vector { dim: *dim, range: *range },
-            ColumnKind::Text(_) | ColumnKind::Image(_) => Self::Mapped,
+            ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Network(_) => Self::Mapped,
         }
     }
 
     /// Writes the features of a cell in which something stands; `into` holds zeros.
     fn encode(&self, cell: &Cell<'_>, numbers: &Numbers, into: &mut [f64]) -> Result<(), CellError> {
-        if let (Cell::List(values), false) = (cell, matches!(self, Self::Vector { .. })) {
-            return Err(CellError::List { found: values.len() });
+        match cell {
+            Cell::List(values) if !matches!(self, Self::Vector { .. }) => {
+                return Err(CellError::List { found: values.len() });
+            }
+            Cell::Bytes(_) => return Err(CellError::Bytes),
+            _ => {}
         }
         match self {
             // Kept before this is asked.

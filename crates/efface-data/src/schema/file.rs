@@ -1,15 +1,16 @@
 //! The written form of a schema, in TOML files and in the JSON of published models, and the checks of its entries.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use efface_features::{FourierLayer, Grams, ImageShape, NgramSpec};
+use efface_features::{FourierLayer, Grams, ImageShape, NetworkInput, NetworkSpec, NgramSpec};
 use serde::Deserialize;
 
 use super::cell::canonical;
 use super::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, Unknown, ValueRange};
 use super::{DateOrder, DecimalMark, FORMAT, MAX_FEATURES, Notation, Schema, fitted};
 use crate::error::{InvalidSchema, SchemaError};
+use crate::networks::{AskedInput, NetworkPlaces, measured};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,6 +50,15 @@ struct ColumnEntry {
     height: Option<u64>,
     width: Option<u64>,
     channels: Option<u64>,
+    resize: Option<bool>,
+    file: Option<PathBuf>,
+    tokenizer: Option<PathBuf>,
+    max_tokens: Option<u64>,
+    mean: Option<Vec<f32>>,
+    deviation: Option<Vec<f32>>,
+    onnx: Option<String>,
+    features: Option<u64>,
+    input: Option<NetworkInput>,
     missing: Option<MissingEntry>,
     origin: Option<String>,
 }
@@ -70,8 +80,21 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Schema, SchemaError> {
     let text = text.trim_start_matches('\u{feff}');
     let plain: toml::Table = text.parse().map_err(|error| syntax(&error))?;
     fitted::refuse_fitted(&plain).map_err(invalid)?;
-    let file: SchemaFile = toml::from_str(text).map_err(|error| syntax(&error))?;
-    Schema::try_from(file).map_err(invalid)
+    let mut file: SchemaFile = toml::from_str(text).map_err(|error| syntax(&error))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut places = vec![folder.to_owned()];
+    for entry in &mut file.column {
+        if let Some((onnx, input)) = entry.asked_network(folder).map_err(invalid)? {
+            places.push(onnx.clone());
+            places.extend(input.tokenizer().map(Path::to_owned));
+            let network = measured(&onnx, input).map_err(|source| {
+                let (file, column, source) = (path.into(), entry.name.clone(), Box::new(source));
+                SchemaError::Network { file, column, source }
+            })?;
+            entry.name_network(network);
+        }
+    }
+    Ok(Schema::try_from(file).map_err(invalid)?.with_networks(NetworkPlaces::new(places)))
 }
 
 impl TryFrom<SchemaFile> for Schema {
@@ -91,11 +114,11 @@ impl TryFrom<SchemaFile> for Schema {
 
 impl ColumnEntry {
     fn check(self, markers: &[String]) -> Result<ColumnSchema, InvalidSchema> {
-        let is_map = matches!(self.kind.as_str(), "text" | "image");
+        let is_fixed = matches!(self.kind.as_str(), "text" | "image");
         let origin = match self.origin.as_deref() {
             Some("public") => EntryOrigin::Public,
             // Nothing of a fixed map is read off rows.
-            None if is_map => EntryOrigin::Public,
+            None if is_fixed => EntryOrigin::Public,
             // What nobody has called public is not.
             None | Some("inferred") => EntryOrigin::Inferred,
             Some("derived") if self.kind == "derived" => EntryOrigin::Derived,
@@ -116,7 +139,8 @@ impl ColumnEntry {
                 ColumnKind::Vector { dim, range: self.range("vector")? }
             }
             "text" => ColumnKind::Text(self.ngrams()?),
-            "image" => ColumnKind::Image(self.image()?),
+            "image" => ColumnKind::Image(self.image("image")?),
+            "network" => ColumnKind::Network(self.network()?),
             other => return Err(self.unknown_choice("kind", KINDS, other)),
         };
         self.refuse_foreign(&kind)?;
@@ -158,12 +182,43 @@ impl ColumnEntry {
         Ok(NgramSpec { buckets, words, characters, binary, seed })
     }
 
-    fn image(&self) -> Result<ImageShape, InvalidSchema> {
-        let needed = "height and width, multiples of 4 such as height = 32";
-        let height = self.size("image", "height", self.height, needed)?;
-        let width = self.size("image", "width", self.width, needed)?;
-        let channels = self.size("image", "channels", self.channels.or(Some(3)), needed)?;
-        Ok(ImageShape { height, width, channels })
+    fn image(&self, kind: &'static str) -> Result<ImageShape, InvalidSchema> {
+        let needed = "height and width of its images, such as height = 32";
+        let height = self.size(kind, "height", self.height, needed)?;
+        let width = self.size(kind, "width", self.width, needed)?;
+        let channels = self.size(kind, "channels", self.channels.or(Some(3)), needed)?;
+        Ok(ImageShape { height, width, channels, resize: self.resize.unwrap_or(false) })
+    }
+
+    /// The network of an entry that names files, in a folder unless they say otherwise.
+    fn asked_network(&self, folder: &Path) -> Result<Option<(PathBuf, AskedInput)>, InvalidSchema> {
+        let Some(file) = self.file.as_ref().filter(|_| self.kind == "network") else { return Ok(None) };
+        let onnx = folder.join(file);
+        if let Some(tokenizer) = &self.tokenizer {
+            let needed = "max_tokens beside a tokenizer, such as max_tokens = 128";
+            let max_tokens = self.size("network", "max_tokens", self.max_tokens, needed)?;
+            return Ok(Some((onnx, AskedInput::Text { tokenizer: folder.join(tokenizer), max_tokens })));
+        }
+        let shape = self.image("network")?;
+        let or = |given: &Option<Vec<f32>>, usual| given.clone().unwrap_or_else(|| vec![usual; shape.channels]);
+        let (mean, deviation) = (or(&self.mean, 0.0), or(&self.deviation, 1.0));
+        Ok(Some((onnx, AskedInput::Image { shape, mean, deviation })))
+    }
+
+    /// Says which network that is, in place of the names of files.
+    fn name_network(&mut self, NetworkSpec { onnx, features, input }: NetworkSpec) {
+        (self.onnx, self.features, self.input) = (Some(onnx), Some(features as u64), Some(input));
+        (self.file, self.tokenizer, self.max_tokens, self.resize) = (None, None, None, None);
+        (self.height, self.width, self.channels, self.mean, self.deviation) = (None, None, None, None, None);
+    }
+
+    fn network(&self) -> Result<NetworkSpec, InvalidSchema> {
+        let needed = "file, the name of an ONNX file";
+        let features = self.size("network", "features", self.features, needed)?;
+        let (Some(onnx), Some(input)) = (self.onnx.clone(), self.input.clone()) else {
+            return Err(self.needs("network", needed));
+        };
+        Ok(NetworkSpec { onnx, features, input })
     }
 
     fn categorical(&self, markers: &[String]) -> Result<ColumnKind, InvalidSchema> {
@@ -252,7 +307,7 @@ impl ColumnEntry {
             }
             (ColumnKind::Hashed { .. }, value) => (!value.spelling().is_empty(), "it is empty"),
             (ColumnKind::Derived, _) => (false, "what a missing value of a derived column becomes is derived, too"),
-            (ColumnKind::Vector { .. } | ColumnKind::Text(_) | ColumnKind::Image(_), _) => {
+            (ColumnKind::Vector { .. } | ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Network(_), _) => {
                 (false, "vectors, texts and images can be missing as \"error\", \"zero\" or \"slot\"")
             }
         };
@@ -267,7 +322,7 @@ impl ColumnEntry {
     }
 
     fn refuse_foreign(&self, kind: &ColumnKind) -> Result<(), InvalidSchema> {
-        let given: [(&str, bool, &[&str]); 14] = [
+        let given: [(&str, bool, &[&str]); 23] = [
             ("range", self.range.is_some(), &["numeric", "vector"]),
             ("values", self.values.is_some(), &["categorical"]),
             ("unknown", self.unknown.is_some(), &["categorical"]),
@@ -282,6 +337,15 @@ impl ColumnEntry {
             ("height", self.height.is_some(), &["image"]),
             ("width", self.width.is_some(), &["image"]),
             ("channels", self.channels.is_some(), &["image"]),
+            ("resize", self.resize.is_some(), &["image"]),
+            ("file", self.file.is_some(), &[]),
+            ("tokenizer", self.tokenizer.is_some(), &[]),
+            ("max_tokens", self.max_tokens.is_some(), &[]),
+            ("mean", self.mean.is_some(), &[]),
+            ("deviation", self.deviation.is_some(), &[]),
+            ("onnx", self.onnx.is_some(), &["network"]),
+            ("features", self.features.is_some(), &["network"]),
+            ("input", self.input.is_some(), &["network"]),
         ];
         let kind = kind.tag();
         match given.into_iter().find(|(_, given, kinds)| *given && !kinds.contains(&kind)) {
@@ -299,7 +363,6 @@ impl ColumnEntry {
     }
 }
 
-const KINDS: &str =
-    "\"derived\", \"numeric\", \"categorical\", \"hashed\", \"boolean\", \"vector\", \"text\" or \"image\"";
+const KINDS: &str = "\"derived\", \"numeric\", \"categorical\", \"hashed\", \"boolean\", \"vector\", \"text\", \"image\" or \"network\"";
 
 const MISSING_CHOICES: &str = "\"error\", \"zero\", \"slot\" or { value = … }";

@@ -33,6 +33,8 @@ pub(super) fn refuse_fitted(file: &Table) -> Result<(), InvalidSchema> {
             ("kind" | "range" | "missing" | "scale" | "transform", Value::String(word)) => {
                 is_fitted_word(word).then_some(word.as_str())
             }
+            // What a network subtracts is a constant of its own.
+            ("mean", Value::Array(_)) if column.get("kind").and_then(Value::as_str) == Some("network") => None,
             // `fit = false` asks for nothing that is not so already.
             (_, Value::Boolean(false)) => None,
             (key, _) => is_fitted_key(key).then_some(key),

@@ -30,7 +30,8 @@ pub(crate) use self::fitted::is_fitted_word;
 pub use self::infer::propose;
 pub use self::proposal::{LeftOut, ProposedColumn, SchemaProposal};
 pub use self::written::{DateOrder, DecimalMark, Notation};
-use crate::error::{InvalidSchema, SchemaError};
+use crate::error::{InvalidSchema, NetworkError, SchemaError};
+use crate::networks::NetworkPlaces;
 use crate::scale::{RowTransform, Scale};
 use crate::table::Columns;
 
@@ -95,6 +96,8 @@ pub struct Schema {
     columns: Vec<ColumnSchema>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fourier: Option<FourierLayer>,
+    #[serde(skip)]
+    networks: NetworkPlaces,
 }
 
 impl Schema {
@@ -205,6 +208,21 @@ impl Schema {
         of_columns.chain(on_top).collect()
     }
 
+    /// The same whose networks are looked for here.
+    #[must_use]
+    pub fn with_networks(self, networks: NetworkPlaces) -> Self {
+        Self { networks, ..self }
+    }
+
+    /// Writes the files of the networks into a folder, under their digests.
+    pub fn copy_networks(&self, folder: &Path) -> Result<(), NetworkError> {
+        let networks = self.columns.iter().filter_map(|column| match &column.kind {
+            ColumnKind::Network(spec) => Some(spec),
+            _ => None,
+        });
+        networks.into_iter().try_for_each(|spec| self.networks.copy(spec, folder))
+    }
+
     /// The label, where the schema names it.
     pub fn label(&self) -> Option<&str> {
         self.label.as_deref()
@@ -284,7 +302,16 @@ impl Schema {
         if found > MAX_FEATURES as u64 {
             return Err(InvalidSchema::TooManyFeatures { found });
         }
-        let schema = Self { label, id, subject, missing_markers, notation: Notation::default(), columns, fourier };
+        let schema = Self {
+            label,
+            id,
+            subject,
+            missing_markers,
+            notation: Notation::default(),
+            columns,
+            fourier,
+            networks: NetworkPlaces::default(),
+        };
         if let Some(layer) = fourier {
             if let Some(column) = schema.columns.iter().find(|column| column.kind == ColumnKind::Derived) {
                 return Err(InvalidSchema::LayerOnDerived { column: column.name.clone() });

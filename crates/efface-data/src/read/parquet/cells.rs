@@ -126,6 +126,7 @@ pub(super) fn cell(array: &dyn Array, row: usize) -> Result<Cell<'_>, CellError>
     Ok(downcast_integer_array!(
         array => Cell::Integer(i128::from(array.value(row))),
         DataType::Utf8 => Cell::Text(array.as_string::<i32>().value(row)),
+        DataType::Binary => Cell::Bytes(array.as_binary::<i32>().value(row)),
         DataType::Boolean => Cell::Boolean(array.as_boolean().value(row)),
         DataType::Float16 => Cell::Single(f32::from(array.as_primitive::<Float16Type>().value(row))),
         DataType::Float32 => Cell::Single(array.as_primitive::<Float32Type>().value(row)),

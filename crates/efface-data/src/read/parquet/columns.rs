@@ -60,10 +60,10 @@ impl ColumnPlan {
     ) -> Result<Self, ReadError> {
         let header = header(fields);
         if let Some(schema) = schema {
-            return Self::of_roles(path, fields, &columns.resolve_schema(schema, &header, path)?, true);
+            return Self::of_roles(path, fields, &columns.resolve_schema(schema, &header, path)?, Wanted::Declared);
         }
         let (asked, names_elements) = without_elements(columns, &header);
-        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, false)?;
+        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, Wanted::Numbers)?;
         Ok(Self { names_elements, ..plan })
     }
 
@@ -79,7 +79,7 @@ impl ColumnPlan {
             columns.features.is_none()
                 && !roles.contains(&&Some(name.clone()))
                 && !columns.ignore.contains(name)
-                && precision_of(data_type, true).is_none()
+                && precision_of(data_type, Wanted::Cells).is_none()
         };
         let what = |data_type: &DataType| match in_words(data_type) {
             words if words == "binary" => words,
@@ -92,11 +92,11 @@ impl ColumnPlan {
             .collect();
         let ignore = columns.ignore.iter().chain(unreadable.iter().map(|column| &column.name)).cloned().collect();
         let (asked, _) = without_elements(&Columns { ignore, ..columns.clone() }, &header);
-        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, true)?;
+        let plan = Self::of_roles(path, fields, &asked.resolve(&header, path)?, Wanted::Cells)?;
         Ok((plan, unreadable))
     }
 
-    fn of_roles(path: &Path, fields: &Fields, roles: &Roles, with_texts: bool) -> Result<Self, ReadError> {
+    fn of_roles(path: &Path, fields: &Fields, roles: &Roles, wanted: Wanted) -> Result<Self, ReadError> {
         let header = header(fields);
         let others = [roles.label, roles.id, roles.subject, roles.weight];
         let mut roots: Vec<usize> = roles.features.iter().copied().chain(others.into_iter().flatten()).collect();
@@ -113,7 +113,9 @@ impl ColumnPlan {
             found: in_words(fields[root].data_type()),
             role: role.name(),
             supported: match role {
-                Role::Features if with_texts => "texts, booleans, numbers, dates, times and lists of numbers",
+                Role::Features if wanted != Wanted::Numbers => {
+                    "texts, booleans, numbers, dates, times and lists of numbers"
+                }
                 Role::Features => "booleans, integers, floats, decimals and lists of numbers",
                 Role::Labels => "booleans, integers, floats, decimals and texts",
                 Role::RowIds | Role::Subjects => "integers and texts",
@@ -123,7 +125,7 @@ impl ColumnPlan {
         let mut precision = Precision::F32;
         let mut features = Vec::with_capacity(roles.features.len());
         for &root in &roles.features {
-            let needed = precision_of(fields[root].data_type(), with_texts);
+            let needed = precision_of(fields[root].data_type(), wanted);
             if needed.ok_or_else(|| refused(root, Role::Features))? == Precision::F64 {
                 precision = Precision::F64;
             }
@@ -173,14 +175,25 @@ impl ColumnPlan {
     }
 }
 
-/// The precision that features of a type need: numbers, lists of numbers, and `with_texts` texts and what would be one in a
-/// CSV: dates and times. `None`: they cannot be read.
-fn precision_of(data_type: &DataType, with_texts: bool) -> Option<Precision> {
+/// What columns of features may hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// Numbers and lists of them.
+    Numbers,
+    /// Texts, too, and what would be one in a CSV: dates and times.
+    Cells,
+    /// What a schema declares: bytes, too, from which it may make pictures.
+    Declared,
+}
+
+/// The precision that features of a type need. `None`: they cannot be read.
+fn precision_of(data_type: &DataType, wanted: Wanted) -> Option<Precision> {
     match data_type {
         DataType::List(inner) if is_decimal(inner.data_type()) => None,
         DataType::List(inner) => feature_precision(inner.data_type()),
-        DataType::Utf8 if with_texts => Some(Precision::F64),
-        when if with_texts && is_date_or_time(when) => Some(Precision::F64),
+        DataType::Binary if wanted == Wanted::Declared => Some(Precision::F64),
+        DataType::Utf8 if wanted != Wanted::Numbers => Some(Precision::F64),
+        when if wanted != Wanted::Numbers && is_date_or_time(when) => Some(Precision::F64),
         plain => feature_precision(plain),
     }
 }

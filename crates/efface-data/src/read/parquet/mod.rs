@@ -57,7 +57,7 @@ pub(super) struct ParquetReader {
 impl ParquetReader {
     pub(super) fn open(path: &Path, columns: &Columns, schema: Option<&Schema>) -> Result<Self, ReadError> {
         let mut reader = Self::open_with(path, |fields| ColumnPlan::new(path, fields, columns, schema))?;
-        match schema.map(RowEncoder::new) {
+        match schema.map(RowEncoder::new).transpose()? {
             None => reader.measure(columns)?,
             Some(encoder) => {
                 reader.plan.precision = Precision::F64;

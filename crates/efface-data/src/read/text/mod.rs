@@ -91,7 +91,7 @@ impl TextReader {
                 (roles, Some(Schema::of_derived(&names, columns).map_err(|error| no_schema(path, &error))?))
             }
         };
-        let encoder = schema.as_ref().map(RowEncoder::new);
+        let encoder = schema.as_ref().map(RowEncoder::new).transpose()?;
         let feature_names = match &encoder {
             None => roles.features.iter().map(|column| header[*column].clone()).collect(),
             Some(encoder) => encoder.feature_names.clone(),

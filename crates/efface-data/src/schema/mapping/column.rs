@@ -2,12 +2,14 @@
 
 use std::cell::RefCell;
 use std::ops::Range;
+use std::path::Path;
 
-use efface_features::{FeatureSpec, NgramMap, ScatteringMap};
-use zeroize::Zeroizing;
+use efface_features::{FeatureSpec, ImageShape, NetworkInput, NgramMap, ScatteringMap, norm};
 
 use super::CHECKED;
-use crate::error::CellError;
+use super::cells::{Gathered, all_pixels};
+use crate::error::{CellError, NetworkError};
+use crate::networks::{Network, NetworkPlaces};
 use crate::schema::cell::Cell;
 use crate::schema::column::{ColumnSchema, Missing};
 
@@ -17,6 +19,8 @@ pub(super) struct MappedColumn {
     /// With that of a missing value, if it has one.
     pub(super) width: usize,
     has_slot: bool,
+    /// What cells are read as; none: texts.
+    image: Option<ImageShape>,
     /// Those of a chunk, in the order of its rows.
     cells: RefCell<Vec<Gathered>>,
 }
@@ -24,13 +28,7 @@ pub(super) struct MappedColumn {
 enum CellMap {
     Ngrams(NgramMap),
     Scattering(ScatteringMap),
-}
-
-/// A cell that waits for its map.
-enum Gathered {
-    Missing,
-    Text(Zeroizing<String>),
-    Pixels(Zeroizing<Vec<f32>>),
+    Network(Network),
 }
 
 /// What is wrong, in which row of those that are mapped.
@@ -38,22 +36,33 @@ type Failed = (usize, CellError);
 
 impl MappedColumn {
     /// `None`: the column is plain.
-    pub(super) fn new(column: &ColumnSchema) -> Option<Self> {
-        let map = match column.kind.map()? {
+    pub(super) fn new(column: &ColumnSchema, places: &NetworkPlaces) -> Result<Option<Self>, NetworkError> {
+        let Some(spec) = column.kind.map() else { return Ok(None) };
+        let image = match &spec {
+            FeatureSpec::Scattering(shape) => Some(*shape),
+            FeatureSpec::Network(network) => match network.input {
+                NetworkInput::Image { shape, .. } => Some(shape),
+                NetworkInput::Text { .. } => None,
+            },
+            FeatureSpec::Ngrams(_) | FeatureSpec::Fourier { .. } => None,
+        };
+        let map = match spec {
             FeatureSpec::Ngrams(spec) => CellMap::Ngrams(NgramMap::new(spec).expect(CHECKED)),
             FeatureSpec::Scattering(shape) => CellMap::Scattering(ScatteringMap::new(shape).expect(CHECKED)),
-            FeatureSpec::Fourier { .. } => return None,
+            FeatureSpec::Network(spec) => CellMap::Network(Network::open(&spec, places)?),
+            FeatureSpec::Fourier { .. } => return Ok(None),
         };
-        let has_slot = column.missing == Missing::Slot;
-        Some(Self { name: column.name.clone(), map, width: column.width(), has_slot, cells: RefCell::default() })
+        let (name, has_slot) = (column.name.clone(), column.missing == Missing::Slot);
+        Ok(Some(Self { name, map, width: column.width(), has_slot, image, cells: RefCell::default() }))
     }
 
     /// Keeps the cell of the next row.
     pub(super) fn gather(&self, cell: &Cell<'_>, missing: &Missing) -> Result<(), CellError> {
-        let gathered = match (cell, missing) {
-            (Cell::Missing, Missing::Error) => return Err(CellError::Missing),
-            (Cell::Missing, _) => Gathered::Missing,
-            (cell, _) => self.gathered(cell)?,
+        let gathered = match (cell, missing, self.image) {
+            (Cell::Missing, Missing::Error, _) => return Err(CellError::Missing),
+            (Cell::Missing, ..) => Gathered::Missing,
+            (cell, _, Some(shape)) => Gathered::image_of(cell, shape)?,
+            (cell, _, None) => Gathered::text_of(cell)?,
         };
         self.cells.borrow_mut().push(gathered);
         Ok(())
@@ -63,61 +72,52 @@ impl MappedColumn {
         self.cells.borrow_mut().clear();
     }
 
-    fn gathered(&self, cell: &Cell<'_>) -> Result<Gathered, CellError> {
-        match (&self.map, cell) {
-            (CellMap::Ngrams(_), Cell::List(values)) => Err(CellError::List { found: values.len() }),
-            (CellMap::Ngrams(_), Cell::Text(text)) => Ok(Gathered::Text(Zeroizing::new((*text).to_owned()))),
-            (CellMap::Ngrams(_), cell) => Ok(Gathered::Text(Zeroizing::new(cell.spelling().into_owned()))),
-            (CellMap::Scattering(map), Cell::List(values)) => {
-                let expected = map.n_inputs();
-                if values.len() != expected {
-                    return Err(CellError::ListLength { found: values.len(), expected });
-                }
-                Ok(Gathered::Pixels(Zeroizing::new(values.iter().map(|x| *x as f32).collect())))
-            }
-            (CellMap::Scattering(_), cell) => Err(CellError::NotAnImage { value: cell.spelling().into_owned() }),
-        }
-    }
-
-    /// Writes the features of cells into rows of zeros.
-    pub(super) fn write(&self, rows: Range<usize>, mut into: Vec<&mut [f64]>) -> Result<(), Failed> {
+    /// Writes the features of cells into rows of zeros. Names of pictures are those of files in `folder`.
+    pub(super) fn write(&self, rows: Range<usize>, mut into: Vec<&mut [f64]>, folder: &Path) -> Result<(), Failed> {
         let cells = self.cells.borrow();
         let (gaps, present): (Vec<usize>, Vec<usize>) =
             (0..into.len()).partition(|row| matches!(cells[rows.start + row], Gathered::Missing));
         let cells: Vec<&Gathered> = present.iter().map(|row| &cells[rows.start + row]).collect();
-        match &self.map {
+        let texts = || cells.iter().map(|cell| cell.text()).collect::<Vec<_>>();
+        let in_row = |(at, error): Failed| (present[at], error);
+        let pixels = || match self.image {
+            Some(shape) => all_pixels(&cells, shape, folder).map_err(in_row),
+            None => Ok(zeroize::Zeroizing::default()),
+        };
+        let mut features = Vec::new();
+        let n_features = match &self.map {
             CellMap::Ngrams(map) => {
-                let texts: Vec<&str> = cells.into_iter().map(Gathered::text).collect();
-                let mut features = Vec::new();
-                map.apply_block(&texts, &mut features);
-                for (row, features) in present.into_iter().zip(features) {
-                    features.into_iter().for_each(|(at, value)| into[row][at as usize] = f64::from(value));
+                let mut sparse = Vec::new();
+                map.apply_block(&texts(), &mut sparse);
+                for (row, features) in present.iter().zip(sparse) {
+                    features.into_iter().for_each(|(at, value)| into[*row][at as usize] = f64::from(value));
                 }
+                map.n_features()
             }
             CellMap::Scattering(map) => {
-                let mut pixels = Zeroizing::new(Vec::with_capacity(cells.len() * map.n_inputs()));
-                cells.into_iter().for_each(|cell| pixels.extend_from_slice(cell.pixels()));
-                let mut features = vec![0.0; present.len() * map.n_features()];
-                let applied = map.apply_block(&pixels, &mut features);
-                applied.map_err(|error| (present[error.row()], CellError::Map(error)))?;
-                for (row, features) in present.into_iter().zip(features.chunks_exact(map.n_features())) {
-                    into[row].iter_mut().zip(features).for_each(|(into, value)| *into = f64::from(*value));
-                }
+                features.resize(present.len() * map.n_features(), 0.0);
+                let applied = map.apply_block(&pixels()?, &mut features);
+                applied.map_err(|error| in_row((error.row(), CellError::Map(error))))?;
+                map.n_features()
             }
+            CellMap::Network(network) => {
+                let n_features = network.n_features();
+                features.resize(present.len() * n_features, 0.0);
+                let applied = match network {
+                    Network::Images(network) => network.apply(&pixels()?, &mut features),
+                    Network::Texts(network) => network.apply(&texts(), &mut features),
+                };
+                applied.map_err(|error| in_row((error.row(), CellError::Network(error))))?;
+                features.chunks_exact_mut(n_features).for_each(norm::to_unit_norm);
+                n_features
+            }
+        };
+        for (row, features) in present.iter().zip(features.chunks_exact(n_features)) {
+            into[*row].iter_mut().zip(features).for_each(|(into, value)| *into = f64::from(*value));
         }
         for row in gaps.into_iter().filter(|_| self.has_slot) {
             into[row][self.width - 1] = 1.0;
         }
         Ok(())
-    }
-}
-
-impl Gathered {
-    fn text(&self) -> &str {
-        if let Self::Text(text) = self { text } else { "" }
-    }
-
-    fn pixels(&self) -> &[f32] {
-        if let Self::Pixels(pixels) = self { pixels } else { &[] }
     }
 }

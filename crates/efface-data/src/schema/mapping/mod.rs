@@ -3,9 +3,11 @@
 //! A map takes many cells at a time, on all cores. So cells are gathered while rows are read, and become features when a
 //! chunk is complete.
 
+mod cells;
 mod column;
 
 use std::ops::Range;
+use std::path::Path;
 
 use efface_features::FourierMap;
 use zeroize::Zeroizing;
@@ -42,14 +44,18 @@ pub(super) struct PlainValues<'a> {
 
 impl Mapping {
     /// `None`: all columns are plain, and there is no layer.
-    pub(super) fn new(schema: &Schema) -> Option<Self> {
-        let parts: Vec<Part> = schema.columns().iter().map(Part::new).collect();
+    pub(super) fn new(schema: &Schema) -> Result<Option<Self>, ReadError> {
+        let part = |column: &ColumnSchema| match MappedColumn::new(column, &schema.networks) {
+            Ok(mapped) => Ok(mapped.map_or_else(|| Part::Plain(column.width()), Part::Mapped)),
+            Err(source) => Err(ReadError::Network { column: column.name.clone(), source: Box::new(source) }),
+        };
+        let parts = schema.columns().iter().map(part).collect::<Result<Vec<_>, _>>()?;
         if schema.fourier().is_none() && parts.iter().all(|part| matches!(part, Part::Plain(_))) {
-            return None;
+            return Ok(None);
         }
         let n_of_columns = parts.iter().map(Part::width).sum();
         let layer = schema.fourier().map(|layer| FourierMap::new(n_of_columns, layer).expect(CHECKED));
-        Some(Self { parts, n_of_columns, layer })
+        Ok(Some(Self { parts, n_of_columns, layer }))
     }
 
     /// Keeps a cell of a mapped column; `false`: the column is plain.
@@ -108,6 +114,7 @@ impl Mapping {
         block: &mut [f64],
     ) -> Result<(), ReadError> {
         let (mut offset, mut read) = (0, 0);
+        let folder = origin.file().parent().unwrap_or(Path::new(""));
         for part in &self.parts {
             let into = block.chunks_exact_mut(self.n_of_columns).map(|row| &mut row[offset..offset + part.width()]);
             match part {
@@ -117,7 +124,7 @@ impl Mapping {
                     read += width;
                 }
                 Part::Mapped(column) => {
-                    let mapped = column.write(rows.clone(), into.collect());
+                    let mapped = column.write(rows.clone(), into.collect(), folder);
                     mapped.map_err(|(row, error)| failed(error, origin, rows.start + row, Some(&column.name)))?;
                 }
             }
@@ -140,10 +147,6 @@ fn failed(error: CellError, origin: &Origin, row: usize, column: Option<&str>) -
 }
 
 impl Part {
-    fn new(column: &ColumnSchema) -> Self {
-        MappedColumn::new(column).map_or_else(|| Self::Plain(column.width()), Self::Mapped)
-    }
-
     fn width(&self) -> usize {
         match self {
             Self::Plain(width) => *width,
