@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use efface_features::{ImageShape, NetworkInput, NetworkSpec};
@@ -9,6 +10,7 @@ use efface_onnx::{ImageInput, ImageNetwork, TextNetwork};
 use sha2::{Digest, Sha256};
 
 use crate::error::NetworkError;
+use crate::files::private_options;
 
 /// Where the files of networks are looked for. What a file is, its digest says, and not its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +41,11 @@ impl NetworkPlaces {
             let file = folder.join(format!("{sha256}.{extension}"));
             if !file.exists() {
                 let bytes = self.find(sha256)?;
-                fs::write(&file, bytes).map_err(|source| NetworkError::Io { file, source })?;
+                let written = private_options().create_new(true).open(&file).and_then(|mut file| {
+                    file.write_all(&bytes)?;
+                    file.sync_all()
+                });
+                written.map_err(|source| NetworkError::Io { file, source })?;
             }
         }
         Ok(())

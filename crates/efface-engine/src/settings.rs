@@ -1,12 +1,18 @@
 //! What was decided at training and does not change afterwards.
 
+use std::path::Path;
+
 use efface_core::model::{TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_data::derived::{Counts, Preparation, Texts};
-use efface_data::{ClassWeights, Columns, IdKey, LabelCodec, Precision, RowSpec, RowTransform, Scale, Schema};
+use efface_data::{
+    ClassWeights, Columns, IdKey, LabelCodec, NetworkPlaces, Precision, RowSpec, RowTransform, Scale, Schema,
+};
+use efface_features::FeatureSpec;
 use efface_ledger::certificate::{FeatureMap, FittedBeside, MapOrigin};
 use serde::{Deserialize, Serialize};
 
+use crate::directory::files::NETWORKS;
 use crate::error::{ChangeError, EngineError};
 
 /// The fixed part of a model.
@@ -71,6 +77,12 @@ pub(crate) fn absent_classes(class_counts: &[usize]) -> impl Iterator<Item = u32
 }
 
 impl Settings {
+    /// The same whose networks are those of a model directory.
+    pub(crate) fn with_networks_in(self, directory: &Path) -> Self {
+        let places = NetworkPlaces::new([directory.join(NETWORKS)]);
+        Self { schema: self.schema.map(|schema| schema.with_networks(places)), ..self }
+    }
+
     /// Number of classes; 0 for regression.
     pub fn n_classes(&self) -> usize {
         self.codec.classes().len()
@@ -127,8 +139,18 @@ impl Settings {
 
     /// The maps that make features of raw cells.
     pub(crate) fn feature_maps(&self) -> Vec<FeatureMap> {
-        let maps = self.schema.iter().flat_map(Schema::maps);
-        maps.map(|(column, spec)| FeatureMap::new(column, MapOrigin::Fixed, &spec)).collect()
+        let Some(schema) = &self.schema else { return Vec::new() };
+        let not_public = schema.not_public();
+        let of = |(column, spec): (Option<&str>, FeatureSpec)| {
+            let is_public = column.is_none_or(|column| not_public.iter().all(|other| other != column));
+            let origin = match (&spec, is_public) {
+                (FeatureSpec::Network(_), true) => MapOrigin::Public,
+                (FeatureSpec::Network(_), false) => MapOrigin::Unknown,
+                _ => MapOrigin::Fixed,
+            };
+            FeatureMap::new(column, origin, &spec)
+        };
+        schema.maps().into_iter().map(of).collect()
     }
 
     /// How to read more rows: the features by name, and the columns of labels, ids and subjects unless the file is an

@@ -10,6 +10,8 @@ mod train;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use efface_data::NetworkPlaces;
+use efface_engine::PublishedModel;
 
 pub(crate) use audit::AuditArgs;
 pub(crate) use ledger::{
@@ -214,6 +216,23 @@ pub(crate) struct StatusArgs {
 }
 
 #[derive(Args)]
+pub(crate) struct NetworkArgs {
+    /// Folder with the files of the networks that the model's features come from [default: that of the model].
+    #[arg(long, value_name = "FOLDER")]
+    networks: Option<PathBuf>,
+}
+
+impl NetworkArgs {
+    /// The model whose networks lie where these say.
+    pub(crate) fn of(&self, model: PublishedModel) -> PublishedModel {
+        match &self.networks {
+            None => model,
+            Some(folder) => model.with_networks(NetworkPlaces::new([folder.clone()])),
+        }
+    }
+}
+
+#[derive(Args)]
 #[command(after_help = "Examples:
   efface predict model.json people.csv --id customer --out predictions.csv
   efface predict churn.efface people.csv            (its latest release)
@@ -228,6 +247,8 @@ pub(crate) struct PredictArgs {
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) data: SourceArgs,
+    #[command(flatten)]
+    pub(crate) networks: NetworkArgs,
     /// Column with row ids [default: row numbers from 0].
     #[arg(long, value_name = "NAME")]
     pub(crate) id: Option<String>,
@@ -253,6 +274,8 @@ pub(crate) struct TransformArgs {
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) data: SourceArgs,
+    #[command(flatten)]
+    pub(crate) networks: NetworkArgs,
     /// Column with row ids [default: row numbers from 0].
     #[arg(long, value_name = "NAME")]
     pub(crate) id: Option<String>,
@@ -276,6 +299,8 @@ pub(crate) struct EvaluateArgs {
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) data: SourceArgs,
+    #[command(flatten)]
+    pub(crate) networks: NetworkArgs,
     /// Column with the labels, or file (or member) with them for arrays; libsvm files carry their own.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) label: Option<String>,

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 
 pub(crate) fn run(args: EvaluateArgs, output: &Output) -> anyhow::Result<Answer> {
     let source = args.data.source().map_err(EngineError::from)?;
-    let model = rows::open_model(&args.model, output)?;
+    let model = args.networks.of(rows::open_model(&args.model, output)?);
     let predictor = match args.threshold {
         Some(threshold) => model.predictor().with_threshold(threshold)?,
         None => model.predictor(),

@@ -12,7 +12,7 @@ pub(crate) fn run(args: &PredictArgs, output: &Output) -> anyhow::Result<Answer>
     if let Some(out) = &args.out {
         rows::refuse_to_overwrite(out, &args.model, &source)?;
     }
-    let model = rows::open_model(&args.model, output)?;
+    let model = args.networks.of(rows::open_model(&args.model, output)?);
     let predictor = match args.threshold {
         Some(threshold) => model.predictor().with_threshold(threshold)?,
         None => model.predictor(),

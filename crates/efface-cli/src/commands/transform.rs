@@ -27,7 +27,7 @@ pub(crate) fn run(args: &TransformArgs, output: &Output) -> anyhow::Result<Answe
     if let Some(out) = &args.out {
         rows::refuse_to_overwrite(out, &args.model, &source)?;
     }
-    let model = rows::open_model(&args.model, output)?;
+    let model = args.networks.of(rows::open_model(&args.model, output)?);
     let predictor = model.predictor();
     let columns = model.columns(None, args.id.clone());
     let mut sink = Sink::new(args.out.as_deref(), output)?;

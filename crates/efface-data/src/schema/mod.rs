@@ -21,7 +21,7 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
-use efface_features::{FeatureSpec, FourierLayer};
+use efface_features::{FeatureSpec, FourierLayer, NetworkSpec};
 use serde::{Deserialize, Serialize};
 
 use self::column::numbered;
@@ -30,7 +30,7 @@ pub(crate) use self::fitted::is_fitted_word;
 pub use self::infer::propose;
 pub use self::proposal::{LeftOut, ProposedColumn, SchemaProposal};
 pub use self::written::{DateOrder, DecimalMark, Notation};
-use crate::error::{InvalidSchema, NetworkError, SchemaError};
+use crate::error::{InvalidSchema, ReadError, SchemaError};
 use crate::networks::NetworkPlaces;
 use crate::scale::{RowTransform, Scale};
 use crate::table::Columns;
@@ -214,13 +214,24 @@ impl Schema {
         Self { networks, ..self }
     }
 
+    /// Whether a network makes features.
+    pub fn has_networks(&self) -> bool {
+        self.networks().next().is_some()
+    }
+
     /// Writes the files of the networks into a folder, under their digests.
-    pub fn copy_networks(&self, folder: &Path) -> Result<(), NetworkError> {
-        let networks = self.columns.iter().filter_map(|column| match &column.kind {
-            ColumnKind::Network(spec) => Some(spec),
+    pub fn copy_networks(&self, folder: &Path) -> Result<(), ReadError> {
+        self.networks().try_for_each(|(column, spec)| {
+            let failed = |source| ReadError::Network { column: column.into(), source: Box::new(source) };
+            self.networks.copy(spec, folder).map_err(failed)
+        })
+    }
+
+    fn networks(&self) -> impl Iterator<Item = (&str, &NetworkSpec)> {
+        self.columns.iter().filter_map(|column| match &column.kind {
+            ColumnKind::Network(spec) => Some((column.name.as_str(), spec)),
             _ => None,
-        });
-        networks.into_iter().try_for_each(|spec| self.networks.copy(spec, folder))
+        })
     }
 
     /// The label, where the schema names it.

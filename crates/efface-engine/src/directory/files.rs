@@ -18,6 +18,8 @@ pub(crate) const STATES: &str = "state";
 /// The list of removed ids and subjects, in the folder of states.
 pub(crate) const REMOVED: &str = "removed";
 pub(crate) const RELEASES: &str = "releases";
+/// Files of the networks that make features, under their digests.
+pub(crate) const NETWORKS: &str = "networks";
 
 /// The private key that a model directory has when no other is named.
 pub(crate) const OWN_KEY: &str = "signing.key";

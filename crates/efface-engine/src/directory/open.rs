@@ -78,7 +78,8 @@ impl ModelDirectory {
         }
         files::close_to_others(path);
         let mut database = Database::open(path)?;
-        let (settings, head, n_repairs) = (database.settings()?, database.head()?, database.repairs()?.len());
+        let (settings, head, n_repairs) =
+            (database.settings()?.with_networks_in(path), database.head()?, database.repairs()?.len());
         let witness = open_witness(path, &mut database, &settings, &head, options)?;
         let intents = database.intents()?;
         check_intents(path, &head, &intents)?;

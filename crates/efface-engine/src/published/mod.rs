@@ -11,13 +11,15 @@ use std::path::Path;
 use efface_core::loss::{self, Logistic, Loss, Softmax};
 use efface_core::model::{Release, TrainingPlan};
 use efface_data::derived::{ColumnConstants, Constants, Encoder, INTERCEPT};
-use efface_data::{Columns, RowTransform, Scale, Schema, Table};
+use efface_data::files::parent_of;
+use efface_data::{Columns, NetworkPlaces, RowTransform, Scale, Schema, Table};
 use serde::{Deserialize, Serialize};
 
 pub use self::evaluation::{CalibrationReport, ClassEvaluation, ClassReport, Evaluation, NumberEvaluation};
 pub use self::evaluator::Evaluator;
 pub use self::predictions::{Prediction, Predictions, Probabilities};
 pub use self::predictor::Predictor;
+use crate::directory::files::NETWORKS;
 use crate::error::{CertifyError, EngineError};
 use crate::settings::Settings;
 
@@ -138,7 +140,16 @@ impl PublishedModel {
         if !model.is_consistent() {
             return Err(bad("its weights, features and classes do not fit each other".into()));
         }
-        Ok(model)
+        let folder = parent_of(file);
+        // Beside the file, or in the model directory that a release lies in.
+        let places = [folder.to_owned(), folder.join(NETWORKS), folder.join("../..").join(NETWORKS)];
+        Ok(model.with_networks(NetworkPlaces::new(places)))
+    }
+
+    /// The same whose networks are looked for here.
+    #[must_use]
+    pub fn with_networks(self, places: NetworkPlaces) -> Self {
+        Self { schema: self.schema.map(|schema| schema.with_networks(places)), ..self }
     }
 
     /// Which columns of a table the model reads.

@@ -24,6 +24,8 @@ tagged! {
     /// What a map was made from, which decides what it adds to a claim.
     pub enum MapOrigin {
         Fixed = "fixed" => "fixed before any row was seen: nothing is added to ε",
+        Public = "public" => "made without these rows, as whoever trained says: nothing is added to ε",
+        Unknown = "unknown" => "made from nobody says what: outside the claim",
     }
 }
 

@@ -25,7 +25,7 @@ use self::unfinished::unfinished;
 use super::DirectoryKeeper;
 use super::certify::{log, signing};
 use super::database::{Chain, Database, Head, LedgerHead, put};
-use super::files::{self, RELEASES, STATES};
+use super::files::{self, NETWORKS, RELEASES, STATES};
 use super::lock::{self, WriterLock};
 use super::witness::{self, Memory, Witness};
 use crate::error::{EngineError, StorageError};
@@ -116,6 +116,12 @@ impl NewDirectory {
         past: &Past,
     ) -> Result<WriterLock, EngineError> {
         let FilledRows { mut rows, database } = filled;
+        if let Some(schema) = settings.schema.as_ref().filter(|schema| schema.has_networks()) {
+            let folder = self.aside.join(NETWORKS);
+            files::make_private_directory(&folder)?;
+            schema.copy_networks(&folder)?;
+            files::sync_directory(&folder)?;
+        }
         let preparation = rows.preparation().cloned();
         let of = Kept { settings, model, preparation: preparation.as_ref() };
         let name = hex::encode(fresh::<16>()?);
