@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use efface_data::{Binary, CellError, FirstLine, ReadError};
+use efface_data::{Binary, CellError, FirstLine, NetworkError, ReadError};
 
 /// The hint for an error of reading a table.
 pub(super) fn hint(error: &ReadError) -> Option<&'static str> {
@@ -35,6 +35,12 @@ pub(super) fn hint(error: &ReadError) -> Option<&'static str> {
             "leave out --scale, or declare what the column becomes (`efface schema --public` proposes ranges and values)"
         }
         ReadError::ColumnType { .. } => "leave it out with --ignore",
+        ReadError::Network { source, .. } => match **source {
+            NetworkError::NotFound { .. } => {
+                "bring the network's file back, or name its folder: --networks FOLDER (it is in DIR/networks of the model directory)"
+            }
+            _ => return None,
+        },
         ReadError::Cell { source, .. } | ReadError::CellOf { source, .. } => match **source {
             CellError::TwoMarks { .. } => super::WHICH_MARK,
             CellError::Missing => {

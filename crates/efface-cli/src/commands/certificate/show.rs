@@ -3,7 +3,8 @@
 use efface_core::accounting::{Extractor, Guarantee};
 use efface_core::residual::Rung;
 use efface_ledger::certificate::{
-    LogPosition, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate, tags,
+    FeatureMap, LogPosition, MapOrigin, ReleaseCertificate, RequestCertificate, RequestState, RevocationCertificate,
+    tags,
 };
 use efface_ledger::statement::Subject;
 use efface_ledger::verify::Document;
@@ -43,6 +44,7 @@ fn release(c: &ReleaseCertificate, files: &[Subject]) -> Vec<Line> {
     if c.scale == "auto" {
         lines.push(("  covered, too", tags::DERIVED.into()));
     }
+    lines.extend(c.feature_maps.iter().map(|map| ("  features", feature_map(map))));
     if let Some(extractor) = &c.extractor {
         lines.push(("  extractor", covered(extractor)));
     }
@@ -94,6 +96,12 @@ pub(super) fn renewed(lives: Option<u32>) -> String {
         Some(2) => ", renewed once: certificates from before that promised less".into(),
         Some(lives) => format!(", renewed {} times: certificates from before that promised less", lives - 1),
     }
+}
+
+/// What made features of which cells.
+pub(super) fn feature_map(map: &FeatureMap) -> String {
+    let origin = MapOrigin::by_tag(&map.origin).map_or(map.origin.as_str(), |origin| origin.in_words());
+    format!("of {}: {}, {origin}", map.of(), map.kind())
 }
 
 /// What a private extractor adds to the promise.

@@ -4,6 +4,7 @@ mod backups;
 mod choices;
 mod evaluation;
 mod inputs;
+mod maps;
 mod published;
 mod raw_tables;
 mod real_tables;

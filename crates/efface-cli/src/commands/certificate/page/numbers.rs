@@ -8,7 +8,7 @@ use efface_report::numbers::{bound, counted, promised, setting};
 use efface_report::{Part, Table, Text, capitalized, text};
 
 use super::super::super::ledger::in_words as policy;
-use super::super::show::{in_words, known_by, renewed};
+use super::super::show::{feature_map, in_words, known_by, renewed};
 use super::{hash, shown};
 use crate::output::first_of;
 
@@ -45,6 +45,10 @@ pub(super) fn table(c: &ReleaseCertificate) -> Table {
         ("Releases made", shown(&policy(c.decided.policy))),
         ("Withdrawn so far", withdrawn(&c.decided.revoked)),
     ];
+    if !c.feature_maps.is_empty() {
+        let maps: Vec<String> = c.feature_maps.iter().map(|map| shown(&feature_map(map))).collect();
+        rows.insert(9, ("Features", maps.join("; ")));
+    }
     if c.extractor.is_some() {
         rows.insert(1, ("… by removal", guarantee(c.promise.epsilon, c.promise.delta)));
     }
