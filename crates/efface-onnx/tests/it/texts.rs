@@ -150,6 +150,18 @@ fn features_are_those_of_plain_loops_in_any_batch() {
 }
 
 #[test]
+fn networks_are_used_by_many_threads() {
+    let network = TextNetwork::open(&Weights::new().per_token(), &tokenizer(&WORDS, true), 8).unwrap();
+    let first = apply(&network, &texts());
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| apply(&network, &texts()))).collect();
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), first);
+        }
+    });
+}
+
+#[test]
 fn a_pooled_network_gives_the_means_itself() {
     let weights = Weights::new();
     let per_token = weights.per_token();
