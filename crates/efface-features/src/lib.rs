@@ -23,7 +23,7 @@ pub use error::{ApplyError, BuildError};
 pub use fourier::{FourierLayer, FourierMap};
 pub use network::{NetworkInput, NetworkSpec};
 pub use ngrams::{Grams, NgramMap, NgramSpec};
-pub use scattering::{ImageShape, ScatteringMap};
+pub use scattering::{AxisMatrices, ImageShape, ScatteringMap, ScatteringMatrices};
 pub use spec::FeatureSpec;
 
 /// `work`, done by a pool of n threads.

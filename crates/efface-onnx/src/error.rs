@@ -43,6 +43,9 @@ pub enum ComposeError {
     /// There is one value to join by.
     #[error("what goes before a network must have one output, got {got}")]
     Outputs { got: usize },
+    /// Tokens could not be told from padding.
+    #[error("the network has no input `attention_mask`, so a mean over tokens cannot leave out padding")]
+    NoMask,
     /// What one gives is not what the other takes.
     #[error("output `{name}` is {given}, but the input it should become is {taken}")]
     Misfit { name: String, given: String, taken: String },
@@ -238,4 +241,23 @@ impl RunError {
         let expected = n_rows * n_features;
         if got == expected { Ok(()) } else { Err(Self::OutputLength { n_rows, got, expected }) }
     }
+}
+
+/// A head, or what is below it, that cannot be written as operators.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named in the messages")]
+#[non_exhaustive]
+pub enum HeadError {
+    /// Weights are one per score and feature.
+    #[error("{got} weights are not a whole number of features for each of {n_scores} scores")]
+    Weights { got: usize, n_scores: usize },
+    /// A weight or intercept is infinite or not a number.
+    #[error("weights must be finite, got `{value}`")]
+    NotFinite { value: f32 },
+    /// A number is predicted by one score.
+    #[error("a prediction needs one score, got {n_scores}")]
+    Numbers { n_scores: usize },
+    /// Two labels have one score, or two with softmax; more labels have one each.
+    #[error("{n_scores} scores do not tell {n_labels} labels apart")]
+    Labels { n_scores: usize, n_labels: usize },
 }

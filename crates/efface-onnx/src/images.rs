@@ -3,6 +3,7 @@
 use ort::value::TensorRef;
 
 use crate::error::{OpenError, RunError};
+use crate::graph::{Attribute, Dim, Element, GraphBuilder};
 use crate::session::{MOST_FEATURES, Output, Runner, check_features, written};
 
 /// What a network is given.
@@ -90,6 +91,29 @@ impl ImageNetwork {
     /// Number of features.
     pub fn n_features(&self) -> usize {
         self.n_features
+    }
+
+    /// What prepares images for the network: from `pixels` (batch, height, width and channels, from 0 to 255) to its
+    /// input. [`crate::prepend`] puts it before the network, so that a file takes images as they are.
+    pub fn front(&self) -> GraphBuilder {
+        let ImageInput { height, width, channels, mean, deviation } = &self.input;
+        let sides = [*height, *width, *channels].map(Dim::Fixed);
+        let batch = if self.is_batch_fixed { Dim::Fixed(self.batch) } else { Dim::Free("batch") };
+        let mut graph = GraphBuilder::new("pixels");
+        let pixels = graph.input("pixels", Element::Float, &[batch, sides[0], sides[1], sides[2]]);
+        let white = graph.constant("white", &[1], &[255.0]);
+        let mean = graph.constant("mean", &[*channels], mean);
+        let deviation = graph.constant("deviation", &[*channels], deviation);
+        let fractions = graph.node("Div", &[&pixels, &white], &[]);
+        let centred = graph.node("Sub", &[&fractions, &mean], &[]);
+        let mut images = graph.node("Div", &[&centred, &deviation], &[]);
+        let mut out = sides;
+        if self.channels_first {
+            images = graph.node("Transpose", &[&images], &[("perm", Attribute::Ints(vec![0, 3, 1, 2]))]);
+            out = [sides[2], sides[0], sides[1]];
+        }
+        graph.output("images", &images, Element::Float, &[batch, out[0], out[1], out[2]]);
+        graph
     }
 
     /// Writes the features of images that follow one another, each row by row with its channels together, pixels from 0

@@ -128,3 +128,29 @@ fn plain(error: &dyn std::fmt::Display) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     text.strip_suffix('.').map_or(text.clone(), str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::{NodeProto, TensorProto};
+
+    #[test]
+    fn constants_in_other_files_are_refused_wherever_they_stand() {
+        let outside = TensorProto { name: "weights".to_owned(), data_location: 1, ..TensorProto::default() };
+        let refused = |graph: GraphProto| {
+            let model = ModelProto { graph: Some(graph), ..ModelProto::default() };
+            check(&model.encode_to_vec()).unwrap_err().to_string()
+        };
+        let expected = |name| format!("`{name}` of the network is in another file; save the network as one file");
+        let top = GraphProto { initializer: vec![outside.clone()], ..GraphProto::default() };
+        assert_eq!(refused(top.clone()), expected("weights"));
+        let within = |attribute| {
+            let node = NodeProto { name: "node".to_owned(), attribute: vec![attribute], ..NodeProto::default() };
+            GraphProto { node: vec![node], ..GraphProto::default() }
+        };
+        let constant = within(AttributeProto { t: Some(outside), ..AttributeProto::default() });
+        assert_eq!(refused(constant), expected("node"));
+        let branch = within(AttributeProto { g: Some(top), ..AttributeProto::default() });
+        assert_eq!(refused(branch), expected("weights"));
+    }
+}

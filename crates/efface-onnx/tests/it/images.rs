@@ -1,6 +1,6 @@
 //! Networks of images: sizes, layouts, batches, and what is refused.
 
-use efface_onnx::{Attribute, Dim, Element, GraphBuilder, ImageInput, ImageNetwork};
+use efface_onnx::{Attribute, Dim, Element, GraphBuilder, ImageInput, ImageNetwork, prepend};
 
 use crate::{assert_close, numbers};
 
@@ -119,6 +119,25 @@ fn features_are_those_of_plain_loops_in_any_layout_and_batch() {
         let mut again = vec![f32::NAN; expected.len()];
         network.apply(&floats, &mut again).unwrap();
         assert_eq!(again, out);
+    }
+}
+
+/// The file that takes images as they are is one of images with channels last, mean 0 and deviation 1/255.
+#[test]
+fn a_network_with_its_front_takes_images_as_they_are() {
+    let weights = Weights::new();
+    let images = pixels(5);
+    let as_they_are = ImageInput { mean: vec![0.0; 3], deviation: vec![1.0 / 255.0; 3], ..input() };
+    for (shape, channels_last) in [([CHANNELS, HEIGHT, WIDTH], false), ([HEIGHT, WIDTH, CHANNELS], true)] {
+        let file = weights.file(&fixed(shape), channels_last);
+        let network = ImageNetwork::open(&file, &input()).unwrap();
+        let whole = ImageNetwork::open(&prepend(network.front(), &file).unwrap(), &as_they_are).unwrap();
+        let apply = |network: &ImageNetwork| {
+            let mut out = vec![f32::NAN; 5 * FEATURES];
+            network.apply(&images, &mut out).unwrap();
+            out
+        };
+        assert_close(&apply(&whole), &apply(&network), 1e-4);
     }
 }
 

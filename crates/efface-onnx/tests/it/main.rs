@@ -1,5 +1,6 @@
 //! Networks made in the tests, run by ONNX Runtime and by plain loops.
 
+mod exports;
 mod images;
 mod texts;
 
@@ -11,6 +12,8 @@ fn numbers(n: usize, seed: usize) -> Vec<f32> {
 /// Whether two lists agree to this absolute tolerance.
 fn assert_close(found: &[f32], expected: &[f32], tolerance: f32) {
     assert_eq!(found.len(), expected.len());
-    let off = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-    assert!(off <= tolerance, "off by {off}");
+    for (at, (a, b)) in found.iter().zip(expected).enumerate() {
+        // A difference that is no number is no agreement.
+        assert!((a - b).abs() <= tolerance, "place {at}: {a} is not {b}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Networks of texts: tokens, padding, batches, and what is refused.
 
-use efface_onnx::{Attribute, Dim, Element, GraphBuilder, TextNetwork, Value};
+use efface_onnx::{Attribute, Dim, Element, GraphBuilder, TextNetwork, Value, pooled};
 use serde_json::json;
 
 use crate::{assert_close, numbers};
@@ -147,6 +147,32 @@ fn features_are_those_of_plain_loops_in_any_batch() {
             assert_close(&apply(&network, std::slice::from_ref(text)), out, 1e-5);
         }
     }
+}
+
+#[test]
+fn networks_are_used_by_many_threads() {
+    let network = TextNetwork::open(&Weights::new().per_token(), &tokenizer(&WORDS, true), 8).unwrap();
+    let first = apply(&network, &texts());
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| apply(&network, &texts()))).collect();
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), first);
+        }
+    });
+}
+
+#[test]
+fn a_pooled_network_gives_the_means_itself() {
+    let weights = Weights::new();
+    let per_token = weights.per_token();
+    let [plain, whole] = [per_token.clone(), pooled(&per_token).unwrap()]
+        .map(|file| apply(&TextNetwork::open(&file, &tokenizer(&WORDS, true), 8).unwrap(), &texts()));
+    assert_close(&whole, &plain, 1e-6);
+
+    let error = pooled(&weights.per_text(false, TOKENS)).unwrap_err().to_string();
+    assert_eq!(error, "the network has no input `attention_mask`, so a mean over tokens cannot leave out padding");
+    let error = pooled(&weights.per_text(true, TOKENS)).unwrap_err().to_string();
+    assert_eq!(error, "output `features` is float [?, 4], but the input it should become is float [?, ?, 4]");
 }
 
 #[test]
