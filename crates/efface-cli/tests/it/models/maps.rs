@@ -42,7 +42,7 @@ fn sentences_are_learnt_from_and_removed() {
     sandbox.write("reviews.csv", reviews(0..200));
     sandbox.write("new.csv", reviews(200..300));
     sandbox.write("schema.toml", REVIEWS);
-    let trained = sandbox.run_all(&["train", "reviews.csv", "--schema", "schema.toml", "--out", "model", "--json"]);
+    let trained = sandbox.run_all(&["train", "reviews.csv", "--schema", "schema.toml", "--C", "100", "--out", "model", "--json"]);
     trained.ends_with(0);
     assert_eq!(number(&trained.json(), "dim"), 129.0);
     sandbox.json("remove model --id r0 r1");
@@ -105,7 +105,7 @@ channels = 1
 fn pictures_are_learnt_from_by_their_names() {
     let sandbox = with_pictures();
     sandbox.write("schema.toml", format!("{PHOTOS}kind = \"image\"\n"));
-    sandbox.run_all(&["train", "photos.csv", "--schema", "schema.toml", "--out", "model"]).ends_with(0);
+    sandbox.run_all(&["train", "photos.csv", "--schema", "schema.toml", "--C", "100", "--out", "model"]).ends_with(0);
     sandbox.json("remove model --id p3 p4");
     sandbox.json("release model --out model.json");
     let evaluated = sandbox.json("evaluate model.json photos.csv");
