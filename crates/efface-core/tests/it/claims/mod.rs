@@ -8,3 +8,4 @@ mod ladder;
 mod release;
 mod secrecy;
 mod softmax;
+mod subsampled;
