@@ -3,6 +3,7 @@
 
 mod extractor;
 pub mod gaussian;
+pub mod statement;
 pub mod subsampled;
 
 pub use extractor::Extractor;
