@@ -1,5 +1,7 @@
 #![doc = include_str!("subsampled.md")]
 
+use std::collections::BTreeMap;
+
 use super::{Extractor, Guarantee, gaussian};
 use crate::rounding::{LowerBound, UNIT_ROUNDOFF, UpperBound};
 
@@ -102,31 +104,7 @@ impl SubsampledGaussian {
     ///
     /// Below a sampling rate of 1 the best of the integer orders at hand; at 1 exact.
     pub fn epsilon_at(&self, delta: f64) -> f64 {
-        if delta >= 1.0 {
-            return 0.0;
-        }
-        if self.sampling_rate == 1.0 {
-            return gaussian::epsilon_at(self.gaussian_distance(), delta);
-        }
-        let at = |order: u32| converted(self.renyi_divergence(order), order, delta);
-        // Every order is valid: which one is best only has to be found roughly.
-        let (mut best, mut least) = (2, at(2));
-        let mut order = 4;
-        while order <= LARGEST_ORDER && self.renyi_divergence(order).get() < least {
-            let epsilon = at(order);
-            if epsilon < least {
-                (best, least) = (order, epsilon);
-            }
-            order *= 2;
-        }
-        let (mut low, mut high) = (best / 2 + 1, 2 * best);
-        while low < high {
-            let middle = low.midpoint(high);
-            let (left, right) = (at(middle), at(middle + 1));
-            least = least.min(left).min(right);
-            if left <= right { high = middle } else { low = middle + 1 }
-        }
-        least
+        Divergences::of(self).epsilon_at(delta)
     }
 
     /// The Rényi divergence of integer order α ≥ 2 between training with a row and without it, T steps, rounded up.
@@ -155,7 +133,8 @@ impl SubsampledGaussian {
         if group == 0 {
             return Err(MechanismError::EmptyGroup);
         }
-        let per_row = |delta: f64| Extractor { epsilon: self.epsilon_at(delta), delta, group };
+        let mut divergences = Divergences::of(self);
+        let mut per_row = |delta: f64| Extractor { epsilon: divergences.epsilon_at(delta), delta, group };
         let fits = |one: &Extractor| one.is_possible() && one.cost().delta <= delta;
         let mut best = per_row(delta);
         if fits(&best) {
@@ -208,6 +187,53 @@ impl SubsampledGaussian {
         UpperBound::new(
             if excess < 0.0 { libm::log1p(libm::exp(excess)) } else { logarithm } * (1.0 + 32.0 * UNIT_ROUNDOFF),
         ) + UpperBound::new(f64::MIN_POSITIVE)
+    }
+}
+
+/// The divergences of a mechanism, each computed once: they are the same for every δ.
+struct Divergences<'a> {
+    mechanism: &'a SubsampledGaussian,
+    known: BTreeMap<u32, UpperBound>,
+}
+
+impl<'a> Divergences<'a> {
+    fn of(mechanism: &'a SubsampledGaussian) -> Self {
+        Self { mechanism, known: BTreeMap::new() }
+    }
+
+    fn at(&mut self, order: u32) -> UpperBound {
+        *self.known.entry(order).or_insert_with(|| self.mechanism.renyi_divergence(order))
+    }
+
+    fn epsilon_at(&mut self, delta: f64) -> f64 {
+        if delta >= 1.0 {
+            return 0.0;
+        }
+        if self.mechanism.sampling_rate == 1.0 {
+            return gaussian::epsilon_at(self.mechanism.gaussian_distance(), delta);
+        }
+        let mut epsilon = |order: u32| converted(self.at(order), order, delta);
+        // Every order is valid: which one is best only has to be found roughly.
+        let (mut best, mut least) = (2, epsilon(2));
+        let mut order = 4;
+        while order <= LARGEST_ORDER {
+            let found = epsilon(order);
+            if found > 2.0 * least {
+                break;
+            }
+            if found < least {
+                (best, least) = (order, found);
+            }
+            order *= 2;
+        }
+        let (mut low, mut high) = (best / 2 + 1, 2 * best);
+        while low < high {
+            let middle = low.midpoint(high);
+            let (left, right) = (epsilon(middle), epsilon(middle + 1));
+            least = least.min(left).min(right);
+            if left <= right { high = middle } else { low = middle + 1 }
+        }
+        least
     }
 }
 
