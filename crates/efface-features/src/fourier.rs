@@ -84,6 +84,21 @@ impl FourierMap {
         self.layer
     }
 
+    /// The entries of p_j / ℓ, as columns: for each input, [`FourierMap::n_features`] numbers.
+    pub fn projection(&self) -> Vec<f32> {
+        self.projection.dense()
+    }
+
+    /// b_j.
+    pub fn phases(&self) -> &[f32] {
+        &self.phases
+    }
+
+    /// What cosines are multiplied by, √(1/width).
+    pub fn share(&self) -> f32 {
+        self.share
+    }
+
     /// Writes the features of rows that follow one another, [`FourierMap::n_features`] for each. Rows are worked with in
     /// single precision.
     pub fn apply_block<T>(&self, rows: &[T], out: &mut [f32]) -> Result<(), ApplyError>

@@ -22,7 +22,7 @@ pub use error::{ApplyError, BuildError};
 pub use fourier::{FourierLayer, FourierMap};
 pub use map::{FeatureMap, FeatureSpec, ImageMap};
 pub use ngrams::{Grams, NgramMap, NgramSpec};
-pub use scattering::ScatteringMap;
+pub use scattering::{AxisMatrices, ScatteringMap, ScatteringMatrices};
 
 /// `work`, done by a pool of n threads.
 #[cfg(test)]

@@ -126,6 +126,16 @@ impl ImageMap {
         Ok(Self { scattering, fourier })
     }
 
+    /// What is below.
+    pub fn scattering(&self) -> &ScatteringMap {
+        &self.scattering
+    }
+
+    /// The layer on top.
+    pub fn fourier(&self) -> Option<&FourierMap> {
+        self.fourier.as_ref()
+    }
+
     /// Numbers per image.
     pub fn n_inputs(&self) -> usize {
         self.scattering.n_inputs()

@@ -36,6 +36,18 @@ impl Packed {
         self.lines.chunks_exact_mut(self.n_inputs)
     }
 
+    /// The matrix, a row per input.
+    pub(crate) fn dense(&self) -> Vec<f32> {
+        let panels = self.lines.len() / self.n_inputs;
+        let rows = (0..self.n_inputs).flat_map(|input| (0..panels).map(move |panel| panel * self.n_inputs + input));
+        let mut dense = Vec::with_capacity(self.n_inputs * self.n_outputs);
+        for (i, line) in rows.enumerate() {
+            let n = LANES.min(self.n_outputs - i % panels * LANES);
+            dense.extend_from_slice(&self.lines[line][..n]);
+        }
+        dense
+    }
+
     /// Writes `rows · matrix` to `out`.
     pub(crate) fn apply(&self, rows: &[f32], out: &mut [f32]) {
         debug_assert_eq!(rows.len() / self.n_inputs, out.len() / self.n_outputs);
@@ -110,6 +122,9 @@ mod tests {
             let entry = |k: usize, j: usize| ((k * 31 + j * 17) % 23) as f64 / 7.0 - 1.5;
             let rows: Vec<f32> = (0..n_rows * n_inputs).map(|i| (i * 13 % 29) as f32 / 11.0 - 1.0).collect();
             let matrix = Packed::from_fn(n_inputs, n_outputs, entry);
+            let dense = matrix.dense();
+            let expected = (0..n_inputs * n_outputs).map(|i| entry(i / n_outputs, i % n_outputs) as f32);
+            assert!(dense.len() == n_inputs * n_outputs && expected.zip(dense).all(|(a, b)| a == b));
             let mut out = vec![f32::NAN; n_rows * n_outputs];
             let mut one_by_one = out.clone();
             matrix.apply(&rows, &mut out);

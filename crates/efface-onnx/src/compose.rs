@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use prost::Message;
 
 use crate::error::ComposeError;
-use crate::graph::{GraphBuilder, LARGEST_FILE};
+use crate::graph::{Attribute, Dim, Element, GraphBuilder, LARGEST_FILE};
 use crate::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto, data_type};
 use crate::wire;
 
@@ -42,6 +42,38 @@ pub fn prepend(front: GraphBuilder, extractor: &[u8]) -> Result<Vec<u8>, Compose
     fits(given, taken)?;
     let bound = HashMap::from([(given.name.clone(), taken.name.clone())]);
     file.with(&front, &bound, Place::Before)
+}
+
+/// Puts the mean over tokens behind a network of texts that gives one list of features per token: what
+/// [`crate::TextNetwork`] does with it. Tokens are told from padding by the network's `attention_mask`.
+pub fn pooled(extractor: &[u8]) -> Result<Vec<u8>, ComposeError> {
+    let file = File::read(extractor)?;
+    let per_token = file.graph().output.first().ok_or(ComposeError::NoOutput)?;
+    if !file.graph().inputs().iter().any(|input| input.name == MASK) {
+        return Err(ComposeError::NoMask);
+    }
+    let n_features = Shape::of(per_token).sides.and_then(|sides| *sides.last()?).and_then(|n| usize::try_from(n).ok());
+    let n_features = n_features.map_or(Dim::Free("features"), Dim::Fixed);
+    let (batch, tokens) = (Dim::Free("batch"), Dim::Free("tokens"));
+    let mut graph = GraphBuilder::new("mean over tokens");
+    let values = graph.input("values", Element::Float, &[batch, tokens, n_features]);
+    let mask = graph.input("mask", Element::Int, &[batch, tokens]);
+    fits(per_token, &graph.described_inputs()[0])?;
+
+    // Sums by products: the operators for sums changed their form over time. A side of 0 stays what it is.
+    let mask = graph.node("Cast", &[&mask], &[("to", Attribute::Int(data_type::FLOAT.into()))]);
+    let shapes = [("row", &[0, 1, -1][..]), ("column", &[0, -1, 1]), ("flat", &[0, -1])];
+    let [row, column, flat] = shapes.map(|(name, shape)| graph.constant_ints(name, &[shape.len()], shape));
+    let row = graph.node("Reshape", &[&mask, &row], &[]);
+    let column = graph.node("Reshape", &[&mask, &column], &[]);
+    let sum = graph.node("MatMul", &[&row, &values], &[]);
+    let n_tokens = graph.node("MatMul", &[&row, &column], &[]);
+    let mean = graph.node("Div", &[&sum, &n_tokens], &[]);
+    let features = graph.node("Reshape", &[&mean, &flat], &[]);
+    graph.output("features", &features, Element::Float, &[batch, n_features]);
+    let bound = [("values", per_token.name.as_str()), ("mask", MASK)];
+    let bound = bound.map(|(own, name)| (own.to_owned(), name.to_owned()));
+    file.with(&graph.into_model()?, &HashMap::from(bound), Place::Behind)
 }
 
 /// A network, as bytes and as what we know of it.
@@ -87,9 +119,11 @@ impl<'a> File<'a> {
             Place::Behind => OUTPUTS,
         };
         // Inputs that a file of old gives to its constants are constants.
-        for field in self.fields()?.iter().filter(|field| field.number == GRAPH) {
-            let fields = wire::fields(field.payload).expect("was read as a graph");
-            fields.iter().filter(|f| f.number != dropped).for_each(|f| graph.extend_from_slice(f.whole));
+        for field in fields(self.bytes)?.iter().filter(|field| field.number == GRAPH) {
+            fields(field.payload)?
+                .iter()
+                .filter(|f| f.number != dropped)
+                .for_each(|f| graph.extend_from_slice(f.whole));
         }
         own_graph.initializer.iter().for_each(|tensor| wire::put(INITIALIZERS, &tensor.encode_to_vec(), &mut graph));
         match place {
@@ -102,7 +136,7 @@ impl<'a> File<'a> {
 
         let mut file = Vec::with_capacity(graph.len() + 1024);
         wire::put_number(IR_VERSION, self.model.ir_version.max(own.ir_version).cast_unsigned(), &mut file);
-        let kept = self.fields()?.into_iter().filter(|field| ![IR_VERSION, GRAPH].contains(&field.number));
+        let kept = fields(self.bytes)?.into_iter().filter(|field| ![IR_VERSION, GRAPH].contains(&field.number));
         kept.for_each(|field| file.extend_from_slice(field.whole));
         let missing = own.opset_import.iter().filter(|set| self.model.version(&set.domain).is_none());
         missing.for_each(|set| wire::put(OPERATOR_SETS, &set.encode_to_vec(), &mut file));
@@ -112,11 +146,6 @@ impl<'a> File<'a> {
             return Err(ComposeError::TooLarge { bytes: file.len(), most: LARGEST_FILE });
         }
         Ok(file)
-    }
-
-    fn fields(&self) -> Result<Vec<wire::Field<'a>>, ComposeError> {
-        let reason = || ComposeError::Malformed { reason: "its fields are cut off".to_owned() };
-        wire::fields(self.bytes).ok_or_else(reason)
     }
 
     /// The graph under names that this file has not: the names it is known by outside stay if they can.
@@ -184,6 +213,11 @@ impl GraphProto {
     }
 }
 
+fn fields(message: &[u8]) -> Result<Vec<wire::Field<'_>>, ComposeError> {
+    let reason = || ComposeError::Malformed { reason: "it has fields of an unknown kind".to_owned() };
+    wire::fields(message).ok_or_else(reason)
+}
+
 /// All names of values, those of graphs inside nodes included.
 fn collect_names<'a>(graph: &'a GraphProto, names: &mut HashSet<&'a str>) {
     names.extend(graph.input.iter().map(|v| v.name.as_str()));
@@ -240,7 +274,7 @@ impl std::fmt::Display for Shape {
 }
 
 /// Operators, and the version since which they have meant what they mean to us. Later ones only took more types.
-const SAME_SINCE: [(&str, i64); 15] = [
+const SAME_SINCE: [(&str, i64); 17] = [
     ("Add", 7),
     ("Cast", 9),
     ("Concat", 4),
@@ -254,9 +288,14 @@ const SAME_SINCE: [(&str, i64); 15] = [
     ("Max", 8),
     ("Mul", 7),
     ("Normalizer", 1),
+    ("Reshape", 5),
     ("Sqrt", 6),
     ("Sub", 7),
+    ("Transpose", 1),
 ];
+
+/// The input that tells tokens from padding.
+const MASK: &str = "attention_mask";
 
 // Fields of the model.
 const IR_VERSION: u64 = 1;

@@ -122,6 +122,13 @@ impl GraphBuilder {
         outputs
     }
 
+    /// The same numbers with other sides behind the first, which takes what is left.
+    pub fn reshape(&mut self, value: &Value, sides: &[usize]) -> Value {
+        let sides: Vec<i64> = std::iter::once(-1).chain(sides.iter().map(|side| side.cast_signed() as i64)).collect();
+        let shape = self.constant_ints(&format!("shape_{}", self.n_made), &[sides.len()], &sides);
+        self.node("Reshape", &[value, &shape], &[])
+    }
+
     /// Gives a value to whoever runs the file, under this name.
     pub fn output(&mut self, name: &str, value: &Value, element: Element, dims: &[Dim]) {
         self.graph.node.push(NodeProto {
@@ -172,6 +179,11 @@ impl GraphBuilder {
             return Err(GraphError::TooLarge { bytes: size, most: LARGEST_FILE });
         }
         Ok(model)
+    }
+
+    /// The inputs as the file describes them.
+    pub(crate) fn described_inputs(&self) -> &[ValueInfoProto] {
+        &self.graph.input
     }
 
     fn tensor(&mut self, name: &str, dims: &[usize], n_values: usize, data_type: i32, raw_data: Vec<u8>) -> Value {

@@ -2,10 +2,21 @@
 
 mod compose;
 mod error;
+mod features;
 mod graph;
+mod head;
+mod images;
+mod library;
 mod proto;
+mod scattering;
+mod session;
+mod texts;
 mod wire;
 
-pub use compose::{compose, prepend};
-pub use error::{ComposeError, GraphError};
+pub use compose::{compose, pooled, prepend};
+pub use error::{ComposeError, GraphError, HeadError, LibraryError, OpenError, RunError};
+pub use features::{fourier, raw_rows};
 pub use graph::{Attribute, Dim, Element, GraphBuilder, ML, ML_OPSET, OPSET, Value};
+pub use head::{Answer, Answers, Labels, LinearHead, Link, TINY, scaled};
+pub use images::{ImageInput, ImageNetwork};
+pub use texts::TextNetwork;

@@ -124,6 +124,7 @@ pub(crate) mod data_type {
     pub(crate) const FLOAT: i32 = 1;
     pub(crate) const INT64: i32 = 7;
     pub(crate) const STRING: i32 = 8;
+    pub(crate) const DOUBLE: i32 = 11;
 }
 
 /// An input or output.

@@ -3,6 +3,7 @@
 mod axis;
 mod filters;
 mod image;
+mod matrices;
 
 use rayon::prelude::*;
 
@@ -10,6 +11,7 @@ use crate::error::{ApplyError, BuildError, in_range};
 use crate::norm::to_unit_norm;
 use axis::{Axis, transpose};
 use filters::Filters;
+pub use matrices::{AxisMatrices, ScatteringMatrices};
 
 /// Morlet scattering of two scales, eight directions and two layers, low-passed to a quarter of the image's sides.
 ///
