@@ -102,6 +102,14 @@ pub fn special_table(function: &str) -> Vec<Vec<f64>> {
     records(&parse(include_str!("../golden/special.json")), function).iter().map(row).collect()
 }
 
+/// Rows of a list in `golden/subsampled_gaussian.json`: `divergences` (q, σ, α, D_α forward and backward, integrated) or
+/// `epsilons` (q, σ, T, δ, ε with today's conversion and with the older one), with the relative error allowed.
+pub fn subsampled_gaussian_table(list: &str) -> (Vec<Vec<f64>>, f64) {
+    let file = parse(include_str!("../golden/subsampled_gaussian.json"));
+    let row = |record: &Value| record.as_array().into_iter().flatten().map(number).collect();
+    (records(&file, list).iter().map(row).collect(), number(&file["relative_tolerance"]))
+}
+
 fn parse(text: &str) -> Value {
     serde_json::from_str(text).expect("golden files are valid JSON")
 }

@@ -1,7 +1,10 @@
-//! What indistinguishability costs: from the distance of two means and the noise to (ε, δ), and back.
+//! What indistinguishability costs: from the distance of two means and the noise to (ε, δ), and back; and what private
+//! training of an extractor costs.
 
 mod extractor;
 pub mod gaussian;
+pub mod statement;
+pub mod subsampled;
 
 pub use extractor::Extractor;
 

@@ -62,7 +62,8 @@ fn sentences_are_learnt_from_and_removed() {
     assert_eq!((&certificate["scale"], certificate.get("extractor")), (&"none".into(), None));
     sandbox.json("verify model.json.certificate.json --key model/signing.key.pub --model model.json");
     let shown = sandbox.run("certificate show model.json.certificate.json");
-    assert!(shown.stdout.contains("column `review`: ngrams, fixed before any row was seen"), "{shown:?}");
+    let told = format!("{}{}", shown.stdout, shown.stderr);
+    assert!(told.contains("of column `review`: ngrams, fixed before any row was seen"), "{told}");
 }
 
 /// Pixels of a grey picture of 8 × 8: stripes across or down, with noise.

@@ -8,3 +8,5 @@ mod ladder;
 mod release;
 mod secrecy;
 mod softmax;
+mod statement;
+mod subsampled;
