@@ -140,7 +140,7 @@ impl Settings {
     /// The maps that make features of raw cells.
     pub(crate) fn feature_maps(&self) -> Vec<FeatureMap> {
         let Some(schema) = &self.schema else { return Vec::new() };
-        let not_public = schema.not_public();
+        let (not_public, private) = (schema.not_public(), schema.private_network());
         let of = |(column, spec): (Option<&str>, FeatureSpec)| {
             let is_public = column.is_none_or(|column| not_public.iter().all(|other| other != column));
             let origin = match (&spec, is_public) {
@@ -148,7 +148,10 @@ impl Settings {
                 (FeatureSpec::Network(_), false) => MapOrigin::Unknown,
                 _ => MapOrigin::Fixed,
             };
-            FeatureMap::new(column, origin, &spec)
+            match private {
+                Some((name, statement)) if column == Some(name) => FeatureMap::private(name, &spec, statement),
+                _ => FeatureMap::new(column, origin, &spec),
+            }
         };
         schema.maps().into_iter().map(of).collect()
     }

@@ -58,7 +58,7 @@ pub(crate) struct TrainArgs {
     pub(crate) extractor_delta: Option<f64>,
     /// Claim the extractor's share for so many removed or corrected rows; when more have left, no release is made any more
     /// [default: 1].
-    #[arg(long, value_name = "K", requires = "extractor_epsilon")]
+    #[arg(long, value_name = "K")]
     pub(crate) extractor_group: Option<usize>,
     /// With three classes or more: fraction of the negatives each one-vs-rest problem keeps, by a keyed hash of the id.
     #[arg(long, value_name = "FRACTION", allow_hyphen_values = true)]

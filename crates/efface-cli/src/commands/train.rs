@@ -11,8 +11,12 @@ use crate::output::{Answer, Output, bound, duration, features, first_of, quoted,
 use crate::progress::Progress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
-    let config = args.config();
+    let (mut config, group) = (args.config(), args.extractor_group.unwrap_or(1));
     let LabelledRows { reader: rows, columns, schema, transform, class_weights } = open_labelled(args.table)?;
+    if let (Some((column, statement)), None) = (schema.as_ref().and_then(Schema::private_network), config.extractor) {
+        let share = statement.extractor(group).map_err(|error| anyhow::anyhow!("column `{column}`: {error}"))?;
+        config.extractor = Some(share);
+    }
     let left_out: Vec<String> = rows.left_out().iter().map(ToString::to_string).collect();
     if !left_out.is_empty() {
         output.warn(&format!("columns left out: {}", shortened(&left_out)));

@@ -29,6 +29,9 @@ pub enum SchemaError {
     /// A network that an entry names cannot be used.
     #[error("{}: column `{}`: {source}", file.display(), shortened(column))]
     Network { file: PathBuf, column: String, source: Box<NetworkError> },
+    /// What stands in the statement of a network is none.
+    #[error("{}: column `{}`: {}: not a statement: {reason}", file.display(), shortened(column), statement.display())]
+    Statement { file: PathBuf, column: String, statement: PathBuf, reason: String },
     /// The place where a schema is to be written is taken.
     #[error("{} exists already", file.display())]
     Exists { file: PathBuf },
@@ -96,6 +99,12 @@ pub enum InvalidSchema {
          such as kind = \"numeric\" with range = [low, high]"
     )]
     LayerOnDerived { column: String },
+    /// A statement is about another network.
+    #[error("column `{column}`: its statement is about the network with SHA-256 {stated}, and this one has {found}")]
+    OtherNetwork { column: String, stated: String, found: String },
+    /// Two networks saw the rows, and one extractor can be in a promise.
+    #[error("column `{column}`: a second private network; what one costs can be in a promise, and not what two do")]
+    TwoPrivate { column: String },
     /// All entries together make too many features.
     #[error("the columns make {found} features, at most {MAX_FEATURES} are allowed")]
     TooManyFeatures { found: u64 },

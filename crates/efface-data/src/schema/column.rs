@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use efface_core::accounting::statement::Statement;
 use efface_features::{FeatureSpec, ImageShape, NetworkSpec, NgramSpec};
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +72,14 @@ pub enum ColumnKind {
     /// An image: scattering.
     Image(ImageShape),
     /// A text or an image: what a network makes of it.
-    Network(NetworkSpec),
+    Network {
+        /// The network.
+        #[serde(flatten)]
+        spec: NetworkSpec,
+        /// How it was trained, where it was trained privately on the rows.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        statement: Option<Box<Statement>>,
+    },
 }
 
 /// Two finite numbers, the lower one first.
@@ -124,6 +132,8 @@ pub enum EntryOrigin {
     Inferred,
     /// Derived from the rows present, and the same as if no other had ever been there. Inside the guarantee.
     Derived,
+    /// Trained on the rows, privately: the statement says how, and what that costs is in the promise.
+    Private,
 }
 
 impl ColumnSchema {
@@ -144,7 +154,7 @@ impl ColumnSchema {
             ColumnKind::Vector { dim, .. } => *dim,
             ColumnKind::Text(spec) => spec.buckets,
             ColumnKind::Image(shape) => shape.n_features(),
-            ColumnKind::Network(spec) => spec.features,
+            ColumnKind::Network { spec, .. } => spec.features,
         };
         kind + usize::from(self.missing == Missing::Slot)
     }
@@ -166,7 +176,7 @@ impl ColumnSchema {
             }
             ColumnKind::Vector { dim, .. } => names.extend(numbered(name, *dim)),
             ColumnKind::Image(shape) => names.extend(numbered(name, shape.n_features())),
-            ColumnKind::Network(spec) => names.extend(numbered(name, spec.features)),
+            ColumnKind::Network { spec, .. } => names.extend(numbered(name, spec.features)),
         }
         if self.missing == Missing::Slot {
             names.push(format!("{name}=?missing"));
@@ -195,7 +205,7 @@ impl ColumnKind {
             Self::Vector { .. } => "vector",
             Self::Text(_) => "text",
             Self::Image(_) => "image",
-            Self::Network(_) => "network",
+            Self::Network { .. } => "network",
         }
     }
 
@@ -204,7 +214,7 @@ impl ColumnKind {
         match self {
             Self::Text(spec) => Some(FeatureSpec::Ngrams(*spec)),
             Self::Image(shape) => Some(FeatureSpec::Scattering(*shape)),
-            Self::Network(spec) => Some(FeatureSpec::Network(spec.clone())),
+            Self::Network { spec, .. } => Some(FeatureSpec::Network(spec.clone())),
             _ => None,
         }
     }

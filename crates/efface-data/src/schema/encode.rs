@@ -209,7 +209,7 @@ impl Rule {
             }
             ColumnKind::Derived => Self::Raw,
             ColumnKind::Vector { dim, range } => Self::Vector { dim: *dim, range: *range },
-            ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Network(_) => Self::Mapped,
+            ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Network { .. } => Self::Mapped,
         }
     }
 

@@ -1,8 +1,10 @@
 //! The written form of a schema, in TOML files and in the JSON of published models, and the checks of its entries.
 
 use std::collections::HashSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use efface_core::accounting::statement::Statement;
 use efface_features::{FourierLayer, Grams, ImageShape, NetworkInput, NetworkSpec, NgramSpec};
 use serde::Deserialize;
 
@@ -59,6 +61,7 @@ struct ColumnEntry {
     onnx: Option<String>,
     features: Option<u64>,
     input: Option<NetworkInput>,
+    statement: Option<StatementEntry>,
     missing: Option<MissingEntry>,
     origin: Option<String>,
 }
@@ -68,6 +71,14 @@ struct ColumnEntry {
 enum MissingEntry {
     Choice(String),
     Value { value: Scalar },
+}
+
+/// In a schema file the name of a file; in JSON what stands in it.
+#[derive(Clone, Deserialize)]
+#[serde(untagged, expecting = "statement must be the name of a file, or what stands in it")]
+enum StatementEntry {
+    Whole(Box<Statement>),
+    File(PathBuf),
 }
 
 /// Reads the text of a schema; `path` is for messages.
@@ -84,6 +95,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Schema, SchemaError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut places = vec![folder.to_owned()];
     for entry in &mut file.column {
+        entry.read_statement(folder, path)?;
         if let Some((onnx, input)) = entry.asked_network(folder).map_err(invalid)? {
             places.push(onnx.clone());
             places.extend(input.tokenizer().map(Path::to_owned));
@@ -119,6 +131,7 @@ impl ColumnEntry {
             Some("public") => EntryOrigin::Public,
             // Nothing of a fixed map is read off rows.
             None if is_fixed => EntryOrigin::Public,
+            None | Some("private") if self.statement.is_some() => EntryOrigin::Private,
             // What nobody has called public is not.
             None | Some("inferred") => EntryOrigin::Inferred,
             Some("derived") if self.kind == "derived" => EntryOrigin::Derived,
@@ -140,7 +153,7 @@ impl ColumnEntry {
             }
             "text" => ColumnKind::Text(self.ngrams()?),
             "image" => ColumnKind::Image(self.image("image")?),
-            "network" => ColumnKind::Network(self.network()?),
+            "network" => self.network()?,
             other => return Err(self.unknown_choice("kind", KINDS, other)),
         };
         self.refuse_foreign(&kind)?;
@@ -212,13 +225,39 @@ impl ColumnEntry {
         (self.height, self.width, self.channels, self.mean, self.deviation) = (None, None, None, None, None);
     }
 
-    fn network(&self) -> Result<NetworkSpec, InvalidSchema> {
+    /// Puts what stands in the statement's file in the place of its name.
+    fn read_statement(&mut self, folder: &Path, schema: &Path) -> Result<(), SchemaError> {
+        let Some(StatementEntry::File(file)) = &self.statement else { return Ok(()) };
+        let file = folder.join(file);
+        let text = fs::read_to_string(&file).map_err(|source| SchemaError::Io { file: file.clone(), source })?;
+        let statement = serde_json::from_str(&text).map_err(|error| SchemaError::Statement {
+            file: schema.into(),
+            column: self.name.clone(),
+            statement: file,
+            reason: error.to_string(),
+        })?;
+        self.statement = Some(StatementEntry::Whole(Box::new(statement)));
+        Ok(())
+    }
+
+    fn network(&self) -> Result<ColumnKind, InvalidSchema> {
         let needed = "file, the name of an ONNX file";
         let features = self.size("network", "features", self.features, needed)?;
         let (Some(onnx), Some(input)) = (self.onnx.clone(), self.input.clone()) else {
             return Err(self.needs("network", needed));
         };
-        Ok(NetworkSpec { onnx, features, input })
+        let statement = match self.statement.clone() {
+            Some(StatementEntry::Whole(statement)) => Some(statement),
+            Some(StatementEntry::File(_)) => {
+                return Err(self.needs("network", "a schema file, where its statement is a file"));
+            }
+            None => None,
+        };
+        if let Some(statement) = statement.as_ref().filter(|statement| statement.fields().digest != onnx) {
+            let stated = statement.fields().digest.clone();
+            return Err(InvalidSchema::OtherNetwork { column: self.name.clone(), stated, found: onnx });
+        }
+        Ok(ColumnKind::Network { spec: NetworkSpec { onnx, features, input }, statement })
     }
 
     fn categorical(&self, markers: &[String]) -> Result<ColumnKind, InvalidSchema> {
@@ -307,9 +346,10 @@ impl ColumnEntry {
             }
             (ColumnKind::Hashed { .. }, value) => (!value.spelling().is_empty(), "it is empty"),
             (ColumnKind::Derived, _) => (false, "what a missing value of a derived column becomes is derived, too"),
-            (ColumnKind::Vector { .. } | ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Network(_), _) => {
-                (false, "vectors, texts and images can be missing as \"error\", \"zero\" or \"slot\"")
-            }
+            (
+                ColumnKind::Vector { .. } | ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Network { .. },
+                _,
+            ) => (false, "vectors, texts and images can be missing as \"error\", \"zero\" or \"slot\""),
         };
         if fits {
             return Ok(Missing::Value(value.clone()));
@@ -322,7 +362,7 @@ impl ColumnEntry {
     }
 
     fn refuse_foreign(&self, kind: &ColumnKind) -> Result<(), InvalidSchema> {
-        let given: [(&str, bool, &[&str]); 23] = [
+        let given: [(&str, bool, &[&str]); 24] = [
             ("range", self.range.is_some(), &["numeric", "vector"]),
             ("values", self.values.is_some(), &["categorical"]),
             ("unknown", self.unknown.is_some(), &["categorical"]),
@@ -346,6 +386,7 @@ impl ColumnEntry {
             ("onnx", self.onnx.is_some(), &["network"]),
             ("features", self.features.is_some(), &["network"]),
             ("input", self.input.is_some(), &["network"]),
+            ("statement", self.statement.is_some(), &["network"]),
         ];
         let kind = kind.tag();
         match given.into_iter().find(|(_, given, kinds)| *given && !kinds.contains(&kind)) {

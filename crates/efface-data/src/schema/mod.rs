@@ -21,6 +21,7 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
+use efface_core::accounting::statement::Statement;
 use efface_features::{FeatureSpec, FourierLayer, NetworkSpec};
 use serde::{Deserialize, Serialize};
 
@@ -219,6 +220,14 @@ impl Schema {
         self.networks().next().is_some()
     }
 
+    /// How the network was trained that saw the rows, and the column whose cells it takes.
+    pub fn private_network(&self) -> Option<(&str, &Statement)> {
+        self.columns.iter().find_map(|column| match &column.kind {
+            ColumnKind::Network { statement: Some(statement), .. } => Some((column.name.as_str(), &**statement)),
+            _ => None,
+        })
+    }
+
     /// Writes the files of the networks into a folder, under their digests.
     pub fn copy_networks(&self, folder: &Path) -> Result<(), ReadError> {
         self.networks().try_for_each(|(column, spec)| {
@@ -229,7 +238,7 @@ impl Schema {
 
     fn networks(&self) -> impl Iterator<Item = (&str, &NetworkSpec)> {
         self.columns.iter().filter_map(|column| match &column.kind {
-            ColumnKind::Network(spec) => Some((column.name.as_str(), spec)),
+            ColumnKind::Network { spec, .. } => Some((column.name.as_str(), spec)),
             _ => None,
         })
     }
@@ -308,6 +317,10 @@ impl Schema {
             if let Some(column) = name.as_ref().filter(|name| names.contains(name.as_str())) {
                 return Err(InvalidSchema::HasRole { column: column.clone(), role });
             }
+        }
+        let is_private = |column: &&ColumnSchema| column.origin == EntryOrigin::Private;
+        if let Some(column) = columns.iter().filter(is_private).nth(1) {
+            return Err(InvalidSchema::TwoPrivate { column: column.name.clone() });
         }
         let found: u64 = columns.iter().map(|column| column.width() as u64).sum();
         if found > MAX_FEATURES as u64 {

@@ -159,7 +159,7 @@ fn write_entry(text: &mut String, column: &ColumnSchema, seen: &ProposedColumn) 
         }
         ColumnKind::Vector { dim, range } => format!("dim = {dim}\n{}", range_of(range)),
         // What it becomes, and what a missing value does, is derived. Maps are proposed by nobody.
-        ColumnKind::Derived | ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Network(_) => return,
+        ColumnKind::Derived | ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Network { .. } => return,
     };
     let missing = if column.missing == Missing::Slot { "slot" } else { "error" };
     let _ = writeln!(text, "{keys}\nmissing = {}\norigin = \"inferred\"", quoted(missing));

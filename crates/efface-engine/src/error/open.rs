@@ -50,6 +50,13 @@ pub enum OpenError {
     /// Row numbers are no ids: those that a witness knows belong to another file.
     #[error("a witness that knows of removals can only be used with rows that have ids of their own")]
     WitnessWithoutIds,
+    /// A network saw the rows, and what that costs is not in the promise.
+    #[error(
+        "column `{column}` is mapped by a private network, whose statement proves epsilon `{proved}` at delta `{delta}` per \
+         row; {}",
+        stated.map_or_else(|| "no extractor is declared".into(), |stated| format!("declared is `{stated}`"))
+    )]
+    ExtractorShare { column: String, proved: f64, delta: f64, stated: Option<f64> },
 }
 
 impl OpenError {
@@ -68,6 +75,7 @@ impl OpenError {
             Self::ForeignWitness { .. } => "foreign-witness",
             Self::BadWitness { .. } => "bad-witness",
             Self::WitnessWithoutIds => "witness-without-ids",
+            Self::ExtractorShare { .. } => "extractor-share",
         }
     }
 }

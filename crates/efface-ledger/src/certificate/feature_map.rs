@@ -1,5 +1,6 @@
 //! The maps that made features of raw cells, as certificates name them.
 
+use efface_core::accounting::statement::Statement;
 use efface_core::tagged;
 use efface_features::FeatureSpec;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,9 @@ pub struct FeatureMap {
     pub parameters: Value,
     /// SHA-256 of the parameters, as [`FeatureSpec::digest`] says.
     pub sha256: String,
+    /// How it was trained, where it is private: a [`Statement`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<Value>,
 }
 
 tagged! {
@@ -25,6 +29,7 @@ tagged! {
     pub enum MapOrigin {
         Fixed = "fixed" => "fixed before any row was seen: nothing is added to ε",
         Public = "public" => "made without these rows, as whoever trained says: nothing is added to ε",
+        Private = "private" => "trained on the rows with differential privacy, as its statement says: its share is in ε and δ",
         Unknown = "unknown" => "made from nobody says what: outside the claim",
     }
 }
@@ -35,7 +40,19 @@ impl FeatureMap {
     pub fn new(column: Option<&str>, origin: MapOrigin, spec: &FeatureSpec) -> Self {
         let parameters = serde_json::to_value(spec).expect("numbers under names can be written as JSON");
         let (origin, sha256) = (origin.tag().into(), hex::encode(spec.digest()));
-        Self { column: column.map(str::to_owned), origin, parameters, sha256 }
+        Self { column: column.map(str::to_owned), origin, parameters, sha256, statement: None }
+    }
+
+    /// A network that was trained on the rows, privately.
+    #[expect(clippy::missing_panics_doc, reason = "it cannot")]
+    pub fn private(column: &str, spec: &FeatureSpec, statement: &Statement) -> Self {
+        let statement = serde_json::to_value(statement).expect("numbers under names can be written as JSON");
+        Self { statement: Some(statement), ..Self::new(Some(column), MapOrigin::Private, spec) }
+    }
+
+    /// How it was trained; `None`: it is not stated, or this version cannot read it.
+    pub fn training(&self) -> Option<Statement> {
+        serde_json::from_value(self.statement.clone()?).ok()
     }
 
     /// Tag of the kind.

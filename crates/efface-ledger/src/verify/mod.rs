@@ -136,7 +136,7 @@ pub fn verify_claims<D, R>(claims: &ReleaseClaims<D, R>) -> Vec<Check> {
 fn computed<D, R>(claims: &ReleaseClaims<D, R>) -> Vec<Check> {
     let mut checks = arithmetic::checks(claims);
     if !claims.feature_maps.is_empty() {
-        checks.push(Check::of(CheckName::Features, features::sound(&claims.feature_maps, &claims.not_public)));
+        checks.push(Check::of(CheckName::Features, features::sound(claims)));
     }
     let stated = Ok("limits and scope are stated".into());
     checks.push(Check::of(CheckName::Labels, labels::missing_label(claims).map_or(stated, Err)));

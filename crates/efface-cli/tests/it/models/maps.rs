@@ -42,7 +42,8 @@ fn sentences_are_learnt_from_and_removed() {
     sandbox.write("reviews.csv", reviews(0..200));
     sandbox.write("new.csv", reviews(200..300));
     sandbox.write("schema.toml", REVIEWS);
-    let trained = sandbox.run_all(&["train", "reviews.csv", "--schema", "schema.toml", "--C", "100", "--out", "model", "--json"]);
+    let trained =
+        sandbox.run_all(&["train", "reviews.csv", "--schema", "schema.toml", "--C", "100", "--out", "model", "--json"]);
     trained.ends_with(0);
     assert_eq!(number(&trained.json(), "dim"), 129.0);
     sandbox.json("remove model --id r0 r1");

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use efface_core::accounting::Extractor;
 use efface_core::model::{TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::{MOST_ROW_WEIGHT, RowStore};
@@ -15,6 +16,17 @@ use crate::error::{EngineError, OpenError};
 use crate::history::History;
 use crate::life::{Past, check_is_bounded};
 use crate::settings::{RowNames, Settings};
+
+/// Refuses a promise without the share of a network that saw the rows.
+fn check_extractor(schema: Option<&Schema>, extractor: Option<Extractor>) -> Result<(), OpenError> {
+    let Some((column, statement)) = schema.and_then(Schema::private_network) else { return Ok(()) };
+    let delta = extractor.map_or(statement.fields().delta, |extractor| extractor.delta);
+    let (proved, stated) = (statement.training().epsilon_at(delta), extractor.map(|extractor| extractor.epsilon));
+    match stated {
+        Some(stated) if stated >= proved => Ok(()),
+        _ => Err(OpenError::ExtractorShare { column: column.into(), proved, delta, stated }),
+    }
+}
 
 /// What to train, on what.
 pub struct TrainRequest {
@@ -48,6 +60,7 @@ impl ModelDirectory {
             request;
         // Whatever is wrong with the parameters is said before the rows are read.
         config.check()?;
+        check_extractor(schema.as_ref(), config.extractor)?;
         let mut new = NewDirectory::prepare(place)?;
         new.cleared.drain(..).for_each(|cleared| report(TrainProgress::Cleared(cleared)));
         let known = new.known()?;
