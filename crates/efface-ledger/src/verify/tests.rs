@@ -6,5 +6,6 @@ mod bytes;
 mod claims;
 mod documents;
 mod example;
+mod features;
 mod in_log;
 mod previous;

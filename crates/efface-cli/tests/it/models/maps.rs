@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use efface_onnx::{Attribute, Dim, Element, GraphBuilder};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::sandbox::{Sandbox, noise, number};
 
@@ -183,6 +184,60 @@ fn a_network_is_part_of_the_model_by_its_digest() {
         (&certificate["feature_maps"][0]["origin"], &certificate["not_public"][0]),
         (&"unknown".into(), &"photo".into())
     );
+}
+
+/// What the maker of a network states of its training.
+fn statement(network: &[u8], noise: f64) -> String {
+    let digest = hex::encode(Sha256::digest(network));
+    format!(
+        r#"{{"format":"efface-extractor-statement-1","mechanism":"dp-sgd-poisson","sampling_rate":0.02,"noise_multiplier":{noise},
+            "steps":500,"clip":1.0,"unit":"row","delta":1e-6,"digest":"{digest}"}}"#
+    )
+}
+
+#[test]
+fn a_private_network_covers_a_group_of_rows_and_no_more() {
+    let sandbox = with_pictures();
+    sandbox.write("stripes.onnx", network(3));
+    sandbox.write("stripes.json", statement(&network(3), 8.0));
+    let schema = format!("{PHOTOS}kind = \"network\"\nfile = \"stripes.onnx\"\nstatement = \"stripes.json\"\n");
+    sandbox.write("schema.toml", &schema);
+    let train = "train photos.csv --schema schema.toml --extractor-group 3 --out model";
+    sandbox.run_all(&train.split(' ').collect::<Vec<_>>()).ends_with(0);
+    sandbox.json("remove model --id p1 p2 p3");
+    let released = sandbox.json("release model");
+    let certificate = sandbox.certificate(released["certificate"].as_str().expect("a path"));
+    let (extractor, map) = (&certificate["extractor"], &certificate["feature_maps"][0]);
+    assert_eq!((&extractor["group"], &map["origin"]), (&3.into(), &"private".into()));
+    assert_eq!(map["statement"]["noise_multiplier"], 8.0);
+    let (share, promised) = (number(extractor, "epsilon"), number(&certificate["promise"], "epsilon"));
+    assert!(share > 0.1 && (number(&certificate, "epsilon") - promised - 3.0 * share).abs() < 1e-12, "{certificate}");
+    sandbox.json(
+        "verify model/releases/1/certificate.json --key model/signing.key.pub --model model/releases/1/model.json",
+    );
+
+    let beyond = sandbox.run("remove model --id p4");
+    beyond.ends_with(1);
+    let told = format!("{}{}", beyond.stdout, beyond.stderr);
+    assert!(
+        told.contains("retraining required: more rows have left than the private feature extractor's promise covers"),
+        "{told}"
+    );
+    sandbox.run("release model").ends_with(1);
+
+    // Less than the statement proves, another network's statement, and one that claims too much.
+    let refused = |told: &str, more: &str| {
+        let train = format!("train photos.csv --schema schema.toml --out other {more}");
+        let refused = sandbox.run_all(&train.split_whitespace().collect::<Vec<_>>());
+        refused.ends_with(2);
+        assert!(refused.stderr.contains(told), "{told}: {refused:?}");
+        assert!(!sandbox.exists("other"));
+    };
+    refused("whose statement proves epsilon", "--extractor-epsilon 0.01 --extractor-delta 1e-7");
+    sandbox.write("stripes.json", statement(&network(4), 8.0));
+    refused("its statement is about the network with SHA-256", "");
+    sandbox.write("stripes.json", statement(&network(3), 8.0).replace("\"digest\"", "\"epsilon\":0.01,\"digest\""));
+    refused("epsilon `0.01` is below", "");
 }
 
 #[test]
