@@ -30,7 +30,8 @@ pub fn create(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Opens a database that [`create`] made. With `SQLITE_OPEN_URI` the path is a URI.
 pub fn open(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    Connection::open_with_flags_and_vfs(path, flags, layer::name()?)
+    // Without the lock that SQLite would take at every call: no two threads share a `Connection`.
+    Connection::open_with_flags_and_vfs(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX, layer::name()?)
 }
 
 /// Whether an error says that the file is damaged, and not that it could not be read.

@@ -3,6 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::thread;
 use std::time::Instant;
 
 use efface_core::model::Measured;
@@ -17,6 +20,7 @@ use efface_ledger::verify::{Check, CheckName, CheckOutcome, Evidence, Verdict, V
 use serde::Serialize;
 
 use super::certify::sha256;
+use super::database::Database;
 use super::files::{self, CERTIFICATE_FILE, DATABASE, MODEL_FILE, RELEASES, REVOCATION_FILE};
 use super::{ModelDirectory, removed_list, witness};
 use crate::error::EngineError;
@@ -52,9 +56,15 @@ impl ModelDirectory {
     pub fn verify(&self, replay: bool) -> Result<DirectoryReport, EngineError> {
         let start = Instant::now();
         let key = self.public_key()?;
-        let Log { check, releases, revocations } = self.check_log()?;
-        let mut checks =
-            vec![self.check_database()?, self.check_rows()?, self.check_removed()?, self.check_key(&key), check];
+        let path = &self.keeper.path;
+        // Beside the log, which takes longer.
+        let (log, database) = thread::scope(|scope| {
+            let database = scope.spawn(|| check_database(path));
+            let log = self.check_log();
+            (log, database.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        });
+        let Log { check, releases, revocations } = log?;
+        let mut checks = vec![database?, self.check_rows()?, self.check_removed()?, self.check_key(&key), check];
         for release in 1..=self.keeper.head.account.n_releases {
             checks.push(self.check_release(release, releases.get(&release), &key)?);
             checks.extend(self.check_revocation(release, revocations.get(&release), &key)?);
@@ -80,17 +90,6 @@ impl ModelDirectory {
             measured_gradient_residual: measured,
             seconds: start.elapsed().as_secs_f64(),
         })
-    }
-
-    /// Every page of the database is what was written, those that nothing has read yet among them.
-    fn check_database(&self) -> Result<Check, EngineError> {
-        let path = self.keeper.path.join(DATABASE);
-        let damaged = efface_pages::damaged_pages(&path).map_err(EngineError::io(&path))?;
-        let named = match damaged.first() {
-            Some(page) => Some(format!("page {page} of {DATABASE} is damaged")),
-            None => self.keeper.database.inconsistency()?.map(|found| format!("{DATABASE}: {found}")),
-        };
-        Ok(Check::of(CheckName::Database, named.map_or(Ok("every page is what was written".into()), Err)))
     }
 
     /// Every row present has the checksum that it was written with and is found under its own id, and every row that left is
@@ -318,6 +317,18 @@ impl ModelDirectory {
         }
         Ok(Check::passed(CheckName::Release, format!("release {release}: certificate, model and log belong together")))
     }
+}
+
+/// Every page of the database is what was written, those that nothing has read yet among them, and the tables fit their
+/// indexes. By a connection of its own: nobody changes the database meanwhile.
+fn check_database(directory: &Path) -> Result<Check, EngineError> {
+    let path = directory.join(DATABASE);
+    let damaged = efface_pages::damaged_pages(&path).map_err(EngineError::io(&path))?;
+    let named = match damaged.first() {
+        Some(page) => Some(format!("page {page} of {DATABASE} is damaged")),
+        None => Database::open_still(directory)?.inconsistency()?.map(|found| format!("{DATABASE}: {found}")),
+    };
+    Ok(Check::of(CheckName::Database, named.map_or(Ok("every page is what was written".into()), Err)))
 }
 
 /// A document of a release, if it is the one that was issued.

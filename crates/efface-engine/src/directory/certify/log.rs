@@ -164,7 +164,11 @@ impl DirectoryKeeper {
         question: impl FnOnce(&StoredHashes<'_>) -> Result<T, TreeError<rusqlite::Error>>,
     ) -> Result<T, EngineError> {
         let log = &self.head.ledger.log;
-        self.database.ask(|tables| question(&StoredHashes { tables, log }).map_err(read_error))
+        // In one transaction: a root or a proof takes a few dozen hashes, and SQLite would lock its files for each.
+        self.database.ask(|connection| {
+            let tables = &*connection.unchecked_transaction()?;
+            question(&StoredHashes { tables, log }).map_err(read_error)
+        })
     }
 
     pub(in crate::directory) fn origin(&self) -> String {
