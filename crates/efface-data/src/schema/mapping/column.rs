@@ -27,7 +27,7 @@ pub(super) struct MappedColumn {
 
 enum CellMap {
     Ngrams(NgramMap),
-    Scattering(ScatteringMap),
+    Scattering(Box<ScatteringMap>),
     Network(Network),
 }
 
@@ -48,7 +48,7 @@ impl MappedColumn {
         };
         let map = match spec {
             FeatureSpec::Ngrams(spec) => CellMap::Ngrams(NgramMap::new(spec).expect(CHECKED)),
-            FeatureSpec::Scattering(shape) => CellMap::Scattering(ScatteringMap::new(shape).expect(CHECKED)),
+            FeatureSpec::Scattering(shape) => CellMap::Scattering(Box::new(ScatteringMap::new(shape).expect(CHECKED))),
             FeatureSpec::Network(spec) => CellMap::Network(Network::open(&spec, places)?),
             FeatureSpec::Fourier { .. } => return Ok(None),
         };
@@ -90,7 +90,9 @@ impl MappedColumn {
                 let mut sparse = Vec::new();
                 map.apply_block(&texts(), &mut sparse);
                 for (row, features) in present.iter().zip(sparse) {
-                    features.into_iter().for_each(|(at, value)| into[*row][at as usize] = f64::from(value));
+                    for (at, value) in features {
+                        into[*row][at as usize] = f64::from(value);
+                    }
                 }
                 map.n_features()
             }

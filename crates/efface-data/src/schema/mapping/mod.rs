@@ -32,7 +32,7 @@ pub(super) struct Mapping {
 enum Part {
     /// So many values, written cell by cell.
     Plain(usize),
-    Mapped(MappedColumn),
+    Mapped(Box<MappedColumn>),
 }
 
 /// The plain columns of rows that follow one another.
@@ -46,7 +46,9 @@ impl Mapping {
     /// `None`: all columns are plain, and there is no layer.
     pub(super) fn new(schema: &Schema) -> Result<Option<Self>, ReadError> {
         let part = |column: &ColumnSchema| match MappedColumn::new(column, &schema.networks) {
-            Ok(mapped) => Ok(mapped.map_or_else(|| Part::Plain(column.width()), Part::Mapped)),
+            Ok(mapped) => {
+                Ok(mapped.map_or_else(|| Part::Plain(column.width()), |mapped| Part::Mapped(Box::new(mapped))))
+            }
             Err(source) => Err(ReadError::Network { column: column.name.clone(), source: Box::new(source) }),
         };
         let parts = schema.columns().iter().map(part).collect::<Result<Vec<_>, _>>()?;
@@ -76,12 +78,8 @@ impl Mapping {
         // What maps write is in single precision.
         let is_single = self.layer.is_some() || plain.per_row == 0;
         let width = self.layer.as_ref().map_or(self.n_of_columns, FourierMap::n_features);
-        let (mut single, mut double) = (Vec::new(), Vec::new());
-        if is_single {
-            single.reserve_exact(n_rows * width)
-        } else {
-            double.reserve_exact(n_rows * width)
-        }
+        let (n_single, n_double) = if is_single { (n_rows * width, 0) } else { (0, n_rows * width) };
+        let (mut single, mut double) = (Vec::with_capacity(n_single), Vec::with_capacity(n_double));
         let mut block = Zeroizing::new(Vec::new());
         let block_rows = (BLOCK_VALUES / self.n_of_columns).clamp(32, 512);
         for start in (0..n_rows).step_by(block_rows) {
