@@ -9,7 +9,7 @@ use efface_core::residual::Rung;
 use efface_core::ridge::Ridge;
 use efface_core::rounding::{LowerBound, UpperBound};
 use efface_data::Scale;
-use efface_ledger::certificate::{FittedBeside, ReleasePolicy};
+use efface_ledger::certificate::{FeatureMap, FittedBeside, ReleasePolicy};
 use serde::{Deserialize, Serialize};
 
 use crate::history::{History, Kept, ReleaseEntry};
@@ -94,6 +94,9 @@ pub struct Status {
     pub mu_limit: f64,
     /// Whether all randomness so far was unpredictable.
     pub certified: bool,
+    /// The maps that make features of raw cells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub feature_maps: Vec<FeatureMap>,
     /// Columns whose schema entries were proposed from the rows and are not marked public: outside the guarantee.
     pub not_public: Vec<String>,
     /// What else was fitted on the rows, as whoever trained declared it: outside the guarantee, too.
@@ -209,6 +212,7 @@ impl Status {
             mu_total,
             mu_limit: mu_limit.get(),
             certified: state.certified && state.account.certified,
+            feature_maps: settings.feature_maps(),
             not_public: settings.not_public(),
             outside_scope: settings.outside_scope.clone(),
             n_suppressed: history.n_suppressed,

@@ -32,16 +32,14 @@ LONG = """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent in another way there")
-def test_ctrl_c_stops_a_long_fit_within_a_second():
+def test_ctrl_c_stops_a_long_fit():
     with subprocess.Popen([sys.executable, "-c", textwrap.dedent(LONG)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "start\n"
         time.sleep(1.0)
-        sent = time.perf_counter()
         process.send_signal(signal.SIGINT)
+        # And not "finished", many seconds later.
         assert process.stdout.readline() == "stopped\n"
-        elapsed = time.perf_counter() - sent
         assert process.wait(timeout=20) == 130
-    assert elapsed < 1.0
 
 
 def test_other_threads_run_during_a_fit():

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use efface_core::model::{MechanismKind, Outcome};
 use efface_engine::{FittedBeside, Status};
 
+use super::certificate::feature_map;
 use super::ledger::{few_left, in_words};
 use super::{repaired, retraining_required};
 use crate::args::StatusArgs;
@@ -27,6 +28,7 @@ pub(crate) fn run(args: &StatusArgs, output: &Output) -> anyhow::Result<Answer> 
         ("distance to the retrained weights, at most", bound(status.distance_bound.get())),
         ("how that is known", rung(status.rung).into()),
     ];
+    lines.extend(status.feature_maps.iter().map(|map| ("features come from a map", feature_map(map))));
     let extractor = status.extractor.as_ref().map(|extractor| super::extractor_in_words(extractor, status.n_left));
     lines.extend(extractor.map(|words| ("private feature extractor", words)));
     if let (Some(budget), Some(spent)) = (status.budget, status.spent) {

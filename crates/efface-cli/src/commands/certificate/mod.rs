@@ -4,6 +4,8 @@ mod chance;
 mod page;
 mod show;
 
+pub(super) use self::show::feature_map;
+
 use std::borrow::Cow;
 
 use anyhow::Context;

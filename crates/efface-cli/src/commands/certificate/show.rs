@@ -99,7 +99,7 @@ pub(super) fn renewed(lives: Option<u32>) -> String {
 }
 
 /// What made features of which cells.
-pub(super) fn feature_map(map: &FeatureMap) -> String {
+pub(in crate::commands) fn feature_map(map: &FeatureMap) -> String {
     let origin = MapOrigin::by_tag(&map.origin).map_or(map.origin.as_str(), |origin| origin.in_words());
     format!("of {}: {}, {origin}", map.of(), map.kind())
 }

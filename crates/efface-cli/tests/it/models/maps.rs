@@ -62,6 +62,7 @@ fn sentences_are_learnt_from_and_removed() {
         [[&"review".into(), &"fixed".into(), &"ngrams".into()], [&Value::Null, &"fixed".into(), &"fourier".into()]]
     );
     assert_eq!((&certificate["scale"], certificate.get("extractor")), (&"none".into(), None));
+    assert_eq!(sandbox.json("status model")["feature_maps"], certificate["feature_maps"]);
     sandbox.json("verify model.json.certificate.json --key model/signing.key.pub --model model.json");
     let shown = sandbox.run("certificate show model.json.certificate.json");
     let told = format!("{}{}", shown.stdout, shown.stderr);
