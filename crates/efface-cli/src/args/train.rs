@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use efface_core::accounting::Extractor;
 use efface_core::loss::Loss;
 use efface_core::model::{BudgetRule, Mechanism, MechanismKind, MultiClass, TrainingConfig};
@@ -28,6 +28,7 @@ use super::{SeedArgs, SourceArgs, StoreArgs};
   efface train rows.parquet --label y --id id --memory 512MB --witness /elsewhere/churn.witness --out churn.efface
   efface train people.csv --label churned --id customer --key operator.key --min-removals 10 --release-every 30d --out churn.efface
   efface train people.csv --label churned --id customer --mechanism objective --noise-std 10 --gamma paper --budget paper --out paper.efface")]
+#[command(group(ArgGroup::new("private_extractor").args(["schema", "extractor_epsilon"]).multiple(true)))]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) table: TableArgs,
@@ -58,7 +59,7 @@ pub(crate) struct TrainArgs {
     pub(crate) extractor_delta: Option<f64>,
     /// Claim the extractor's share for so many removed or corrected rows; when more have left, no release is made any more
     /// [default: 1].
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", requires = "private_extractor")]
     pub(crate) extractor_group: Option<usize>,
     /// With three classes or more: fraction of the negatives each one-vs-rest problem keeps, by a keyed hash of the id.
     #[arg(long, value_name = "FRACTION", allow_hyphen_values = true)]

@@ -11,11 +11,17 @@ use crate::output::{Answer, Output, bound, duration, features, first_of, quoted,
 use crate::progress::Progress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
-    let (mut config, group) = (args.config(), args.extractor_group.unwrap_or(1));
+    let mut config = args.config();
     let LabelledRows { reader: rows, columns, schema, transform, class_weights } = open_labelled(args.table)?;
-    if let (Some((column, statement)), None) = (schema.as_ref().and_then(Schema::private_network), config.extractor) {
-        let share = statement.extractor(group).map_err(|error| anyhow::anyhow!("column `{column}`: {error}"))?;
-        config.extractor = Some(share);
+    match (schema.as_ref().and_then(Schema::private_network), config.extractor) {
+        (Some((column, statement)), None) => {
+            let share = statement.extractor(args.extractor_group.unwrap_or(1));
+            config.extractor = Some(share.map_err(|error| anyhow::anyhow!("column `{column}`: {error}"))?);
+        }
+        (None, None) if args.extractor_group.is_some() => anyhow::bail!(
+            "--extractor-group is about a private feature extractor, and the schema has none: no column is of kind              `network` and origin `private`"
+        ),
+        _ => {}
     }
     let left_out: Vec<String> = rows.left_out().iter().map(ToString::to_string).collect();
     if !left_out.is_empty() {

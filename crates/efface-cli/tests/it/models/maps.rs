@@ -149,6 +149,9 @@ fn a_network_is_part_of_the_model_by_its_digest() {
     sandbox.write("schema.toml", format!("{schema}origin = \"public\"\n"));
     let train =
         |out: &str| sandbox.run_all(&["train", "photos.csv", "--schema", "schema.toml", "--out", out, "--json"]);
+    let refused = sandbox.run("train photos.csv --schema schema.toml --extractor-group 3 --out model");
+    refused.ends_with(2);
+    assert!(refused.stderr.contains("--extractor-group is about a private feature extractor"), "{refused:?}");
     train("model").ends_with(0);
     // The directory has a copy; what lies where the file was makes no difference any more.
     sandbox.write("stripes.onnx", network(4));
