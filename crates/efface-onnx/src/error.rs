@@ -123,6 +123,9 @@ pub enum OpenError {
     /// Nothing comes out.
     #[error("the network has no output")]
     NoOutput,
+    /// The same row would have other features the next time.
+    #[error("the network draws random numbers ({operator}), so a row would not have the same features twice")]
+    Random { operator: String },
     /// Features are numbers of single precision.
     #[error("the network's first output `{name}` is not of 32-bit floats")]
     OutputType { name: String },
@@ -218,7 +221,7 @@ pub enum RunError {
     #[error("the tokenizer fails on this text or one of the next: {reason}")]
     Tokens { row: usize, reason: String },
     /// The network gave up.
-    #[error("the network fails on this row or one of the next: {reason}")]
+    #[error("the network fails on this row: {reason}")]
     Refused { row: usize, reason: String },
     /// What comes out is no number.
     #[error("the network's feature {feature} is `{value}`")]

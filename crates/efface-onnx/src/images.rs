@@ -1,6 +1,7 @@
 //! Networks that take images.
 
 use ort::value::TensorRef;
+use rayon::prelude::*;
 
 use crate::error::{OpenError, RunError};
 use crate::graph::{Attribute, Dim, Element, GraphBuilder};
@@ -34,14 +35,15 @@ pub struct ImageInput {
 /// channels; where its free sides allow both, they are meant in the first order. The batch may be fixed. Its features are
 /// the first output: batch and features, perhaps with further sides of 1.
 ///
-/// Features are those of ONNX Runtime on this machine: another processor, or other images in the batch, may change their
-/// last bits. So features are stored when a row comes in, and removed as they were stored.
+/// Images are worked with one at a time, beside black ones where the batch is fixed: whatever a network does with a batch, the
+/// features of an image depend on no other one. They are those of ONNX Runtime on this machine, and another processor may
+/// change their last bits. So features are stored when a row comes in, and removed as they were stored.
 pub struct ImageNetwork {
     runner: Runner,
     input: ImageInput,
     channels_first: bool,
-    batch: usize,
-    is_batch_fixed: bool,
+    /// Images of a batch, where the network fixes them.
+    batch: Option<usize>,
     n_features: usize,
 }
 
@@ -66,14 +68,11 @@ impl ImageNetwork {
         if !channels_first && !takes([height, width, channels]) {
             return Err(input.misfit(&side.sides));
         }
-        let (is_batch_fixed, batch) = match *batch {
-            Some(batch) if !(1..=MOST_ROWS).contains(&batch) => {
-                return Err(OpenError::Batch { got: batch, most: MOST_ROWS });
-            }
-            Some(batch) => (true, batch),
-            None => (false, (MOST_NUMBERS / input.n_inputs()).clamp(1, ROWS)),
-        };
-        let mut network = Self { runner, input: input.clone(), channels_first, batch, is_batch_fixed, n_features: 0 };
+        let batch = *batch;
+        if let Some(got) = batch.filter(|batch| !(1..=MOST_ROWS).contains(batch)) {
+            return Err(OpenError::Batch { got, most: MOST_ROWS });
+        }
+        let mut network = Self { runner, input: input.clone(), channels_first, batch, n_features: 0 };
         let Output { sides, .. } =
             network.run(&vec![0_u8; input.n_inputs()]).map_err(|reason| OpenError::Probe { reason })?;
         network.n_features = match &sides[..] {
@@ -98,7 +97,7 @@ impl ImageNetwork {
     pub fn front(&self) -> GraphBuilder {
         let ImageInput { height, width, channels, mean, deviation } = &self.input;
         let sides = [*height, *width, *channels].map(Dim::Fixed);
-        let batch = if self.is_batch_fixed { Dim::Fixed(self.batch) } else { Dim::Free("batch") };
+        let batch = self.batch.map_or(Dim::Free("batch"), Dim::Fixed);
         let mut graph = GraphBuilder::new("pixels");
         let pixels = graph.input("pixels", Element::Float, &[batch, sides[0], sides[1], sides[2]]);
         let white = graph.constant("white", &[1], &[255.0]);
@@ -120,7 +119,7 @@ impl ImageNetwork {
     /// to 255.
     pub fn apply<T>(&self, images: &[T], out: &mut [f32]) -> Result<(), RunError>
     where
-        T: Copy + Into<f32>,
+        T: Copy + Into<f32> + Sync,
     {
         let n_inputs = self.n_inputs();
         if !images.len().is_multiple_of(n_inputs) {
@@ -131,36 +130,33 @@ impl ImageNetwork {
         if let Some(at) = images.iter().position(|v| !(*v).into().is_finite()) {
             return Err(RunError::Pixel { row: at / n_inputs, at: at % n_inputs, value: images[at].into() });
         }
-        let batches = images.chunks(self.batch * n_inputs).zip(out.chunks_mut(self.batch * self.n_features));
-        for (i, (images, out)) in batches.enumerate() {
-            let first = i * self.batch;
-            let refused = |reason| RunError::Refused { row: first, reason };
-            let Output { sides, values } = self.run(images).map_err(refused)?;
-            let n_images = out.len() / self.n_features;
-            let is_whole = matches!(sides[..], [rows, n, ..] if rows >= n_images && n == self.n_features);
-            if !is_whole || values.len() < out.len() {
-                return Err(refused(format!("it answered a batch of {n_images} images with {sides:?}")));
-            }
-            let values = &values[..out.len()];
-            check_features(first, values, self.n_features)?;
-            out.copy_from_slice(values);
-        }
-        Ok(())
+        let rows = images.par_chunks_exact(n_inputs).zip(out.par_chunks_exact_mut(self.n_features)).enumerate();
+        let failed = rows.find_map_first(|(row, (image, out))| self.apply_to(row, image, out).err());
+        failed.map_or(Ok(()), Err)
     }
 
-    /// A batch, filled up with black if the network takes no smaller one.
-    fn run<T: Copy + Into<f32>>(&self, images: &[T]) -> Result<Output, String> {
+    fn apply_to<T: Copy + Into<f32>>(&self, row: usize, image: &[T], out: &mut [f32]) -> Result<(), RunError> {
+        let refused = |reason| RunError::Refused { row, reason };
+        let Output { sides, values } = self.run(image).map_err(refused)?;
+        match values.get(..out.len()) {
+            Some(values) if matches!(sides[..], [_, n, ..] if n == out.len()) => {
+                check_features(row, values)?;
+                out.copy_from_slice(values);
+                Ok(())
+            }
+            _ => Err(refused(format!("it answered an image with {sides:?}"))),
+        }
+    }
+
+    /// A batch of one image, filled up with black if the network takes no smaller one.
+    fn run<T: Copy + Into<f32>>(&self, image: &[T]) -> Result<Output, String> {
         let ImageInput { height, width, channels, mean, deviation } = &self.input;
-        let n_inputs = self.n_inputs();
-        let n_images = if self.is_batch_fixed { self.batch } else { images.len() / n_inputs };
-        let mut numbers = vec![0.0; n_images * n_inputs];
-        for (image, numbers) in images.chunks_exact(n_inputs).zip(numbers.chunks_exact_mut(n_inputs)) {
-            for (at, pixel) in image.chunks_exact(*channels).enumerate() {
-                for (channel, value) in pixel.iter().enumerate() {
-                    let place =
-                        if self.channels_first { channel * height * width + at } else { at * channels + channel };
-                    numbers[place] = ((*value).into() / 255.0 - mean[channel]) / deviation[channel];
-                }
+        let n_images = self.batch.unwrap_or(1);
+        let mut numbers = vec![0.0; n_images * self.n_inputs()];
+        for (at, pixel) in image.chunks_exact(*channels).enumerate() {
+            for (channel, value) in pixel.iter().enumerate() {
+                let place = if self.channels_first { channel * height * width + at } else { at * channels + channel };
+                numbers[place] = ((*value).into() / 255.0 - mean[channel]) / deviation[channel];
             }
         }
         let shape = if self.channels_first {
@@ -215,13 +211,7 @@ fn names(runner: &Runner) -> String {
 /// What the library calls single precision.
 const FLOAT: &str = "f32";
 
-/// Images that are worked with at a time.
-const ROWS: usize = 32;
-
 /// Of a network with a fixed batch.
 const MOST_ROWS: usize = 1024;
-
-/// Of a batch: 64 MiB.
-const MOST_NUMBERS: usize = 1 << 24;
 
 const MOST_PIXELS: usize = 4096;

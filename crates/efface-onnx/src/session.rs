@@ -11,9 +11,9 @@ use crate::error::{OpenError, RunError};
 use crate::library;
 use crate::proto::{AttributeProto, GraphProto, ModelProto};
 
-/// An opened file. One batch at a time is worked with, by all cores.
+/// An opened file, which works with one row at a time: as many rows side by side as there are sessions.
 pub(crate) struct Runner {
-    session: Mutex<Session>,
+    sessions: Vec<Mutex<Session>>,
     inputs: Vec<Side>,
     output: String,
 }
@@ -37,12 +37,17 @@ impl Runner {
         check(file)?;
         let environment = library::environment()?;
         let refused = |error: &dyn std::fmt::Display| OpenError::Refused { reason: plain(error) };
-        let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let builder = Session::builder(&environment).map_err(|error| refused(&error))?;
-        let builder = builder.with_intra_threads(n_threads).map_err(|error| refused(&error))?;
-        // Threads that wait sleep: the machine has other things to do between batches.
-        let mut builder = builder.with_intra_op_spinning(false).map_err(|error| refused(&error))?;
-        let session = builder.commit_from_memory(file).map_err(|error| refused(&error))?;
+        let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // A core for each row at hand, or all cores for one row where the network is too large to be there many times.
+        let n_sessions = if file.len() <= MOST_COPIED { n_cores } else { 1 };
+        let open = || {
+            let builder = Session::builder(&environment)?.with_intra_threads(n_cores / n_sessions)?;
+            // Threads that wait sleep: the machine has other things to do between rows.
+            builder.with_intra_op_spinning(false)?.commit_from_memory(file)
+        };
+        let sessions = (0..n_sessions).map(|_| open()).collect::<Result<Vec<_>, ort::Error>>();
+        let sessions = sessions.map_err(|error| refused(&error))?;
+        let session = &sessions[0];
 
         let inputs = session.inputs().iter().map(|input| Side::of(input.name(), input.dtype())).collect();
         let output = session.outputs().first().ok_or(OpenError::NoOutput)?;
@@ -51,7 +56,7 @@ impl Runner {
         if !is_float {
             return Err(OpenError::OutputType { name: output });
         }
-        Ok(Self { session: Mutex::new(session), inputs, output })
+        Ok(Self { sessions: sessions.into_iter().map(Mutex::new).collect(), inputs, output })
     }
 
     pub(crate) fn inputs(&self) -> &[Side] {
@@ -60,7 +65,8 @@ impl Runner {
 
     /// Runs a batch. The message is the library's.
     pub(crate) fn run(&self, inputs: Vec<(&str, SessionInputValue<'_>)>) -> Result<Output, String> {
-        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = &self.sessions[rayon::current_thread_index().unwrap_or(0) % self.sessions.len()];
+        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
         let outputs = session.run(inputs).map_err(|error| plain(&error))?;
         let output = outputs.get(&self.output).expect("is the name of an output");
         let (shape, values) = output.try_extract_tensor::<f32>().map_err(|error| plain(&error))?;
@@ -80,6 +86,9 @@ impl Side {
     }
 }
 
+/// A network of more bytes is opened once, and not once per core.
+const MOST_COPIED: usize = 1 << 28;
+
 /// More are no features for a linear model here.
 pub(crate) const MOST_FEATURES: usize = 1 << 20;
 
@@ -89,13 +98,10 @@ pub(crate) fn written(sides: &[Option<usize>]) -> String {
     format!("[{}]", sides.join(", "))
 }
 
-/// Whether the features of row `first` and those after it are numbers.
-pub(crate) fn check_features(first: usize, values: &[f32], n_features: usize) -> Result<(), RunError> {
+/// Whether the features of a row are numbers.
+pub(crate) fn check_features(row: usize, values: &[f32]) -> Result<(), RunError> {
     match values.iter().position(|v| !v.is_finite()) {
-        Some(at) => {
-            let (row, feature) = (first + at / n_features, at % n_features);
-            Err(RunError::NotFinite { row, feature, value: values[at] })
-        }
+        Some(feature) => Err(RunError::NotFinite { row, feature, value: values[feature] }),
         None => Ok(()),
     }
 }
@@ -104,11 +110,26 @@ pub(crate) fn check_features(first: usize, values: &[f32], n_features: usize) ->
 fn check(file: &[u8]) -> Result<(), OpenError> {
     let model = ModelProto::decode(file).map_err(|error| OpenError::Malformed { reason: error.to_string() })?;
     let graph = model.graph.as_ref().ok_or_else(|| OpenError::Malformed { reason: "it has no graph".to_owned() })?;
-    match elsewhere(graph) {
-        Some(name) => Err(OpenError::OtherFile { name: name.to_owned() }),
+    if let Some(name) = elsewhere(graph) {
+        return Err(OpenError::OtherFile { name: name.to_owned() });
+    }
+    match random(graph) {
+        Some(operator) => Err(OpenError::Random { operator: operator.to_owned() }),
         None => Ok(()),
     }
 }
+
+/// An operator that draws random numbers: features would not be a function of the row.
+fn random(graph: &GraphProto) -> Option<&str> {
+    graph.node.iter().find_map(|node| {
+        let inner = || node.attribute.iter().flat_map(|a| a.g.iter().chain(&a.graphs)).find_map(random);
+        RANDOM.contains(&&*node.op_type).then_some(node.op_type.as_str()).or_else(inner)
+    })
+}
+
+/// What draws them. A `Dropout` does in training only, and networks are opened for use.
+const RANDOM: [&str; 6] =
+    ["Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"];
 
 /// A constant whose numbers are in another file.
 fn elsewhere(graph: &GraphProto) -> Option<&str> {
@@ -133,6 +154,21 @@ fn plain(error: &dyn std::fmt::Display) -> String {
 mod tests {
     use super::*;
     use crate::proto::{NodeProto, TensorProto};
+
+    #[test]
+    fn networks_that_draw_random_numbers_are_refused() {
+        let node =
+            |op_type: &str, attribute| NodeProto { op_type: op_type.to_owned(), attribute, ..NodeProto::default() };
+        let inner = GraphProto { node: vec![node("RandomNormalLike", Vec::new())], ..GraphProto::default() };
+        let branch = AttributeProto { g: Some(inner), ..AttributeProto::default() };
+        let graph =
+            GraphProto { node: vec![node("Relu", Vec::new()), node("If", vec![branch])], ..GraphProto::default() };
+        let model = ModelProto { graph: Some(graph), ..ModelProto::default() };
+        assert_eq!(
+            check(&model.encode_to_vec()).unwrap_err().to_string(),
+            "the network draws random numbers (RandomNormalLike), so a row would not have the same features twice"
+        );
+    }
 
     #[test]
     fn constants_in_other_files_are_refused_wherever_they_stand() {
