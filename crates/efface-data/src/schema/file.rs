@@ -93,7 +93,8 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Schema, SchemaError> {
     fitted::refuse_fitted(&plain).map_err(invalid)?;
     let mut file: SchemaFile = toml::from_str(text).map_err(|error| syntax(&error))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let mut places = vec![folder.to_owned()];
+    let has_networks = file.column.iter().any(|entry| entry.kind == "network");
+    let mut places: Vec<_> = has_networks.then(|| folder.to_owned()).into_iter().collect();
     for entry in &mut file.column {
         entry.read_statement(folder, path)?;
         if let Some((onnx, input)) = entry.asked_network(folder).map_err(invalid)? {
