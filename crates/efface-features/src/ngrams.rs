@@ -67,6 +67,12 @@ impl From<Grams> for [usize; 2] {
 }
 
 impl NgramSpec {
+    /// Words and pairs of words.
+    pub fn usual(buckets: usize) -> Self {
+        let words = Some(Grams { shortest: 1, longest: 2 });
+        Self { buckets, words, characters: None, binary: false, seed: 0 }
+    }
+
     /// Whether there is such a map.
     pub(crate) fn check(&self) -> Result<(), BuildError> {
         in_range("buckets", self.buckets, 2, MOST_FEATURES)?;

@@ -19,7 +19,7 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
             config.extractor = Some(share.map_err(|error| anyhow::anyhow!("column `{column}`: {error}"))?);
         }
         (None, None) if args.extractor_group.is_some() => anyhow::bail!(
-            "--extractor-group is about a private feature extractor, and the schema has none: no column is of kind              `network` and origin `private`"
+            "--extractor-group is for a private feature extractor; no column of the schema has kind `network` and a statement"
         ),
         _ => {}
     }
@@ -28,7 +28,7 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
         output.warn(&format!("columns left out: {}", shortened(&left_out)));
     }
     let not_public = schema.as_ref().map(Schema::not_public).unwrap_or_default();
-    let intercept = transform.intercept;
+    let (has_schema, intercept) = (schema.is_some(), transform.intercept);
     let mut noise = noise(&args.seed, output)?;
     let taken_over = args.store.witness.clone().filter(|witness| witness.exists());
     let request = TrainRequest {
@@ -90,6 +90,9 @@ pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
     output.show(&report, &sentence, &lines)?;
     if !report.columns.is_empty() && report.columns.iter().all(|column| column.n_features == 0) {
         output.warn("no column tells rows apart: the model predicts the same for all of them");
+    }
+    if !has_schema && report.columns.iter().any(|column| column.becomes == ColumnTag::Nothing) {
+        output.say("hint: sentences and pictures become features by a schema, which `efface schema` proposes");
     }
     if let Some(witness) = taken_over {
         let witness = witness.display();

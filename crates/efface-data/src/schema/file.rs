@@ -190,10 +190,12 @@ impl ColumnEntry {
     /// Words and pairs of words, unless something else is said.
     fn ngrams(&self) -> Result<NgramSpec, InvalidSchema> {
         let buckets = self.size("text", "buckets", self.buckets, "buckets, a power of two such as buckets = 4096")?;
-        let usual = self.characters.is_none().then_some(Grams { shortest: 1, longest: 2 });
-        let (words, characters) = (self.words.or(usual), self.characters);
+        let mut spec = NgramSpec::usual(buckets);
+        if self.words.is_some() || self.characters.is_some() {
+            (spec.words, spec.characters) = (self.words, self.characters);
+        }
         let (binary, seed) = (self.binary.unwrap_or(false), self.seed.unwrap_or(0));
-        Ok(NgramSpec { buckets, words, characters, binary, seed })
+        Ok(NgramSpec { binary, seed, ..spec })
     }
 
     fn image(&self, kind: &'static str) -> Result<ImageShape, InvalidSchema> {

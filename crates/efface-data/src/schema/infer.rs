@@ -1,6 +1,9 @@
 //! A schema proposed from the rows, to be reviewed by a person. The file is read once, in a stream.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+
+use efface_features::NgramSpec;
 
 use super::cell::Cell;
 use super::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Unknown};
@@ -83,6 +86,8 @@ struct Seen {
     lists_differ: bool,
     /// How often each value was seen, up to a number of values.
     counts: BTreeMap<String, u64>,
+    /// Words of those values.
+    n_words: usize,
     /// Values seen when there were too many to go on counting.
     n_values_when_full: Option<u64>,
 }
@@ -112,6 +117,7 @@ impl Seen {
         if let Some(count) = self.counts.get_mut(value.as_ref()) {
             *count += 1;
         } else if self.counts.len() < MOST_COUNTED {
+            self.n_words += value.split_whitespace().count();
             self.counts.insert(value.into_owned(), 1);
         } else {
             self.n_values_when_full = Some(self.n_values());
@@ -142,6 +148,20 @@ impl Seen {
         !self.has_fraction && all_distinct && dense && self.n_values() >= FEW_ROWS
     }
 
+    /// Too many different texts for categories, of several words each.
+    fn is_sentences(&self) -> bool {
+        self.counts.len() > MOST_CATEGORIES && self.n_words >= WORDS_OF_A_SENTENCE * self.counts.len()
+    }
+
+    /// Names of pictures that can be read.
+    fn is_pictures(&self) -> bool {
+        let is_picture = |name: &String| {
+            let extension = Path::new(name).extension().unwrap_or_default();
+            ["png", "jpg", "jpeg"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+        };
+        self.counts.keys().all(is_picture)
+    }
+
     /// The entry to propose, or why there is none and what could be done.
     fn entry(&self, name: &str) -> Result<ColumnSchema, (String, Option<String>)> {
         if name.is_empty() {
@@ -152,7 +172,9 @@ impl Seen {
         }
         let missing = if self.n_missing > 0 { Missing::Slot } else { Missing::Error };
         let kind = self.kind()?;
-        Ok(ColumnSchema { name: name.to_owned(), kind, missing, origin: EntryOrigin::Inferred })
+        // The map of texts is fixed: nothing of it was read off the rows.
+        let origin = if kind.map().is_some() { EntryOrigin::Public } else { EntryOrigin::Inferred };
+        Ok(ColumnSchema { name: name.to_owned(), kind, missing, origin })
     }
 
     fn kind(&self) -> Result<ColumnKind, (String, Option<String>)> {
@@ -177,6 +199,14 @@ impl Seen {
         }
         if let Some(kind) = self.boolean() {
             return Ok(kind);
+        }
+        if self.is_sentences() {
+            return Ok(ColumnKind::Text(NgramSpec::usual(BUCKETS_OF_SENTENCES)));
+        }
+        if self.is_pictures() {
+            let suggestion =
+                "give it an entry with kind = \"image\" and the height and width of the pictures".to_owned();
+            return Err(("it names pictures".into(), Some(suggestion)));
         }
         if self.is_nearly_unique() {
             let suggestion = "declare it as `id` or `subject` if it says whose row it is".to_owned();
@@ -247,6 +277,12 @@ const MOST_COUNTED: usize = 10_000;
 
 /// Different texts of a column of categories.
 const MOST_CATEGORIES: usize = 50;
+
+/// Words that a sentence has on average; names, addresses and titles have fewer.
+const WORDS_OF_A_SENTENCE: usize = 5;
+
+/// Features proposed for sentences: what a model of dense rows takes in seconds.
+const BUCKETS_OF_SENTENCES: usize = 4096;
 
 /// Different whole numbers that may be codes.
 const MOST_CODES: usize = 20;

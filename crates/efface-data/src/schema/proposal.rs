@@ -67,11 +67,11 @@ impl LeftOut {
 }
 
 impl SchemaProposal {
-    /// The same where the constants of all columns but vectors are derived from the rows present, inside the guarantee.
+    /// The same where the constants of all columns but vectors and sentences are derived from the rows present, inside the guarantee.
     #[must_use]
     pub fn derived(mut self) -> Self {
         for (column, seen) in self.schema.columns.iter_mut().zip(&mut self.columns) {
-            if !matches!(column.kind, ColumnKind::Vector { .. }) {
+            if !matches!(column.kind, ColumnKind::Vector { .. } | ColumnKind::Text(_)) {
                 (column.kind, column.missing, column.origin) =
                     (ColumnKind::Derived, Missing::Zero, EntryOrigin::Derived);
                 // A text of so few rows is no category, and is not published.
@@ -89,7 +89,7 @@ impl SchemaProposal {
         if schema.columns.iter().any(is_derived) {
             text.push_str(DERIVED);
         }
-        if !schema.columns.iter().all(is_derived) {
+        if !schema.not_public().is_empty() {
             text.push_str(INFERRED);
         }
         text.push_str(LAST);
@@ -158,11 +158,16 @@ fn write_entry(text: &mut String, column: &ColumnSchema, seen: &ProposedColumn) 
             format!("true = {}\nfalse = {}", list(true_values), list(false_values))
         }
         ColumnKind::Vector { dim, range } => format!("dim = {dim}\n{}", range_of(range)),
-        // What it becomes, and what a missing value does, is derived. Maps are proposed by nobody.
-        ColumnKind::Derived | ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Network { .. } => return,
+        // In its usual form.
+        ColumnKind::Text(spec) => format!("buckets = {}", spec.buckets),
+        // What it becomes, and what a missing value does, is derived. Pictures and networks are proposed by nobody.
+        ColumnKind::Derived | ColumnKind::Image(_) | ColumnKind::Network { .. } => return,
     };
     let missing = if column.missing == Missing::Slot { "slot" } else { "error" };
-    let _ = writeln!(text, "{keys}\nmissing = {}\norigin = \"inferred\"", quoted(missing));
+    let _ = writeln!(text, "{keys}\nmissing = {}", quoted(missing));
+    if column.origin == EntryOrigin::Inferred {
+        text.push_str("origin = \"inferred\"\n");
+    }
 }
 
 impl ProposedColumn {

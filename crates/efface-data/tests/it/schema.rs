@@ -251,6 +251,27 @@ fn a_proposal_finds_the_kind_of_each_column() {
     read_table(&path, &labelled(), Some(&proposal.schema)).expect("fits");
 }
 
+/// Sentences were left out as ids are, and what pictures become was nowhere said.
+#[test]
+fn sentences_become_n_grams_and_pictures_are_recognized() {
+    let words = ["fine", "film", "plot", "dull", "long", "good"];
+    let sentence = |i: usize| (0..4 + i % 4).map(|j| words[(i * (j + 3) + j) % 6]).collect::<Vec<_>>().join(" ");
+    let text =
+        table("n,review,photo,y", |i| format!("{},{} {i},faces/{i}.{},l", i % 9, sentence(i), ["png", "JPG"][i % 2]));
+    let whole = proposal(&text, &labelled());
+    for (proposal, number) in [(whole.clone(), "numeric"), (whole.derived(), "derived")] {
+        let columns = proposal.schema.columns();
+        assert_eq!((columns[0].kind.tag(), columns[1].kind.tag()), (number, "text"));
+        assert_eq!(columns[1].origin, EntryOrigin::Public);
+        assert_eq!((proposal.left_out[0].name.as_str(), columns.len()), ("photo", 2));
+        assert_eq!(proposal.left_out[0].reason, "it names pictures");
+        let toml = proposal.to_toml();
+        assert_eq!(Schema::parse(&toml).expect("valid"), proposal.schema, "{toml}");
+        let (_folder, path) = file("t.csv", text.as_bytes());
+        read_table(&path, &labelled(), Some(&proposal.schema)).expect("fits");
+    }
+}
+
 #[test]
 fn rare_values_are_pointed_out() {
     let text = table("word,y", |i| format!("{},l", if i == 7 { "only here" } else { "common" }));

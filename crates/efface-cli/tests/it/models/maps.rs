@@ -151,7 +151,7 @@ fn a_network_is_part_of_the_model_by_its_digest() {
         |out: &str| sandbox.run_all(&["train", "photos.csv", "--schema", "schema.toml", "--out", out, "--json"]);
     let refused = sandbox.run("train photos.csv --schema schema.toml --extractor-group 3 --out model");
     refused.ends_with(2);
-    assert!(refused.stderr.contains("--extractor-group is about a private feature extractor"), "{refused:?}");
+    assert!(refused.stderr.contains("--extractor-group is for a private feature extractor"), "{refused:?}");
     train("model").ends_with(0);
     // The directory has a copy; what lies where the file was makes no difference any more.
     sandbox.write("stripes.onnx", network(4));
