@@ -8,7 +8,8 @@ use efface_core::rounding::UpperBound;
 use efface_core::rows::Problem;
 use efface_ledger::certificate::tags::{self, Limit, OutsideScope};
 use efface_ledger::certificate::{
-    Adversary, Arithmetic, CoveredRequest, CurvePoint, FittedBeside, Issued, ReleaseClaims, SincePrevious, SpentBefore,
+    Adversary, Arithmetic, CoveredRequest, CurvePoint, FeatureMap, FittedBeside, Issued, ReleaseClaims, SincePrevious,
+    SpentBefore,
 };
 use efface_ledger::entry::{self, Change};
 use efface_ledger::merkle::{self, Hash};
@@ -68,15 +69,17 @@ impl Draft<'_> {
         let (plan, state, config) = (model.plan(), model.state(), &settings.config);
         let (objective, problems) = (plan.is_objective(), plan.problems());
         let n_scores = problems.first().map_or(1, Problem::n_scores);
-        let not_public = settings.not_public();
+        let (not_public, feature_maps) = (settings.not_public(), settings.feature_maps());
         let outside_scope = OutsideScope::ALL.into_iter().filter(|scope| match scope {
             OutsideScope::RowWeights => weighted,
             OutsideScope::RowNormBound => settings.row_norm_from_rows,
             OutsideScope::ColumnsNotPublic => !not_public.is_empty(),
+            OutsideScope::DeclaredNetworks => feature_maps.iter().any(FeatureMap::is_declared),
             _ => true,
         });
         let outside_scope = outside_scope.map(|scope| scope.tag().into());
         let declared = settings.outside_scope.iter().map(FittedBeside::to_string);
+        let outside_scope = outside_scope.chain(declared).collect();
         ReleaseClaims {
             decided,
             release: claim.release,
@@ -89,7 +92,7 @@ impl Draft<'_> {
             ridge: config.ridge,
             scale: settings.transform.scale.to_string(),
             intercept: settings.transform.intercept,
-            feature_maps: settings.feature_maps(),
+            feature_maps,
             row_norm_bound: state.row_norm.is_finite().then(|| state.row_norm.get()),
             n_rows: state.count.n_rows,
             weight_sum: weighted.then(|| state.count.weight_sum.lower().get()),
@@ -134,7 +137,7 @@ impl Draft<'_> {
             } else {
                 Vec::new()
             },
-            outside_scope: outside_scope.chain(declared).collect(),
+            outside_scope,
             not_public,
         }
     }

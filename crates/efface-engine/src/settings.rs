@@ -156,6 +156,12 @@ impl Settings {
         schema.maps().into_iter().map(of).collect()
     }
 
+    /// The digest of the network that was trained on the rows.
+    pub(crate) fn private_network(&self) -> Option<&str> {
+        let (_, statement) = self.schema.as_ref()?.private_network()?;
+        Some(&statement.fields().digest)
+    }
+
     /// How to read more rows: the features by name, and the columns of labels, ids and subjects unless the file is an
     /// array, where these are files of their own that belong to the rows trained on.
     pub(crate) fn columns_for(&self, array: bool) -> Columns {

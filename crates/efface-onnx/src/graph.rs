@@ -173,6 +173,7 @@ impl GraphBuilder {
             graph: Some(self.graph),
             opset_import: operator_sets(has_ml),
             metadata_props: self.metadata,
+            functions: Vec::new(),
         };
         let size = model.encoded_len();
         if size > LARGEST_FILE {
@@ -192,7 +193,8 @@ impl GraphBuilder {
             self.failed.get_or_insert(error);
         }
         let dims = dims.iter().map(|side| side.cast_signed() as i64).collect();
-        self.graph.initializer.push(TensorProto { dims, data_type, name: name.to_owned(), raw_data, data_location: 0 });
+        let tensor = TensorProto { dims, data_type, name: name.to_owned(), raw_data, ..TensorProto::default() };
+        self.graph.initializer.push(tensor);
         Value(name.to_owned())
     }
 }

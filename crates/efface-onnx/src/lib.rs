@@ -1,5 +1,6 @@
 //! Networks as ONNX files: written ([`GraphBuilder`]), joined ([`fn@compose`]), and run by ONNX Runtime.
 
+mod check;
 mod compose;
 mod error;
 mod fourier;

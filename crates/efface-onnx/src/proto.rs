@@ -16,6 +16,18 @@ pub(crate) struct ModelProto {
     pub(crate) opset_import: Vec<OperatorSetIdProto>,
     #[prost(message, repeated, tag = "14")]
     pub(crate) metadata_props: Vec<StringStringEntryProto>,
+    #[prost(message, repeated, tag = "25")]
+    pub(crate) functions: Vec<FunctionProto>,
+}
+
+/// An operator that the file defines itself.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(crate) struct FunctionProto {
+    #[prost(message, repeated, tag = "7")]
+    pub(crate) node: Vec<NodeProto>,
+    /// Values of attributes where a node gives none.
+    #[prost(message, repeated, tag = "11")]
+    pub(crate) attribute: Vec<AttributeProto>,
 }
 
 /// A set of operators, and which version of their meaning.
@@ -47,6 +59,8 @@ pub(crate) struct GraphProto {
     pub(crate) input: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "12")]
     pub(crate) output: Vec<ValueInfoProto>,
+    #[prost(message, repeated, tag = "15")]
+    pub(crate) sparse_initializer: Vec<SparseTensorProto>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -85,8 +99,14 @@ pub(crate) struct AttributeProto {
     pub(crate) ints: Vec<i64>,
     #[prost(bytes = "vec", repeated, tag = "9")]
     pub(crate) strings: Vec<Vec<u8>>,
+    #[prost(message, repeated, tag = "10")]
+    pub(crate) tensors: Vec<TensorProto>,
     #[prost(message, repeated, tag = "11")]
     pub(crate) graphs: Vec<GraphProto>,
+    #[prost(message, optional, tag = "22")]
+    pub(crate) sparse_tensor: Option<SparseTensorProto>,
+    #[prost(message, repeated, tag = "23")]
+    pub(crate) sparse_tensors: Vec<SparseTensorProto>,
     /// One of [`attribute_type`].
     #[prost(int32, tag = "20")]
     pub(crate) r#type: i32,
@@ -109,14 +129,28 @@ pub(crate) struct TensorProto {
     /// One of [`data_type`].
     #[prost(int32, tag = "2")]
     pub(crate) data_type: i32,
+    #[prost(int32, repeated, tag = "5")]
+    pub(crate) int32_data: Vec<i32>,
     #[prost(string, tag = "8")]
     pub(crate) name: String,
     /// Little-endian.
     #[prost(bytes = "vec", tag = "9")]
     pub(crate) raw_data: Vec<u8>,
+    /// Where in another file they are.
+    #[prost(message, repeated, tag = "13")]
+    pub(crate) external_data: Vec<StringStringEntryProto>,
     /// 1: in another file.
     #[prost(int32, tag = "14")]
     pub(crate) data_location: i32,
+}
+
+/// A tensor of which most numbers are 0.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(crate) struct SparseTensorProto {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) values: Option<TensorProto>,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) indices: Option<TensorProto>,
 }
 
 /// What a tensor's numbers are.

@@ -5,11 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use ort::session::Session;
 use ort::session::SessionInputValue;
 use ort::value::{TensorElementType, ValueType};
-use prost::Message;
 
+use crate::check::check;
 use crate::error::{OpenError, RunError};
 use crate::library;
-use crate::proto::{AttributeProto, GraphProto, ModelProto};
 
 /// An opened file, which works with one row at a time: as many rows side by side as there are sessions.
 pub(crate) struct Runner {
@@ -43,7 +42,9 @@ impl Runner {
         let open = || {
             let builder = Session::builder(&environment)?.with_intra_threads(n_cores / n_sessions)?;
             // Threads that wait sleep: the machine has other things to do between rows.
-            builder.with_intra_op_spinning(false)?.commit_from_memory(file)
+            let builder = builder.with_intra_op_spinning(false)?;
+            // What was checked is what is opened: not another format in the same bytes.
+            builder.with_config_entry("session.load_model_format", "ONNX")?.commit_from_memory(file)
         };
         let sessions = (0..n_sessions).map(|_| open()).collect::<Result<Vec<_>, ort::Error>>();
         let sessions = sessions.map_err(|error| refused(&error))?;
@@ -106,87 +107,9 @@ pub(crate) fn check_features(row: usize, values: &[f32]) -> Result<(), RunError>
     }
 }
 
-/// Whether it is a model in one file: what lies beside it would be looked for wherever this program runs.
-fn check(file: &[u8]) -> Result<(), OpenError> {
-    let model = ModelProto::decode(file).map_err(|error| OpenError::Malformed { reason: error.to_string() })?;
-    let graph = model.graph.as_ref().ok_or_else(|| OpenError::Malformed { reason: "it has no graph".to_owned() })?;
-    if let Some(name) = elsewhere(graph) {
-        return Err(OpenError::OtherFile { name: name.to_owned() });
-    }
-    match random(graph) {
-        Some(operator) => Err(OpenError::Random { operator: operator.to_owned() }),
-        None => Ok(()),
-    }
-}
-
-/// An operator that draws random numbers: features would not be a function of the row.
-fn random(graph: &GraphProto) -> Option<&str> {
-    graph.node.iter().find_map(|node| {
-        let inner = || node.attribute.iter().flat_map(|a| a.g.iter().chain(&a.graphs)).find_map(random);
-        RANDOM.contains(&&*node.op_type).then_some(node.op_type.as_str()).or_else(inner)
-    })
-}
-
-/// What draws them. A `Dropout` does in training only, and networks are opened for use.
-const RANDOM: [&str; 6] =
-    ["Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"];
-
-/// A constant whose numbers are in another file.
-fn elsewhere(graph: &GraphProto) -> Option<&str> {
-    let of_attribute = |a: &AttributeProto| a.t.as_ref().is_some_and(|t| t.data_location == 1);
-    let constant = graph.initializer.iter().find(|t| t.data_location == 1).map(|t| t.name.as_str());
-    constant.or_else(|| {
-        graph.node.iter().find_map(|node| {
-            let inner = || node.attribute.iter().flat_map(|a| a.g.iter().chain(&a.graphs)).find_map(elsewhere);
-            node.attribute.iter().any(of_attribute).then_some(node.name.as_str()).or_else(inner)
-        })
-    })
-}
-
 /// The library's message on one line, without the place in its source.
 fn plain(error: &dyn std::fmt::Display) -> String {
     let text = error.to_string();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     text.strip_suffix('.').map_or(text.clone(), str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::proto::{NodeProto, TensorProto};
-
-    #[test]
-    fn networks_that_draw_random_numbers_are_refused() {
-        let node =
-            |op_type: &str, attribute| NodeProto { op_type: op_type.to_owned(), attribute, ..NodeProto::default() };
-        let inner = GraphProto { node: vec![node("RandomNormalLike", Vec::new())], ..GraphProto::default() };
-        let branch = AttributeProto { g: Some(inner), ..AttributeProto::default() };
-        let graph =
-            GraphProto { node: vec![node("Relu", Vec::new()), node("If", vec![branch])], ..GraphProto::default() };
-        let model = ModelProto { graph: Some(graph), ..ModelProto::default() };
-        assert_eq!(
-            check(&model.encode_to_vec()).unwrap_err().to_string(),
-            "the network draws random numbers (RandomNormalLike), so a row would not have the same features twice"
-        );
-    }
-
-    #[test]
-    fn constants_in_other_files_are_refused_wherever_they_stand() {
-        let outside = TensorProto { name: "weights".to_owned(), data_location: 1, ..TensorProto::default() };
-        let refused = |graph: GraphProto| {
-            let model = ModelProto { graph: Some(graph), ..ModelProto::default() };
-            check(&model.encode_to_vec()).unwrap_err().to_string()
-        };
-        let expected = |name| format!("`{name}` of the network is in another file; save the network as one file");
-        let top = GraphProto { initializer: vec![outside.clone()], ..GraphProto::default() };
-        assert_eq!(refused(top.clone()), expected("weights"));
-        let within = |attribute| {
-            let node = NodeProto { name: "node".to_owned(), attribute: vec![attribute], ..NodeProto::default() };
-            GraphProto { node: vec![node], ..GraphProto::default() }
-        };
-        let constant = within(AttributeProto { t: Some(outside), ..AttributeProto::default() });
-        assert_eq!(refused(constant), expected("node"));
-        let branch = within(AttributeProto { g: Some(top), ..AttributeProto::default() });
-        assert_eq!(refused(branch), expected("weights"));
-    }
 }

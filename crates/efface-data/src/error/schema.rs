@@ -102,6 +102,11 @@ pub enum InvalidSchema {
     /// A statement is about another network.
     #[error("column `{column}`: its statement is about the network with SHA-256 {stated}, and this one has {found}")]
     OtherNetwork { column: String, stated: String, found: String },
+    /// A network was trained on the rows, and is called something else.
+    #[error(
+        "column `{column}`: a network with a statement was trained on the rows, and its origin is not `{origin}`; leave out one of both"
+    )]
+    StatedOrigin { column: String, origin: String },
     /// Two networks saw the rows, and one extractor can be in a promise.
     #[error("column `{column}`: a second private network; what one costs can be in a promise, and not what two do")]
     TwoPrivate { column: String },

@@ -129,10 +129,14 @@ impl ColumnEntry {
     fn check(self, markers: &[String]) -> Result<ColumnSchema, InvalidSchema> {
         let is_fixed = matches!(self.kind.as_str(), "text" | "image");
         let origin = match self.origin.as_deref() {
+            // How it was trained on the rows is stated: nobody's word makes that public.
+            None | Some("private") if self.statement.is_some() => EntryOrigin::Private,
+            Some(origin) if self.statement.is_some() => {
+                return Err(InvalidSchema::StatedOrigin { column: self.name, origin: origin.to_owned() });
+            }
             Some("public") => EntryOrigin::Public,
             // Nothing of a fixed map is read off rows.
             None if is_fixed => EntryOrigin::Public,
-            None | Some("private") if self.statement.is_some() => EntryOrigin::Private,
             // What nobody has called public is not.
             None | Some("inferred") => EntryOrigin::Inferred,
             Some("derived") if self.kind == "derived" => EntryOrigin::Derived,

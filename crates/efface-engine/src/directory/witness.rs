@@ -2,7 +2,7 @@
 //! is restored from a backup knows less than its witness, and is noticed.
 //!
 //! ```text
-//! efface-witness 1 <model> <key> <checksum>
+//! efface-witness 1 <model> <key> [<SHA-256 of the private network>] <checksum>
 //! {"n_changes":7,"chain":"…","account":{…},"ledger":["<log>",9],"n_removed":3,"removed":["<digest>",…]} <checksum>
 //! ```
 //!
@@ -60,6 +60,8 @@ pub(crate) struct Memory {
     pub(crate) path: PathBuf,
     pub(crate) model: String,
     pub(crate) key: IdKey,
+    /// The digest of the private network that makes the model's features.
+    pub(crate) network: Option<String>,
     /// The latest line; `None`: nothing was told yet.
     pub(crate) latest: Option<Told>,
 }
@@ -101,7 +103,8 @@ impl Witness {
         removed: &[IdDigest],
     ) -> Result<Self, EngineError> {
         let key = String::from(settings.id_key.clone());
-        let first = line(&format!("{MAGIC} {VERSION} {} {key}", head.history.model));
+        let network = settings.private_network().map_or_else(String::new, |digest| format!(" {digest}"));
+        let first = line(&format!("{MAGIC} {VERSION} {} {key}{network}", head.history.model));
         let told = Told::of(head, head.account, 0, removed).line();
         files::replace(path, format!("{first}{told}").as_bytes())?;
         Self::open(path, lock)
@@ -146,8 +149,8 @@ impl Memory {
             .read_until(b'\n', &mut first)
             .and_then(|start| last_line(&mut file, start as u64))
             .map_err(failed)?;
-        let (model, key) = parse_first(&first).map_err(|reason| bad(path, Line::First, reason))?;
-        let mut memory = Self { path: path.into(), model, key, latest: None };
+        let (model, key, network) = parse_first(&first).map_err(|reason| bad(path, Line::First, reason))?;
+        let mut memory = Self { path: path.into(), model, key, network, latest: None };
         if !last.is_empty() {
             memory.latest = Some(Told::parse(&last).map_err(|reason| bad(path, Line::Last, reason))?);
         }
@@ -222,11 +225,14 @@ fn checked(line: &[u8]) -> Option<&str> {
     (u32::from_str_radix(checksum, 16).ok()? == crc32fast::hash(content.as_bytes())).then_some(content)
 }
 
-/// The model and the key of its hashes.
-fn parse_first(line: &[u8]) -> Result<(String, IdKey), String> {
+/// The model, the key of its hashes, and its private network.
+fn parse_first(line: &[u8]) -> Result<(String, IdKey, Option<String>), String> {
     let fields = checked(line).ok_or("it is not a witness, or damaged")?;
     match *fields.split(' ').collect::<Vec<_>>() {
-        [MAGIC, VERSION, model, key] => Ok((model.into(), IdKey::try_from(key.to_owned())?)),
+        [MAGIC, VERSION, model, key, ref network @ ..] if network.len() <= 1 => {
+            let network = network.first().map(|digest| (*digest).to_owned());
+            Ok((model.into(), IdKey::try_from(key.to_owned())?, network))
+        }
         [MAGIC, version, ..] => Err(format!("version `{version}` is unknown; this program reads version {VERSION}")),
         _ => Err("it is not a witness".into()),
     }

@@ -57,6 +57,12 @@ pub enum OpenError {
         stated.map_or_else(|| "no extractor is declared".into(), |stated| format!("declared is `{stated}`"))
     )]
     ExtractorShare { column: String, proved: f64, delta: f64, stated: Option<f64> },
+    /// More rows than a network covers have left it before the model is trained.
+    #[error(
+        "{n_left} rows that the private network was trained on have been removed, and it covers {group}; train a new \
+         network without them"
+    )]
+    ExtractorExhausted { n_left: usize, group: usize },
 }
 
 impl OpenError {
@@ -76,6 +82,7 @@ impl OpenError {
             Self::BadWitness { .. } => "bad-witness",
             Self::WitnessWithoutIds => "witness-without-ids",
             Self::ExtractorShare { .. } => "extractor-share",
+            Self::ExtractorExhausted { .. } => "extractor-exhausted",
         }
     }
 }

@@ -35,6 +35,11 @@ tagged! {
 }
 
 impl FeatureMap {
+    /// Whether what it was trained on is somebody's word.
+    pub fn is_declared(&self) -> bool {
+        matches!(MapOrigin::by_tag(&self.origin), Some(MapOrigin::Public | MapOrigin::Private))
+    }
+
     /// A map as it is certified.
     #[expect(clippy::missing_panics_doc, reason = "it cannot")]
     pub fn new(column: Option<&str>, origin: MapOrigin, spec: &FeatureSpec) -> Self {

@@ -59,6 +59,9 @@ tagged! {
         ColumnsNotPublic = "columns-not-public" =>
             "the schema entries of the columns under not_public: proposed from the rows, and not marked public by \
              anybody",
+        DeclaredNetworks = "declared-networks" =>
+            "how the networks that make features were trained: public ones without these rows, private ones as their \
+             statements say",
     }
 }
 

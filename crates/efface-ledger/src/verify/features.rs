@@ -27,6 +27,14 @@ pub(super) fn unknown(map: &FeatureMap) -> Option<String> {
 
 /// Whether every map can be built, its digest is that of its parameters, and its origin is one that it can have.
 pub(super) fn sound<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
+    // The promise has the share of one.
+    let mut private_maps = c.feature_maps.iter().filter(|map| map.origin == MapOrigin::Private.tag());
+    if let Some(second) = private_maps.nth(1) {
+        return Err(format!(
+            "the map of {} is a second private one, and the promise has the share of one",
+            second.of()
+        ));
+    }
     for map in &c.feature_maps {
         let of = map.of();
         let Some(spec) = map.spec() else { return Err(format!("the map of {of} cannot be read")) };

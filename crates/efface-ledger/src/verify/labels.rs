@@ -8,7 +8,7 @@ use efface_core::residual::{Constants, Rung};
 use super::check::{Check, CheckName};
 use super::features;
 use crate::certificate::tags::{self, Exposure, Limit, OutsideScope};
-use crate::certificate::{FittedBeside, ReleaseCertificate, ReleaseClaims};
+use crate::certificate::{FeatureMap, FittedBeside, ReleaseCertificate, ReleaseClaims};
 use crate::entry::is_salt;
 
 /// Whether every tag is one that this version knows.
@@ -81,6 +81,7 @@ pub(super) fn missing_label<D, R>(c: &ReleaseClaims<D, R>) -> Option<String> {
     let belongs = |scope: &OutsideScope| match scope {
         OutsideScope::RowWeights => c.weight_sum.is_some(),
         OutsideScope::ColumnsNotPublic => !c.not_public.is_empty(),
+        OutsideScope::DeclaredNetworks => c.feature_maps.iter().any(FeatureMap::is_declared),
         // Where the bound is from cannot be told from the certificate.
         OutsideScope::RowNormBound => false,
         _ => true,

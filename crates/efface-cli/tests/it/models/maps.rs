@@ -238,10 +238,50 @@ fn a_private_network_covers_a_group_of_rows_and_no_more() {
         assert!(!sandbox.exists("other"));
     };
     refused("whose statement proves epsilon", "--extractor-epsilon 0.01 --extractor-delta 1e-7");
+    // It cannot be called public, which would leave it out of the promise.
+    sandbox.write("schema.toml", format!("{schema}origin = \"public\"\n"));
+    refused("was trained on the rows, and its origin is not `public`", "");
+    sandbox.write("schema.toml", &schema);
     sandbox.write("stripes.json", statement(&network(4), 8.0));
     refused("its statement is about the network with SHA-256", "");
     sandbox.write("stripes.json", statement(&network(3), 8.0).replace("\"digest\"", "\"epsilon\":0.01,\"digest\""));
     refused("epsilon `0.01` is below", "");
+}
+
+/// A network does not forget whom it saw when the model behind it is trained again.
+#[test]
+fn rows_that_left_a_private_network_count_for_the_next_model_of_it() {
+    let sandbox = with_pictures();
+    sandbox.write("stripes.onnx", network(3));
+    sandbox.write("stripes.json", statement(&network(3), 8.0));
+    let schema = format!("{PHOTOS}kind = \"network\"\nfile = \"stripes.onnx\"\nstatement = \"stripes.json\"\n");
+    sandbox.write("schema.toml", schema);
+    let train = |rows: &str, group: usize, out: &str| {
+        let train = format!("train {rows} --schema schema.toml --extractor-group {group} --witness seen --out {out}");
+        sandbox.run_all(&train.split(' ').collect::<Vec<_>>())
+    };
+    train("photos.csv", 3, "first").ends_with(0);
+    sandbox.json("remove first --id p1 p2");
+    // Whether their rows are offered again or not.
+    let rest = std::fs::read_to_string(sandbox.path("photos.csv")).expect("a table");
+    let rest: Vec<&str> = rest.lines().filter(|row| !row.starts_with("p1,") && !row.starts_with("p2,")).collect();
+    sandbox.write("rest.csv", rest.join("\n"));
+    for (rows, out) in [("photos.csv", "again"), ("rest.csv", "once-more")] {
+        train(rows, 3, out).ends_with(0);
+        assert_eq!(sandbox.json(&format!("status {out}"))["n_left"], 2, "{rows}");
+    }
+    let refused = train("rest.csv", 1, "small");
+    refused.ends_with(2);
+    assert!(refused.stderr.contains("2 rows that the private network was trained on have been removed"), "{refused:?}");
+    assert!(!sandbox.exists("small"));
+    sandbox.json("remove once-more --id p3");
+    sandbox.run("remove once-more --id p4").ends_with(1);
+
+    // One that did not see them does not count them.
+    sandbox.write("stripes.onnx", network(4));
+    sandbox.write("stripes.json", statement(&network(4), 8.0));
+    train("rest.csv", 3, "anew").ends_with(0);
+    assert_eq!(sandbox.json("status anew")["n_left"], 2, "p3 and p4 were offered, and left out");
 }
 
 #[test]

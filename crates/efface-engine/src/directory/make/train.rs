@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use efface_core::accounting::Extractor;
-use efface_core::model::{TrainingConfig, TrainingPlan};
+use efface_core::model::{ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::{MOST_ROW_WEIGHT, RowStore};
 use efface_data::{ClassWeights, Columns, RowTransform, Schema, TableReader};
@@ -12,6 +12,7 @@ use super::import::{Import, Imported, RowWeights};
 use super::report::{TrainReport, class_rows, remarks, trained_columns};
 use super::{NewDirectory, Place, TrainProgress};
 use crate::directory::ModelDirectory;
+use crate::directory::witness::Memory;
 use crate::error::{EngineError, OpenError};
 use crate::history::History;
 use crate::life::{Past, check_is_bounded};
@@ -25,6 +26,20 @@ fn check_extractor(schema: Option<&Schema>, extractor: Option<Extractor>) -> Res
     match stated {
         Some(stated) if stated >= proved => Ok(()),
         _ => Err(OpenError::ExtractorShare { column: column.into(), proved, delta, stated }),
+    }
+}
+
+/// Rows that a private network saw and that left an earlier model of its features.
+fn n_left_before(settings: &Settings, n_suppressed: usize, known: Option<&Memory>) -> Result<usize, OpenError> {
+    let Some(extractor) = settings.config.extractor else { return Ok(0) };
+    // Rows that left another network were not seen by this one. Without a network in the schema nobody can tell.
+    let of_this_network = known.filter(|known| known.network.as_deref() == settings.private_network());
+    let before = of_this_network.and_then(|known| known.latest.as_ref()).map_or(0, |told| told.account.n_left);
+    let n_left = n_suppressed.max(before);
+    if extractor.covers(n_left) {
+        Ok(n_left)
+    } else {
+        Err(OpenError::ExtractorExhausted { n_left, group: extractor.group })
     }
 }
 
@@ -100,12 +115,14 @@ impl ModelDirectory {
             id_key,
             row_names: RowNames::Ids,
         };
+        let n_left = n_left_before(&settings, n_suppressed, known.as_ref())?;
         let training = Instant::now();
         rows.hold()?;
         let plan = TrainingPlan::new(settings.config.clone())?;
         let trained = plan.train(rows, noise, &mut |phase| report(TrainProgress::Training(phase)))?;
         let train_seconds = training.elapsed().as_secs_f64();
-        let model = trained.model;
+        let account = ReleaseAccount { n_left, ..trained.model.state().account };
+        let model = trained.model.with_account(account);
         check_is_bounded(&model)?;
 
         let claim = model.claim();

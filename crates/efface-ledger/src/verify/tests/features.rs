@@ -103,6 +103,16 @@ fn a_private_network_costs_what_its_statement_proves() {
     fails(&with(&other), "features", "is about the network cdcd");
     fails(&with(&|map| map.statement = None), "features", "is none");
 
+    let unsaid = release_from(&basis, |c| {
+        c.feature_maps = vec![FeatureMap::private("photo", &network(), &statement)];
+        c.outside_scope.retain(|scope| scope != "declared-networks");
+    });
+    fails(&check(&unsaid), "labels", "`declared-networks` is outside every claim of this kind");
+    // One share is for one network.
+    let map = || FeatureMap::private("photo", &network(), &statement);
+    let two = release_from(&basis, |c| c.feature_maps = vec![map(), map()]);
+    fails(&check(&two), "features", "is a second private one");
+
     let without = release(|c| c.feature_maps = vec![FeatureMap::private("photo", &network(), &statement)]);
     fails(&check(&without), "features", "no extractor is in the promise");
     // One row more than the group, and an ε per row that the statement does not prove.
