@@ -1,9 +1,9 @@
 //! `efface settle`, `efface retrain`
 
 use efface_core::model::Outcome;
-use efface_engine::SettleReport;
+use efface_engine::{ModelDirectory, SettleReport, Status};
 
-use super::{noise, open};
+use super::{noise, open, retraining_required};
 use crate::args::{RetrainArgs, SettleArgs};
 use crate::output::{Answer, Output, bound, duration};
 use crate::progress::Progress;
@@ -13,10 +13,7 @@ pub(crate) fn settle(args: &SettleArgs, output: &Output) -> anyhow::Result<Answe
     let report = output.working("settling", || model.settle(args.tolerance))?;
     output.in_force();
     output.show(&report, &format!("settled in {}", duration(report.seconds)), &settle_lines(&report))?;
-    Ok(match report.outcome {
-        Outcome::Done => Answer::Done,
-        Outcome::RetrainRequired => Answer::Negative,
-    })
+    stands(&model, output)
 }
 
 pub(crate) fn retrain(args: &RetrainArgs, output: &Output) -> anyhow::Result<Answer> {
@@ -33,7 +30,19 @@ pub(crate) fn retrain(args: &RetrainArgs, output: &Output) -> anyhow::Result<Ans
         ("passes over the rows", report.iterations.to_string()),
     ];
     output.show(&report, &sentence, &lines)?;
-    Ok(Answer::Done)
+    stands(&model, output)
+}
+
+/// Whether the model can be released now: no training brings back rows that a private extractor saw.
+fn stands(model: &ModelDirectory, output: &Output) -> anyhow::Result<Answer> {
+    let Status { outcome, budget, spent, .. } = model.view().status()?;
+    Ok(match outcome {
+        Outcome::Done => Answer::Done,
+        Outcome::RetrainRequired => {
+            output.say(&retraining_required(model.path(), budget, spent));
+            Answer::Negative
+        }
+    })
 }
 
 pub(super) fn settle_lines(report: &SettleReport) -> Vec<(&'static str, String)> {

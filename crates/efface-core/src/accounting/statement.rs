@@ -93,7 +93,7 @@ pub enum StatementError {
     #[error("digest must be 64 lower-case hexadecimal digits, got `{value}`")]
     Digest { value: String },
     /// More is claimed than the numbers prove.
-    #[error("epsilon `{claimed}` is below `{proved}`, which sampling rate, noise and steps prove at delta `{delta}`")]
+    #[error("epsilon `{claimed}` is below `{proved}`, which sampling rate, noise and steps prove at delta `{delta:e}`")]
     Epsilon { claimed: f64, proved: f64, delta: f64 },
 }
 

@@ -31,16 +31,16 @@ pub enum MechanismError {
     #[error("steps must be at least 1 and at most {most}, got `{value}`")]
     Steps { value: u64, most: u64 },
     /// ε or δ of a wanted promise is no number that a promise has.
-    #[error("a promise needs a positive, finite epsilon and a delta between 0 and 1, got `{epsilon}` and `{delta}`")]
+    #[error("a promise needs a positive, finite epsilon and a delta between 0 and 1, got `{epsilon}` and `{delta:e}`")]
     Promise { epsilon: f64, delta: f64 },
     /// Nobody is protected.
     #[error("the group must be at least 1 row")]
     EmptyGroup,
     /// More noise than the largest would be needed.
-    #[error("epsilon `{epsilon}` at delta `{delta}` for {group} rows takes a noise multiplier above {most:e}")]
+    #[error("epsilon `{epsilon}` at delta `{delta:e}` for {group} rows takes a noise multiplier above {most:e}")]
     OutOfReach { epsilon: f64, delta: f64, group: usize, most: f64 },
     /// No δ for one row adds up to the δ for all of them.
-    #[error("no delta per row adds up to `{delta}` for {group} rows: the training says too much about each")]
+    #[error("no delta per row adds up to `{delta:e}` for {group} rows: the training says too much about each")]
     NoGroup { delta: f64, group: usize },
 }
 
@@ -183,10 +183,9 @@ impl SubsampledGaussian {
         let sum: f64 = terms.iter().map(|term| libm::exp(term - largest)).sum();
         let excess = largest + libm::log(sum);
         let excess = excess + 4.0 * UNIT_ROUNDOFF * (f64::from(order) + 16.0 + excess.abs() + largest.abs());
+        // ln(1 + e^excess)
         let logarithm = excess.max(0.0) + libm::log1p(libm::exp(-excess.abs()));
-        UpperBound::new(
-            if excess < 0.0 { libm::log1p(libm::exp(excess)) } else { logarithm } * (1.0 + 32.0 * UNIT_ROUNDOFF),
-        ) + UpperBound::new(f64::MIN_POSITIVE)
+        UpperBound::new(logarithm * (1.0 + 32.0 * UNIT_ROUNDOFF)) + UpperBound::new(f64::MIN_POSITIVE)
     }
 }
 

@@ -52,7 +52,7 @@ pub enum OpenError {
     WitnessWithoutIds,
     /// A network saw the rows, and what that costs is not in the promise.
     #[error(
-        "column `{column}` is mapped by a private network, whose statement proves epsilon `{proved}` at delta `{delta}` per \
+        "column `{column}` is mapped by a private network, whose statement proves epsilon `{proved}` at delta `{delta:e}` per \
          row; {}",
         stated.map_or_else(|| "no extractor is declared".into(), |stated| format!("declared is `{stated}`"))
     )]

@@ -228,6 +228,9 @@ fn a_private_network_covers_a_group_of_rows_and_no_more() {
         "{told}"
     );
     sandbox.run("release model").ends_with(1);
+    let retrained = sandbox.run("retrain model");
+    retrained.ends_with(1);
+    assert!(format!("{}{}", retrained.stdout, retrained.stderr).contains("train a new extractor"), "{retrained:?}");
 
     // Less than the statement proves, another network's statement, and one that claims too much.
     let refused = |told: &str, more: &str| {
