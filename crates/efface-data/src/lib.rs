@@ -17,6 +17,7 @@ pub mod derived;
 mod error;
 pub mod files;
 mod id;
+mod images;
 mod labels;
 mod lent;
 mod networks;
@@ -29,10 +30,11 @@ mod table;
 mod vault;
 
 pub use error::{
-    AppendError, CellError, EncodeError, ExpectedBy, InvalidSchema, LabelError, LookupError, NetworkError,
+    AppendError, CellError, EncodeError, ExpectedBy, ImagesError, InvalidSchema, LabelError, LookupError, NetworkError,
     ParseScaleError, ReadError, ScaleError, SchemaError, SegmentError, StoredRowsError,
 };
 pub use id::{IdDigest, IdKey, IdKind, RowId};
+pub use images::{ImageReader, ImageTable, LabelledImages};
 pub use labels::{ClassCollector, ClassWeights, LabelCodec, MAX_CLASSES};
 pub use lent::{
     Interrupted, LentRows, LentTable, LentVault, RowSpec, RowsError, RowsToLend, Scaling, longest_row, scaled, scores,
@@ -45,8 +47,9 @@ pub use read::{
 pub use rows::{EncodedRows, FeatureOrder, FeatureValues, MemoryRows, Precision, encode_table};
 pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
 pub use schema::{
-    ColumnKind, ColumnSchema, DateOrder, DecimalMark, EntryOrigin, LeftOut, MAX_FEATURES, Missing, Notation,
-    ProposedColumn, Scalar, Schema, SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange, propose,
+    ALL_COLUMNS, ColumnKind, ColumnSchema, DateOrder, DecimalMark, EntryOrigin, LeftOut, MAX_FEATURES, Missing,
+    Notation, ProposedColumn, Scalar, Schema, SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange,
+    network_schema, propose,
 };
 pub use stored::{Access, PositionSet, RowLayout, StoredRows};
 pub use table::{Columns, Labels, Origin, Place, RawLabels, Remark, RowNumber, StrayTexts, Table, TableParts};

@@ -113,7 +113,9 @@ fn becomes(column: &ColumnSchema) -> String {
             format!("{dim} numbers, each {} … {} to [-1, 1]", parameter(range.low()), parameter(range.high()))
         }
         // Declared by people only.
-        ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Network { .. } => counted(column.width(), "feature"),
+        ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Pixels(_) | ColumnKind::Network { .. } => {
+            counted(column.width(), "feature")
+        }
     }
 }
 

@@ -150,18 +150,24 @@ pub enum CellError {
     #[error("a list of {found} values, which only kind `vector` can read")]
     List { found: usize },
     /// A list of another length.
-    #[error("{found} values in the list, the schema declares {expected}")]
+    #[error("{found} values in the list, expected {expected}")]
     ListLength { found: usize, expected: usize },
     /// Bytes where none are declared.
     #[error("bytes, which only images can be read from")]
     Bytes,
     /// No image.
     #[error(
-        "the schema declares an image, got `{shown}`; images are lists of pixels, bytes of PNG or JPEG files in a Parquet \
-         column, or names of such files",
+        "not an image: `{shown}`; images are lists of pixels, bytes of PNG or JPEG files in a Parquet column, or names of such \
+         files",
         shown = shortened(value)
     )]
     NotAnImage { value: String },
+    /// Nothing stands there.
+    #[error("no image")]
+    NoImage,
+    /// A pixel of a list that is no byte.
+    #[error("pixels must be whole numbers from 0 to 255, got `{value}`")]
+    NotAByte { value: String },
     /// The name of a file that is not beside the table.
     #[error("`{shown}` leads out of the table's folder; pictures are named from there", shown = shortened(value))]
     Elsewhere { value: String },

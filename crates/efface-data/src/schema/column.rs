@@ -71,6 +71,8 @@ pub enum ColumnKind {
     Text(NgramSpec),
     /// An image: scattering.
     Image(ImageShape),
+    /// An image: its pixels, whole numbers from 0 to 255. No schema file declares it: [`ImageReader`](crate::ImageReader) does.
+    Pixels(ImageShape),
     /// A text or an image: what a network makes of it.
     Network {
         /// The network.
@@ -154,6 +156,7 @@ impl ColumnSchema {
             ColumnKind::Vector { dim, .. } => *dim,
             ColumnKind::Text(spec) => spec.buckets,
             ColumnKind::Image(shape) => shape.n_features(),
+            ColumnKind::Pixels(shape) => shape.n_inputs(),
             ColumnKind::Network { spec, .. } => spec.features,
         };
         kind + usize::from(self.missing == Missing::Slot)
@@ -176,6 +179,7 @@ impl ColumnSchema {
             }
             ColumnKind::Vector { dim, .. } => names.extend(numbered(name, *dim)),
             ColumnKind::Image(shape) => names.extend(numbered(name, shape.n_features())),
+            ColumnKind::Pixels(shape) => names.extend(numbered(name, shape.n_inputs())),
             ColumnKind::Network { spec, .. } => names.extend(numbered(name, spec.features)),
         }
         if self.missing == Missing::Slot {
@@ -205,6 +209,7 @@ impl ColumnKind {
             Self::Vector { .. } => "vector",
             Self::Text(_) => "text",
             Self::Image(_) => "image",
+            Self::Pixels(_) => "pixels",
             Self::Network { .. } => "network",
         }
     }

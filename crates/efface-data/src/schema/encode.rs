@@ -209,7 +209,9 @@ impl Rule {
             }
             ColumnKind::Derived => Self::Raw,
             ColumnKind::Vector { dim, range } => Self::Vector { dim: *dim, range: *range },
-            ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Network { .. } => Self::Mapped,
+            ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Pixels(_) | ColumnKind::Network { .. } => {
+                Self::Mapped
+            }
         }
     }
 

@@ -354,7 +354,11 @@ impl ColumnEntry {
             (ColumnKind::Hashed { .. }, value) => (!value.spelling().is_empty(), "it is empty"),
             (ColumnKind::Derived, _) => (false, "what a missing value of a derived column becomes is derived, too"),
             (
-                ColumnKind::Vector { .. } | ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Network { .. },
+                ColumnKind::Vector { .. }
+                | ColumnKind::Text(_)
+                | ColumnKind::Image(_)
+                | ColumnKind::Pixels(_)
+                | ColumnKind::Network { .. },
                 _,
             ) => (false, "vectors, texts and images can be missing as \"error\", \"zero\" or \"slot\""),
         };

@@ -29,7 +29,7 @@ use self::column::numbered;
 pub use self::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, Unknown, ValueRange};
 pub(crate) use self::fitted::is_fitted_word;
 pub use self::infer::propose;
-pub use self::proposal::{LeftOut, ProposedColumn, SchemaProposal};
+pub use self::proposal::{LeftOut, ProposedColumn, SchemaProposal, network_schema};
 pub use self::written::{DateOrder, DecimalMark, Notation};
 use crate::error::{InvalidSchema, ReadError, SchemaError};
 use crate::networks::NetworkPlaces;
@@ -43,7 +43,7 @@ pub(crate) const FORMAT: &str = "efface-schema-1";
 pub const MAX_FEATURES: usize = 100_000;
 
 /// In place of a column's name, in arrays: all columns that have no other role, as one list.
-pub(crate) const ALL_COLUMNS: &str = "*";
+pub const ALL_COLUMNS: &str = "*";
 
 /// A schema file is written for people; a larger one is something else.
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -293,6 +293,20 @@ impl Schema {
             radius => Scale::Within { radius },
         };
         RowTransform { scale: if is_mapped { as_they_are } else { Scale::Auto }, ..RowTransform::USUAL }
+    }
+
+    /// A schema of one entry that no file declares.
+    pub(crate) fn of(column: ColumnSchema) -> Self {
+        Self {
+            label: None,
+            id: None,
+            subject: None,
+            missing_markers: Vec::new(),
+            notation: Notation::default(),
+            columns: vec![column],
+            fourier: None,
+            networks: NetworkPlaces::default(),
+        }
     }
 
     fn new(

@@ -1,11 +1,13 @@
 //! A proposed schema: the entries, what was seen of each column, and the file that a person reviews.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
+use efface_features::ImageShape;
 use serde::Serialize;
 
 use super::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Unknown, ValueRange};
-use super::{FORMAT, Schema};
+use super::{ALL_COLUMNS, FORMAT, Schema};
 use crate::table::listed;
 
 /// A schema proposed from rows.
@@ -115,6 +117,27 @@ impl SchemaProposal {
     }
 }
 
+/// The text of a schema file that maps a column of images by a network: the names of image and label columns, the network's file
+/// and its statement.
+pub fn network_schema(
+    (image, label): (&str, Option<&str>),
+    (network, statement): (&Path, Option<&Path>),
+    shape: ImageShape,
+) -> String {
+    let ImageShape { height, width, channels, resize } = shape;
+    let path = |path: &Path| quoted(&path.display().to_string());
+    let mut text = format!("format = {}\n", quoted(FORMAT));
+    if let Some(label) = label.filter(|_| image != ALL_COLUMNS) {
+        let _ = writeln!(text, "label = {}", quoted(label));
+    }
+    let _ = write!(text, "\n[[column]]\nname = {}\nkind = \"network\"\nfile = {}\n", quoted(image), path(network));
+    if let Some(statement) = statement {
+        let _ = writeln!(text, "statement = {}", path(statement));
+    }
+    let _ = write!(text, "height = {height}\nwidth = {width}\nchannels = {channels}\n");
+    text + if resize { "resize = true\n" } else { "" }
+}
+
 const HEADER: &str = "\
 # What each column becomes. Proposed from the rows, for you to review.
 ";
@@ -161,7 +184,7 @@ fn write_entry(text: &mut String, column: &ColumnSchema, seen: &ProposedColumn) 
         // In its usual form.
         ColumnKind::Text(spec) => format!("buckets = {}", spec.buckets),
         // What it becomes, and what a missing value does, is derived. Pictures and networks are proposed by nobody.
-        ColumnKind::Derived | ColumnKind::Image(_) | ColumnKind::Network { .. } => return,
+        ColumnKind::Derived | ColumnKind::Image(_) | ColumnKind::Pixels(_) | ColumnKind::Network { .. } => return,
     };
     let missing = if column.missing == Missing::Slot { "slot" } else { "error" };
     let _ = writeln!(text, "{keys}\nmissing = {}", quoted(missing));

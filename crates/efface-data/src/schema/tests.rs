@@ -108,7 +108,7 @@ fn vectors_are_scaled_element_by_element() {
     let entry = "kind = \"vector\"\ndim = 3\nrange = [-2, 2]";
     assert_eq!(encode(entry, &Cell::List(vec![1.0, -9.0, 0.0])), Ok(vec![0.5, -1.0, 0.0]));
     assert_eq!(schema(entry).feature_names(), ["x[0]", "x[1]", "x[2]"]);
-    assert_eq!(refusal(entry, &Cell::List(vec![1.0])), "1 values in the list, the schema declares 3");
+    assert_eq!(refusal(entry, &Cell::List(vec![1.0])), "1 values in the list, expected 3");
     assert_eq!(refusal(entry, &Cell::List(vec![1.0, f64::NAN, 0.0])), "numbers must be finite, got `NaN`");
     assert!(refusal(entry, &Cell::Text("[1,2,3]")).starts_with("the schema declares a vector, got `[1,2,3]`"));
 }

@@ -5,6 +5,7 @@ mod conformance;
 mod csv;
 mod dialects;
 mod idx;
+mod images;
 mod lent;
 mod libsvm;
 mod maps;

@@ -60,7 +60,7 @@ fn csv() -> String {
     format!("stars,review\n{}", rows.collect::<String>())
 }
 
-fn parquet(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+pub(crate) fn parquet(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");
     writer.write(&batch).expect("in memory");
@@ -126,7 +126,7 @@ fn photo_of(name: &str, height: &str) -> Schema {
 }
 
 /// A PNG file.
-fn picture(pixels: &[u8]) -> Vec<u8> {
+pub(crate) fn picture(pixels: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, 12, 8);
     encoder.set_color(png::ColorType::Rgb);
@@ -185,7 +185,7 @@ fn what_a_map_cannot_take_is_named_by_its_row() {
     );
     assert_eq!(
         refused("t.npy", &npy("|u1", "(2, 3)", &[1; 6]), &photo("*")),
-        "t.npy, row 0, column `*`: 3 values in the list, the schema declares 288"
+        "t.npy, row 0, column `*`: 3 values in the list, expected 288"
     );
     let elsewhere = refused("t.csv", b"photo\na.png\n", &photo("photo"));
     assert!(elsewhere.starts_with("t.csv, line 2, column `photo`: `a.png`: No such file"), "{elsewhere}");

@@ -73,6 +73,23 @@ impl Gathered {
     }
 }
 
+/// Makes bytes of the pixels of cells: those of pictures are rounded, those that stand in lists must be some.
+pub(super) fn in_bytes(cells: &[&Gathered], pixels: &mut [f32]) -> Result<(), (usize, CellError)> {
+    let size = pixels.len() / cells.len().max(1);
+    for (at, (cell, pixels)) in cells.iter().zip(pixels.chunks_exact_mut(size.max(1))).enumerate() {
+        let is_byte = |x: &f32| x.fract() == 0.0 && (0.0..=255.0).contains(x);
+        match cell {
+            Gathered::Pixels(_) => {
+                if let Some(x) = pixels.iter().find(|x| !is_byte(x)) {
+                    return Err((at, CellError::NotAByte { value: x.to_string() }));
+                }
+            }
+            _ => pixels.iter_mut().for_each(|x| *x = x.round().clamp(0.0, 255.0)),
+        }
+    }
+    Ok(())
+}
+
 /// The pixels of all cells, one image after the other; or which cell is none.
 pub(super) fn all_pixels(
     cells: &[&Gathered],

@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
 
-use efface_features::{FeatureSpec, ImageShape, NetworkInput, NgramMap, ScatteringMap, norm};
+use efface_features::{ImageShape, NetworkInput, NetworkSpec, NgramMap, ScatteringMap, norm};
 
 use super::CHECKED;
-use super::cells::{Gathered, all_pixels};
+use super::cells::{Gathered, all_pixels, in_bytes};
 use crate::error::{CellError, NetworkError};
 use crate::networks::{Network, NetworkPlaces};
 use crate::schema::cell::Cell;
-use crate::schema::column::{ColumnSchema, Missing};
+use crate::schema::column::{ColumnKind, ColumnSchema, Missing};
 
 pub(super) struct MappedColumn {
     pub(super) name: String,
@@ -28,6 +28,7 @@ pub(super) struct MappedColumn {
 enum CellMap {
     Ngrams(NgramMap),
     Scattering(Box<ScatteringMap>),
+    Pixels,
     Network(Network),
 }
 
@@ -37,20 +38,19 @@ type Failed = (usize, CellError);
 impl MappedColumn {
     /// `None`: the column is plain.
     pub(super) fn new(column: &ColumnSchema, places: &NetworkPlaces) -> Result<Option<Self>, NetworkError> {
-        let Some(spec) = column.kind.map() else { return Ok(None) };
-        let image = match &spec {
-            FeatureSpec::Scattering(shape) => Some(*shape),
-            FeatureSpec::Network(network) => match network.input {
-                NetworkInput::Image { shape, .. } => Some(shape),
-                NetworkInput::Text { .. } => None,
-            },
-            FeatureSpec::Ngrams(_) | FeatureSpec::Fourier { .. } => None,
+        let image = match &column.kind {
+            ColumnKind::Image(shape) | ColumnKind::Pixels(shape) => Some(*shape),
+            ColumnKind::Network { spec: NetworkSpec { input: NetworkInput::Image { shape, .. }, .. }, .. } => {
+                Some(*shape)
+            }
+            _ => None,
         };
-        let map = match spec {
-            FeatureSpec::Ngrams(spec) => CellMap::Ngrams(NgramMap::new(spec).expect(CHECKED)),
-            FeatureSpec::Scattering(shape) => CellMap::Scattering(Box::new(ScatteringMap::new(shape).expect(CHECKED))),
-            FeatureSpec::Network(spec) => CellMap::Network(Network::open(&spec, places)?),
-            FeatureSpec::Fourier { .. } => return Ok(None),
+        let map = match &column.kind {
+            ColumnKind::Text(spec) => CellMap::Ngrams(NgramMap::new(*spec).expect(CHECKED)),
+            ColumnKind::Image(shape) => CellMap::Scattering(Box::new(ScatteringMap::new(*shape).expect(CHECKED))),
+            ColumnKind::Pixels(_) => CellMap::Pixels,
+            ColumnKind::Network { spec, .. } => CellMap::Network(Network::open(spec, places)?),
+            _ => return Ok(None),
         };
         let (name, has_slot) = (column.name.clone(), column.missing == Missing::Slot);
         Ok(Some(Self { name, map, width: column.width(), has_slot, image, cells: RefCell::default() }))
@@ -59,6 +59,9 @@ impl MappedColumn {
     /// Keeps the cell of the next row.
     pub(super) fn gather(&self, cell: &Cell<'_>, missing: &Missing) -> Result<(), CellError> {
         let gathered = match (cell, missing, self.image) {
+            (Cell::Missing, Missing::Error, _) if matches!(self.map, CellMap::Pixels) => {
+                return Err(CellError::NoImage);
+            }
             (Cell::Missing, Missing::Error, _) => return Err(CellError::Missing),
             (Cell::Missing, ..) => Gathered::Missing,
             (cell, _, Some(shape)) => Gathered::image_of(cell, shape)?,
@@ -101,6 +104,11 @@ impl MappedColumn {
                 let applied = map.apply_block(&pixels()?, &mut features);
                 applied.map_err(|error| in_row((error.row(), CellError::Map(error))))?;
                 map.n_features()
+            }
+            CellMap::Pixels => {
+                features.extend_from_slice(&pixels()?);
+                in_bytes(&cells, &mut features).map_err(in_row)?;
+                self.width
             }
             CellMap::Network(network) => {
                 let n_features = network.n_features();
