@@ -54,6 +54,11 @@ impl Architecture {
         Self { height, width, channels, n_classes, n_features, filters: [16, 32], kernel: 5, activation }
     }
 
+    /// Whether there can be such a network.
+    pub fn check(&self) -> Result<(), ArchitectureError> {
+        self.layout().map(drop)
+    }
+
     /// The layers, where there can be such a network.
     pub(crate) fn layout(&self) -> Result<Layout, ArchitectureError> {
         let sizes = [

@@ -66,9 +66,6 @@ pub enum TrainError {
     /// A label that no class has.
     #[error("row {row}: label must be below {n_classes}, got `{label}`")]
     Label { row: usize, label: u8, n_classes: usize },
-    /// The plan is for another number of rows.
-    #[error("the plan is for {expected} rows, got {got}")]
-    Rows { got: usize, expected: usize },
     /// Weights are no numbers any more.
     #[error("training diverged at step {step}: lower the learning rate")]
     Diverged { step: u64 },
@@ -95,6 +92,6 @@ pub enum CheckpointError {
     #[error("the training checkpoint is damaged: {problem}")]
     Damaged { problem: &'static str },
     /// Another plan: its steps would be accounted for wrongly.
-    #[error("the training checkpoint was made under another plan; give the same options as at its start")]
+    #[error("the training checkpoint was made under another plan")]
     OtherPlan,
 }

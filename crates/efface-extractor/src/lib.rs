@@ -20,6 +20,7 @@ mod step;
 mod train;
 
 pub use architecture::{Activation, Architecture};
+pub use efface_onnx::GraphError;
 pub use error::{ArchitectureError, CheckpointError, ImagesError, PlanError, TrainError};
 pub use images::Images;
 pub use network::Network;

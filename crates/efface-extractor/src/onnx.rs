@@ -7,7 +7,7 @@ use crate::example::LEAST_VARIANCE;
 use crate::network::Network;
 
 impl Network {
-    /// The file: `images` (batch × height × width × channels, brightness from 0 to 255) to `features` and `scores`.
+    /// The file: `images` (batch × height × width × channels, brightness from 0 to 1) to `features` and `scores`.
     pub fn to_onnx(&self) -> Result<Vec<u8>, GraphError> {
         let Architecture { height, width, channels, n_classes, n_features, .. } = *self.architecture();
         let mut graph = GraphBuilder::new("efface-extractor");
@@ -64,13 +64,13 @@ impl Network {
     }
 }
 
-/// `(pixel − mean)/√(variance + 64)` over each image.
+/// `(x − mean)/√(variance + 64/255²)` over each image, x = pixel/255: the same as with pixels and 64.
 fn standardized(graph: &mut GraphBuilder, images: &Value) -> Value {
     let mean = mean_of_image(graph, images);
     let centred = graph.node("Sub", &[images, &mean], &[]);
     let squares = graph.node("Mul", &[&centred, &centred], &[]);
     let variance = mean_of_image(graph, &squares);
-    let least = graph.constant("least_variance", &[], &[LEAST_VARIANCE as f32]);
+    let least = graph.constant("least_variance", &[], &[(LEAST_VARIANCE / (255.0 * 255.0)) as f32]);
     let raised = graph.node("Add", &[&variance, &least], &[]);
     let deviation = graph.node("Sqrt", &[&raised], &[]);
     graph.node("Div", &[&centred, &deviation], &[])

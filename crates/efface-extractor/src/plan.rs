@@ -14,7 +14,8 @@ use crate::error::PlanError;
 pub struct TrainingConfig {
     /// The network.
     pub architecture: Architecture,
-    /// Rows that are trained on; public.
+    /// So many rows are planned for; public. There may be a few more or fewer: the sampling rate, the steps and what sums are
+    /// divided by follow from this number and not from theirs.
     pub n_rows: usize,
     /// Rows that a step takes on average; public.
     pub expected_batch: usize,
@@ -28,6 +29,36 @@ pub struct TrainingConfig {
     pub privacy: Privacy,
     /// Where randomness comes from.
     pub randomness: Randomness,
+}
+
+impl TrainingConfig {
+    /// What serves where nobody knows better; `docs/extractor.md` says what it was measured on. The learning rate is for training
+    /// without noise: with noise see [`usual_learning_rate`](Self::usual_learning_rate).
+    pub fn usual(architecture: Architecture, n_rows: usize, privacy: Privacy) -> Self {
+        Self {
+            architecture,
+            n_rows,
+            expected_batch: (n_rows / 16).clamp(64, 2048).min(n_rows.max(1)),
+            epochs: 10.0,
+            learning_rate: 0.05,
+            momentum: 0.9,
+            privacy,
+            randomness: Randomness::System,
+        }
+    }
+
+    /// The learning rate at which the noise of all steps together moves a weight by 0.1, or at which a step moves all of them by
+    /// 5 where that is less; a step counts with all that momentum makes of it.
+    ///
+    /// ```text
+    /// (1 − momentum)/C · min( 0.1·B/(σ √T), 5 )
+    /// ```
+    pub fn usual_learning_rate(&self) -> Result<f64, PlanError> {
+        let plan = TrainingPlan::new(*self)?;
+        let Some(Private { mechanism, clip }) = plan.private else { return Ok(self.learning_rate) };
+        let noise = mechanism.noise_multiplier() * (plan.steps as f64).sqrt() / self.expected_batch as f64;
+        Ok((1.0 - self.momentum) / clip * (0.1 / noise).min(5.0))
+    }
 }
 
 /// What training promises to a row.
@@ -80,11 +111,30 @@ pub(crate) struct Private {
     pub(crate) clip: f64,
 }
 
+impl Privacy {
+    /// Whether it is one, as far as that does not depend on the number of steps.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let clip = match *self {
+            Self::None => return Ok(()),
+            Self::Noise { noise_multiplier, clip } => {
+                SubsampledGaussian::new(1.0, noise_multiplier, 1)?;
+                clip
+            }
+            Self::Promise { guarantee, group, clip } => {
+                SubsampledGaussian::check_promise(guarantee, group)?;
+                clip
+            }
+        };
+        in_range("clip", clip, 1e-6, 1e6)
+    }
+}
+
 impl TrainingPlan {
     /// Checks the numbers, and finds the noise where a promise is wanted.
     pub fn new(config: TrainingConfig) -> Result<Self, PlanError> {
         let TrainingConfig { n_rows, expected_batch, epochs, learning_rate, momentum, privacy, .. } = config;
         let layout = config.architecture.layout()?;
+        privacy.check()?;
         if !(1..=n_rows).contains(&expected_batch) {
             return Err(PlanError::BatchSize { value: expected_batch, n_rows });
         }
@@ -102,9 +152,6 @@ impl TrainingPlan {
                 Some((SubsampledGaussian::keeping(guarantee, group, rate, steps)?, clip))
             }
         };
-        if let Some((_, clip)) = private {
-            in_range("clip", clip, 1e-6, 1e6)?;
-        }
         let private = private.map(|(mechanism, clip)| Private { mechanism, clip });
         Ok(Self { config, layout, steps, private })
     }
@@ -122,6 +169,11 @@ impl TrainingPlan {
     /// Steps in all.
     pub fn steps(&self) -> u64 {
         self.steps
+    }
+
+    /// Weights of the network.
+    pub fn n_weights(&self) -> usize {
+        self.layout.n_weights
     }
 
     /// The mechanism of the whole training; `None` where nothing is promised.

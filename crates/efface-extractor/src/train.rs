@@ -23,7 +23,7 @@ pub struct Trained {
     pub mechanism: Option<SubsampledGaussian>,
     /// C; `None` where nothing was clipped.
     pub clip: Option<f64>,
-    /// Rows that it was trained on.
+    /// Rows that were planned for.
     pub n_rows: usize,
 }
 
@@ -107,7 +107,7 @@ impl Trainer {
             network: self.network,
             mechanism: private.map(|private| private.mechanism),
             clip: private.map(|private| private.clip),
-            n_rows: images.n_images(),
+            n_rows: self.plan.config().n_rows,
         })
     }
 
@@ -134,12 +134,9 @@ impl Trainer {
 
     fn check(&self, images: &Images<'_>, labels: &[u8]) -> Result<(), TrainError> {
         self.network.check(images)?;
-        let (n_images, expected) = (images.n_images(), self.plan.config().n_rows);
+        let n_images = images.n_images();
         if n_images != labels.len() {
             return Err(TrainError::Labels { n_images, n_labels: labels.len() });
-        }
-        if n_images != expected {
-            return Err(TrainError::Rows { got: n_images, expected });
         }
         let n_classes = self.network.architecture().n_classes;
         match labels.iter().position(|label| usize::from(*label) >= n_classes) {

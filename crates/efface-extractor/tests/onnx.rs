@@ -30,8 +30,8 @@ fn features_of_the_file_are_those_of_the_network() {
         let plan = plan.expect("possible");
         let trained = train(&images, &labels, &plan, &mut |_| ControlFlow::Continue(())).expect("trainable");
         let file = trained.network.to_onnx().expect("a small file");
-        // Bytes as they are.
-        let input = ImageInput { height, width, channels, mean: vec![0.0; 3], deviation: vec![1.0 / 255.0; 3] };
+        // As a schema has it that says nothing of means and deviations.
+        let input = ImageInput { height, width, channels, mean: vec![0.0; 3], deviation: vec![1.0; 3] };
         let runtime = ImageNetwork::open(&file, &input).expect("ONNX Runtime takes it");
         assert_eq!(runtime.n_features(), 33);
         let mut found = vec![0.0; n_rows * 33];

@@ -62,13 +62,8 @@ impl SubsampledGaussian {
 
     /// The least noise, to a relative 1e-9, with which a group of rows is promised `promise`.
     pub fn keeping(promise: Guarantee, group: usize, sampling_rate: f64, steps: u64) -> Result<Self, MechanismError> {
+        Self::check_promise(promise, group)?;
         let Guarantee { epsilon, delta } = promise;
-        if !(epsilon > 0.0 && epsilon.is_finite() && delta > 0.0 && delta < 1.0) {
-            return Err(MechanismError::Promise { epsilon, delta });
-        }
-        if group == 0 {
-            return Err(MechanismError::EmptyGroup);
-        }
         let with = |noise_multiplier: f64| Self::new(sampling_rate, noise_multiplier, steps);
         let keeps = |mechanism: &Self| {
             mechanism.extractor(group, delta).is_ok_and(|extractor| extractor.cost().epsilon <= epsilon)
@@ -83,6 +78,15 @@ impl SubsampledGaussian {
             if keeps(&middle) { best = middle } else { low = middle.noise_multiplier }
         }
         Ok(best)
+    }
+
+    /// Whether it is a promise to anybody.
+    pub fn check_promise(promise: Guarantee, group: usize) -> Result<(), MechanismError> {
+        let Guarantee { epsilon, delta } = promise;
+        if !(epsilon > 0.0 && epsilon.is_finite() && delta > 0.0 && delta < 1.0) {
+            return Err(MechanismError::Promise { epsilon, delta });
+        }
+        if group == 0 { Err(MechanismError::EmptyGroup) } else { Ok(()) }
     }
 
     /// q.
