@@ -1,5 +1,5 @@
 //! One call per user action, each a transaction on a model directory: train, remove, add, correct, settle, retrain,
-//! release, status; and what needs no directory: predict, evaluate, plan.
+//! release, status; and what needs no directory: predict, evaluate, plan, train a feature extractor.
 //!
 //! A model directory holds
 //!
@@ -21,6 +21,7 @@ mod certify;
 mod clock;
 mod directory;
 mod error;
+pub mod extractor;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod history;
@@ -39,7 +40,9 @@ pub use directory::certify::{RenewalReport, RequestReport, RevocationReport, nea
 pub use directory::make::{ClassRows, Place, TrainProgress, TrainReport, TrainRequest, TrainedColumn};
 pub use directory::{AuditMaterial, DirectoryReport, ModelDirectory, OpenOptions, latest_certificate};
 pub use efface_ledger::certificate::{FittedBeside, FittedBesideError, ReleasePolicy};
-pub use error::{CertifyError, ChangeError, EngineError, Holder, OpenError, PredictError, StorageError};
+pub use error::{
+    CertifyError, ChangeError, EngineError, ExtractorError, Holder, OpenError, PredictError, StorageError,
+};
 pub use life::{
     ChangeReport, LatestRelease, Life, Missing, ReleaseAnswer, ReleaseReport, RetrainReport, RowSource, Selection,
     SettleReport, View,

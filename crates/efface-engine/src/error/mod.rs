@@ -3,12 +3,14 @@
 
 mod certify;
 mod change;
+mod extractor;
 mod open;
 mod predict;
 mod storage;
 
 pub use certify::CertifyError;
 pub use change::ChangeError;
+pub use extractor::ExtractorError;
 pub use open::{Holder, OpenError};
 pub use predict::PredictError;
 pub use storage::StorageError;
@@ -20,7 +22,7 @@ use efface_core::model::{PlanError, TrainError};
 use efface_core::noise::NoiseError;
 use efface_core::rows::StoreError;
 use efface_data::{
-    AppendError, EncodeError, LabelError, LookupError, ReadError, RowsError, SchemaError, SegmentError,
+    AppendError, EncodeError, ImagesError, LabelError, LookupError, ReadError, RowsError, SchemaError, SegmentError,
     StoredRowsError, VaultError,
 };
 
@@ -63,6 +65,10 @@ pub enum EngineError {
     Train(#[from] TrainError),
     /// No randomness.
     Noise(#[from] NoiseError),
+    /// An extractor cannot be trained.
+    Extractor(#[from] ExtractorError),
+    /// A table has no labelled images.
+    Images(ImagesError),
 }
 
 impl EngineError {
@@ -92,6 +98,8 @@ impl EngineError {
             Self::Train(TrainError::Singular { .. }) => "singular",
             Self::Train(_) => "untrainable",
             Self::Noise(_) => "no-randomness",
+            Self::Extractor(error) => error.code(),
+            Self::Images(_) => "bad-plan",
         }
     }
 
@@ -131,6 +139,16 @@ impl From<SegmentError> for EngineError {
 impl From<StoredRowsError> for EngineError {
     fn from(error: StoredRowsError) -> Self {
         Self::Rows(Box::new(error))
+    }
+}
+
+impl From<ImagesError> for EngineError {
+    fn from(error: ImagesError) -> Self {
+        match error {
+            ImagesError::Read(error) => error.into(),
+            ImagesError::Encode(error) => error.into(),
+            other => Self::Images(other),
+        }
     }
 }
 
