@@ -1,7 +1,10 @@
-//! Signals that end a training, or predictions and scaled rows on their way into a file: what was written is removed before the program ends. Every other
-//! command can be killed at any moment, and what it leaves is put right by the next one.
+//! Signals that end a training, or predictions and scaled rows on their way into a file: what was written is removed before the
+//! program ends, but for the checkpoint of a network that somebody asked for. Every other command can be killed at any moment,
+//! and what it leaves is put right by the next one.
 
 use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 #[cfg(unix)]
@@ -29,7 +32,6 @@ pub(crate) fn at_signal(_: impl FnOnce() + Send + 'static) -> anyhow::Result<()>
 
 #[cfg(unix)]
 fn register(clean_up: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -50,6 +52,69 @@ fn register(clean_up: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
         }
     })?;
     Ok(())
+}
+
+/// Work that ends between two of its steps when somebody interrupts it, and then says itself what became of it.
+pub(crate) struct Stop {
+    signal: Arc<Mutex<Signal>>,
+    ended: Sender<String>,
+}
+
+#[derive(Default)]
+struct Signal {
+    has_come: bool,
+    /// The work says how it ends. Until then there is nothing to wait for.
+    is_waited_for: bool,
+}
+
+impl Stop {
+    pub(crate) fn at_signal(json: bool) -> anyhow::Result<Self> {
+        let (signal, (ended, end)) = (Arc::<Mutex<Signal>>::default(), channel::<String>());
+        let here = Arc::clone(&signal);
+        at_signal(move || {
+            let is_waited_for = {
+                let mut signal = here.lock().unwrap_or_else(PoisonError::into_inner);
+                signal.has_come = true;
+                signal.is_waited_for
+            };
+            let line = match is_waited_for.then(|| end.recv()) {
+                None => "interrupted; nothing was written".into(),
+                Some(Ok(line)) => line,
+                // The work was done, or failed: the program ends with its answer.
+                Some(Err(_)) => wait_for_ever(),
+            };
+            Output::new(json).error("interrupted", &line, None);
+        })?;
+        Ok(Self { signal, ended })
+    }
+
+    pub(crate) fn is_asked_for(&self) -> bool {
+        self.signal.lock().unwrap_or_else(PoisonError::into_inner).has_come
+    }
+
+    /// From here on a signal waits until the work has ended; a second one does not.
+    pub(crate) fn wait_for_end(&self) {
+        let mut signal = self.signal.lock().unwrap_or_else(PoisonError::into_inner);
+        if signal.has_come && !signal.is_waited_for {
+            drop(signal);
+            // The program is ending already.
+            wait_for_ever();
+        }
+        signal.is_waited_for = true;
+    }
+
+    /// The program ends with this line, and the code of the signal.
+    pub(crate) fn end(&self, line: &str) -> ! {
+        // Nobody listens where the program is ending already.
+        let _ = self.ended.send(line.to_owned());
+        wait_for_ever()
+    }
+}
+
+fn wait_for_ever() -> ! {
+    loop {
+        std::thread::park();
+    }
 }
 
 /// Removes what is there of a model without a name, and says how the training ended.

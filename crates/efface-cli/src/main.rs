@@ -89,6 +89,7 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {
         Command::Transform(args) => commands::transform::run(&args, output),
         Command::Evaluate(args) => commands::evaluate::run(args, output),
         Command::Plan(args) => commands::plan::run(args, output),
+        Command::Extractor(args) => commands::extractor::run(&args, output),
         Command::Audit(args) => commands::audit::run(&args, output),
         Command::Reproduce(args) => commands::reproduce::run(&args, output),
         Command::Schema(args) => commands::schema::run(&args, output),

@@ -66,6 +66,19 @@ impl Progress {
         self.bar.set_position(done as u64);
     }
 
+    /// A network is being trained: `done` steps of `of`, the first `before` of them by an earlier run.
+    pub(crate) fn network(&mut self, before: u64, done: u64, of: u64, loss: f64) {
+        self.enter("network", "{spinner} training [{elapsed}] {wide_bar} {pos}/{len} {msg}");
+        self.bar.set_length(of);
+        self.bar.set_position(done);
+        let seconds = self.start.elapsed().as_secs_f64();
+        let left = match done - before {
+            0 => String::new(),
+            n => format!(", {:.0} s left", (of - done) as f64 * seconds / n as f64),
+        };
+        self.show(format!("steps{left}, loss {loss:.3}"));
+    }
+
     /// Takes the line away, so that another can be written.
     pub(crate) fn clear(&mut self) {
         self.bar.finish_and_clear();

@@ -2,6 +2,7 @@
 
 mod audit;
 mod choices;
+mod extractor;
 mod ledger;
 mod reproduce;
 mod store;
@@ -14,6 +15,7 @@ use efface_data::NetworkPlaces;
 use efface_engine::PublishedModel;
 
 pub(crate) use audit::AuditArgs;
+pub(crate) use extractor::{ExtractorArgs, ExtractorCommand, ShowStatementArgs, TrainExtractorArgs};
 pub(crate) use ledger::{
     CertificateArgs, CertificateCommand, KeyArgs, KeyCommand, LedgerArgs, LedgerCommand, PassphraseArgs,
     PolicyCommandArgs, RenewArgs, RequestCertificateArgs, RevokeArgs, ShowCertificateArgs, SigningArgs, VerifyArgs,
@@ -28,7 +30,7 @@ pub(crate) use train::{NotationArgs, PromiseArgs, RoleArgs, TableArgs, TrainArgs
     name = "efface",
     version,
     after_help = "Start with `efface demo`. Exit codes: 0 done, 1 a negative answer, 2 an error; \
-                  130 and 143, `train` was interrupted."
+                  130 and 143, it was interrupted."
 )]
 pub(crate) struct Cli {
     /// Print one JSON object on stdout instead of text on stderr.
@@ -81,6 +83,8 @@ pub(crate) enum Command {
     Evaluate(EvaluateArgs),
     /// Propose what the columns of a raw table become, for you to review.
     Schema(SchemaArgs),
+    /// Train a private feature extractor on images, or say what the statement of one promises.
+    Extractor(ExtractorArgs),
     /// Attack what a model claims, and report with pictures.
     Audit(AuditArgs),
     /// Repeat the experiments of the paper, and report with pictures.

@@ -1,5 +1,6 @@
 //! What the user can do about an error, a remark or a check that was not made, in the words of the command line.
 
+mod extractor;
 mod reading;
 
 use efface_core::model::{PlanError, TrainError};
@@ -34,6 +35,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         EngineError::Lookup(error) => return for_lookup(error),
         EngineError::Plan(error) => return for_plan(error),
         EngineError::Train(error) => return for_training(error),
+        EngineError::Extractor(error) => return extractor::hint(error),
         EngineError::Encode(EncodeError::Scale { .. }) => {
             "train with --scale unit (every row to norm 1), clip:R (divide by R, shorten longer rows) or within:R (a larger \
              limit)"
