@@ -15,6 +15,7 @@
 pub mod derived;
 #[expect(missing_docs, reason = "the fields of an error are named after what they hold")]
 mod error;
+pub mod export;
 pub mod files;
 mod id;
 mod labels;
@@ -29,7 +30,7 @@ mod table;
 mod vault;
 
 pub use error::{
-    AppendError, CellError, EncodeError, ExpectedBy, InvalidSchema, LabelError, LookupError, NetworkError,
+    AppendError, CellError, EncodeError, ExpectedBy, ExportError, InvalidSchema, LabelError, LookupError, NetworkError,
     ParseScaleError, ReadError, ScaleError, SchemaError, SegmentError, StoredRowsError,
 };
 pub use id::{IdDigest, IdKey, IdKind, RowId};

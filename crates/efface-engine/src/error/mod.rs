@@ -20,7 +20,7 @@ use efface_core::model::{PlanError, TrainError};
 use efface_core::noise::NoiseError;
 use efface_core::rows::StoreError;
 use efface_data::{
-    AppendError, EncodeError, LabelError, LookupError, ReadError, RowsError, SchemaError, SegmentError,
+    AppendError, EncodeError, ExportError, LabelError, LookupError, ReadError, RowsError, SchemaError, SegmentError,
     StoredRowsError, VaultError,
 };
 
@@ -37,6 +37,8 @@ pub enum EngineError {
     Certify(#[from] CertifyError),
     /// Something is asked of a model's predictions that they do not have.
     Predict(#[from] PredictError),
+    /// A model cannot be written as a file for other programs.
+    Export(#[from] ExportError),
     /// Files or the database failed.
     Storage(#[from] StorageError),
     /// Input could not be read.
@@ -74,6 +76,7 @@ impl EngineError {
             Self::Certify(error) => error.code(),
             Self::Predict(error) => error.code(),
             Self::Storage(error) => error.code(),
+            Self::Export(_) => "not-exportable",
             Self::Read(_) => "unreadable",
             Self::Schema(_) => "bad-schema",
             Self::Label(_) | Self::Encode(EncodeError::Label(_)) => "bad-label",
