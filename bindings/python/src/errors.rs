@@ -70,7 +70,7 @@ pub(crate) fn bad_parameter(py: Python<'_>, message: &str) -> PyErr {
 fn class_of(error: &EngineError) -> &'static str {
     match error {
         EngineError::Plan(PlanError::Classes { .. }) => "RowError",
-        EngineError::Plan(_) | EngineError::Certify(CertifyError::Policy) => "PlanError",
+        EngineError::Plan(_) | EngineError::Export(_) | EngineError::Certify(CertifyError::Policy) => "PlanError",
         EngineError::InMemory(RowsError::Changed { .. } | RowsError::OtherRows { .. }) => "RowsChangedError",
         EngineError::Append(AppendError::AlreadyPresent { .. }) | EngineError::Lookup(LookupError::Repeated { .. }) => {
             "RepeatedIdError"

@@ -1,16 +1,19 @@
-//! What needs no engine: scores under published weights, plans, and the length of the longest row.
+//! What needs no engine: scores under published weights, exports, plans, and the length of the longest row.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use efface_core::model::TrainingPlan;
 use efface_core::rows::Features;
 use efface_data::derived::{ColumnConstants, Constants, Encoder, INTERCEPT};
+use efface_data::export::Labels as AnswerLabels;
 use efface_data::{
     FeatureValues, Labels, Origin, RawLabels, RowTransform, RowsError, Scale, Scaling, Table, TableParts,
 };
-use efface_engine::{DerivedFeatures, EngineError, plan_from_rows, plan_from_sizes};
+use efface_engine::{DerivedFeatures, EngineError, OnnxOptions, PublishedModel, plan_from_rows, plan_from_sizes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::config::{Config, parse};
 use crate::engine::json;
@@ -116,6 +119,37 @@ fn encoder_of(py: Python<'_>, (model, columns): &Published, intercept: bool) -> 
     let of = |column: &String| of.get(column).cloned().unwrap_or(ColumnConstants::Empty);
     let constants = Constants { columns: columns.iter().map(of).collect(), ..constants };
     Ok(Encoder::new(constants, intercept))
+}
+
+/// What a classifier of ONNX answers.
+#[derive(FromPyObject)]
+pub(crate) enum GivenLabels {
+    Ints(Vec<i64>),
+    Texts(Vec<String>),
+}
+
+/// A published model as an ONNX file, with texts beside it. Its networks are those of a model directory.
+#[pyfunction]
+#[pyo3(signature = (published, *, labels = None, metadata = Vec::new(), directory = None))]
+pub(crate) fn to_onnx(
+    py: Python<'_>,
+    published: Published,
+    labels: Option<GivenLabels>,
+    metadata: Vec<(String, String)>,
+    directory: Option<PathBuf>,
+) -> PyResult<Bound<'_, PyBytes>> {
+    let (text, columns) = published;
+    let mut model: PublishedModel = parse(py, &text)?;
+    if let Some(directory) = directory {
+        model = model.of_directory(&directory);
+    }
+    let labels = labels.map(|labels| match labels {
+        GivenLabels::Ints(labels) => AnswerLabels::Ints(labels),
+        GivenLabels::Texts(labels) => AnswerLabels::Texts(labels),
+    });
+    let options = OnnxOptions { columns: Some(columns), labels, metadata };
+    let exported = model.to_onnx(&options).map_err(|error| raised(py, &error.into()))?;
+    Ok(PyBytes::new(py, &exported.onnx))
 }
 
 /// Names, weights and intercepts.

@@ -22,7 +22,7 @@ mod _efface {
     #[pymodule_export]
     use crate::engine::Engine;
     #[pymodule_export]
-    use crate::functions::{decision, draws_noise, in_own_units, longest_row, plan, transform};
+    use crate::functions::{decision, draws_noise, in_own_units, longest_row, plan, to_onnx, transform};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

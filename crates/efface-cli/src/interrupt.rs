@@ -1,6 +1,6 @@
-//! Signals that end a training, or predictions and scaled rows on their way into a file: what was written is removed before the
-//! program ends, but for the checkpoint of a network that somebody asked for. Every other command can be killed at any moment,
-//! and what it leaves is put right by the next one.
+//! Signals that end a training, or predictions, scaled rows and exported models on their way into a file: what was written is
+//! removed before the program ends, but for the checkpoint of a network that somebody asked for. Every other command can be
+//! killed at any moment, and what it leaves is put right by the next one.
 
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
@@ -12,11 +12,21 @@ use anyhow::Context;
 use efface_engine::ModelDirectory;
 
 use crate::output::{Output, quoted};
+use crate::whole_file;
 
 /// Removes what a training has written when somebody interrupts it (Ctrl-C, a signal to terminate, a terminal that closes).
 pub(crate) fn clean_up_after(out: &Path, json: bool) -> anyhow::Result<()> {
     let out = out.to_path_buf();
     at_signal(move || say(&out, json))
+}
+
+/// Removes what has been written of a file when somebody interrupts the program.
+pub(crate) fn abandon_after(out: &Path, output: &Output) -> anyhow::Result<()> {
+    let (place, json) = (quoted(out), !output.is_text());
+    at_signal(move || {
+        let end = if whole_file::abandon_unfinished() { "was not written" } else { "is complete" };
+        Output::new(json).error("interrupted", &format!("interrupted; {place} {end}"), None);
+    })
 }
 
 /// Does this when somebody interrupts the program, which then ends. A second signal does not wait for that.

@@ -88,6 +88,7 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Answer> {
         Command::Predict(args) => commands::predict::run(&args, output),
         Command::Transform(args) => commands::transform::run(&args, output),
         Command::Evaluate(args) => commands::evaluate::run(args, output),
+        Command::Export(args) => commands::export::run(&args, output),
         Command::Plan(args) => commands::plan::run(args, output),
         Command::Extractor(args) => commands::extractor::run(&args, output),
         Command::Audit(args) => commands::audit::run(&args, output),

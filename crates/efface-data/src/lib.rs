@@ -15,6 +15,7 @@
 pub mod derived;
 #[expect(missing_docs, reason = "the fields of an error are named after what they hold")]
 mod error;
+pub mod export;
 pub mod files;
 mod id;
 mod images;
@@ -30,8 +31,8 @@ mod table;
 mod vault;
 
 pub use error::{
-    AppendError, CellError, EncodeError, ExpectedBy, ImagesError, InvalidSchema, LabelError, LookupError, NetworkError,
-    ParseScaleError, ReadError, ScaleError, SchemaError, SegmentError, StoredRowsError,
+    AppendError, CellError, EncodeError, ExpectedBy, ExportError, ImagesError, InvalidSchema, LabelError, LookupError,
+    NetworkError, ParseScaleError, ReadError, ScaleError, SchemaError, SegmentError, StoredRowsError,
 };
 pub use id::{IdDigest, IdKey, IdKind, RowId};
 pub use images::{ImageReader, ImageTable, LabelledImages};

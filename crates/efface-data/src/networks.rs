@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use efface_features::{ImageShape, NetworkInput, NetworkSpec};
-use efface_onnx::{ImageInput, ImageNetwork, TextNetwork};
+use efface_onnx::{ImageInput, ImageNetwork, TextNetwork, pooled, prepend};
 use sha2::{Digest, Sha256};
 
 use crate::error::NetworkError;
@@ -138,6 +138,16 @@ impl Network {
             Self::Texts(network) => network.n_features(),
         }
     }
+}
+
+/// The file from what stands outside it (pixels under the name of an input, or tokens) to features.
+pub(crate) fn exported(spec: &NetworkSpec, input: &str, places: &NetworkPlaces) -> Result<Vec<u8>, NetworkError> {
+    let onnx = places.find(&spec.onnx)?;
+    Ok(match Network::open(spec, places)? {
+        Network::Images(network) => prepend(network.front(input), &onnx)?,
+        Network::Texts(network) if network.is_per_token() => pooled(&onnx)?,
+        Network::Texts(_) => onnx,
+    })
 }
 
 fn images(onnx: &[u8], shape: ImageShape, mean: &[f32], deviation: &[f32]) -> Result<ImageNetwork, NetworkError> {

@@ -51,7 +51,7 @@ pub use memory::{MemoryModel, MemoryRequest};
 pub use planning::{Basis, NeededNoise, PlanReport, PlanRow, plan_from_rows, plan_from_sizes};
 pub use published::{
     CalibrationReport, ClassEvaluation, ClassReport, DerivedFeatures, Evaluation, Evaluator, NumberEvaluation,
-    Prediction, Predictions, Predictor, Probabilities, PublishedModel,
+    OnnxOptions, Prediction, Predictions, Predictor, Probabilities, PublishedModel,
 };
 pub use settings::{RowNames, Settings};
 pub use status::{OldPart, Repair, Status};

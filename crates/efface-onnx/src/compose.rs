@@ -12,17 +12,16 @@ use crate::graph::{Attribute, Dim, Element, GraphBuilder, LARGEST_FILE};
 use crate::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto, data_type};
 use crate::wire;
 
-/// Puts a head behind a network: its first output becomes the head's only input, and the head's outputs the file's.
+/// Puts a head behind a network: its first output becomes the head's first input, and the head's outputs the file's. What
+/// else the head takes, the file takes beside what the network does.
 ///
-/// Outputs keep their names unless the network uses them. The network's version of the operators stays: an operator of
-/// the head that may mean something else there is refused.
+/// Inputs and outputs of the head keep their names unless the network uses them. The network's version of the operators
+/// stays: an operator of the head that may mean something else there is refused.
 pub fn compose(extractor: &[u8], head: GraphBuilder) -> Result<Vec<u8>, ComposeError> {
     let file = File::read(extractor)?;
     let features = file.graph().output.first().ok_or(ComposeError::NoOutput)?;
     let head = head.into_model()?;
-    let [taken] = &head.graph().input[..] else {
-        return Err(ComposeError::Inputs { which: "head", got: head.graph().input.len() });
-    };
+    let taken = head.graph().input.first().ok_or(ComposeError::Inputs { which: "head", got: 0 })?;
     fits(features, taken)?;
     let bound = HashMap::from([(taken.name.clone(), features.name.clone())]);
     file.with(&head, &bound, Place::Behind)
@@ -60,7 +59,8 @@ pub fn pooled(extractor: &[u8]) -> Result<Vec<u8>, ComposeError> {
     let mask = graph.input("mask", Element::Int, &[batch, tokens]);
     fits(per_token, &graph.described_inputs()[0])?;
 
-    // Sums by products: the operators for sums changed their form over time. A side of 0 stays what it is.
+    // Sums by products: the operators for sums changed their form over time. A side of 0 stays what it is. A text without
+    // tokens has features of zero.
     let mask = graph.node("Cast", &[&mask], &[("to", Attribute::Int(data_type::FLOAT.into()))]);
     let shapes = [("row", &[0, 1, -1][..]), ("column", &[0, -1, 1]), ("flat", &[0, -1])];
     let [row, column, flat] = shapes.map(|(name, shape)| graph.constant_ints(name, &[shape.len()], shape));
@@ -68,6 +68,8 @@ pub fn pooled(extractor: &[u8]) -> Result<Vec<u8>, ComposeError> {
     let column = graph.node("Reshape", &[&mask, &column], &[]);
     let sum = graph.node("MatMul", &[&row, &values], &[]);
     let n_tokens = graph.node("MatMul", &[&row, &column], &[]);
+    let one = graph.constant("one", &[1], &[1.0]);
+    let n_tokens = graph.node("Max", &[&n_tokens, &one], &[]);
     let mean = graph.node("Div", &[&sum, &n_tokens], &[]);
     let features = graph.node("Reshape", &[&mean, &flat], &[]);
     graph.output("features", &features, Element::Float, &[batch, n_features]);
@@ -126,12 +128,11 @@ impl<'a> File<'a> {
                 .for_each(|f| graph.extend_from_slice(f.whole));
         }
         own_graph.initializer.iter().for_each(|tensor| wire::put(INITIALIZERS, &tensor.encode_to_vec(), &mut graph));
-        match place {
-            Place::Before => own_graph.input.iter().for_each(|v| wire::put(INPUTS, &v.encode_to_vec(), &mut graph)),
-            Place::Behind => {
-                put_nodes(&mut graph);
-                own_graph.output.iter().for_each(|v| wire::put(OUTPUTS, &v.encode_to_vec(), &mut graph));
-            }
+        let inputs = own.graph().input.iter().zip(&own_graph.input).filter(|(was, _)| !bound.contains_key(&was.name));
+        inputs.for_each(|(_, input)| wire::put(INPUTS, &input.encode_to_vec(), &mut graph));
+        if place == Place::Behind {
+            put_nodes(&mut graph);
+            own_graph.output.iter().for_each(|v| wire::put(OUTPUTS, &v.encode_to_vec(), &mut graph));
         }
 
         let mut file = Vec::with_capacity(graph.len() + 1024);
@@ -274,24 +275,30 @@ impl std::fmt::Display for Shape {
 }
 
 /// Operators, and the version since which they have meant what they mean to us. Later ones only took more types.
-const SAME_SINCE: [(&str, i64); 17] = [
+const SAME_SINCE: [(&str, i64); 23] = [
     ("Add", 7),
     ("Cast", 9),
     ("Concat", 4),
     ("Cos", 7),
     ("Div", 7),
+    ("Gather", 1),
     ("Gemm", 7),
     ("Identity", 1),
+    ("IsNaN", 9),
     ("LinearClassifier", 1),
     ("LinearRegressor", 1),
     ("MatMul", 1),
     ("Max", 8),
+    ("Min", 8),
     ("Mul", 7),
     ("Normalizer", 1),
+    ("OneHot", 11),
+    ("OneHotEncoder", 1),
     ("Reshape", 5),
     ("Sqrt", 6),
     ("Sub", 7),
     ("Transpose", 1),
+    ("Where", 9),
 ];
 
 /// The input that tells tokens from padding.

@@ -27,6 +27,7 @@ use crate::proto::{
 pub struct GraphBuilder {
     graph: GraphProto,
     metadata: Vec<StringStringEntryProto>,
+    scope: String,
     n_made: usize,
     /// The first thing that went wrong: said when the graph is finished.
     failed: Option<GraphError>,
@@ -72,12 +73,24 @@ impl GraphBuilder {
     /// An empty graph.
     pub fn new(name: &str) -> Self {
         let graph = GraphProto { name: name.to_owned(), ..GraphProto::default() };
-        Self { graph, metadata: Vec::new(), n_made: 0, failed: None }
+        Self { graph, metadata: Vec::new(), scope: String::new(), n_made: 0, failed: None }
+    }
+
+    /// Names of what is made from here on begin with `name/`, so that they are not those of inputs. Constants of one name
+    /// are told apart by numbers.
+    pub fn scope(&mut self, name: &str) {
+        self.scope = format!("{name}/");
     }
 
     /// What whoever runs the file has to give.
     pub fn input(&mut self, name: &str, element: Element, dims: &[Dim]) -> Value {
-        self.graph.input.push(described(name, element, dims));
+        self.graph.input.push(described(name, element, Some(dims)));
+        Value(name.to_owned())
+    }
+
+    /// The same of any shape: what a network gives, whose file may not say.
+    pub fn input_of_any_shape(&mut self, name: &str, element: Element) -> Value {
+        self.graph.input.push(described(name, element, None));
         Value(name.to_owned())
     }
 
@@ -108,7 +121,7 @@ impl GraphBuilder {
     ) -> [Value; N] {
         self.n_made += 1;
         let (domain, op_type) = operator.rsplit_once('.').unwrap_or(("", operator));
-        let name = format!("{}_{}", op_type.to_lowercase(), self.n_made);
+        let name = format!("{}{}_{}", self.scope, op_type.to_lowercase(), self.n_made);
         let outputs: [Value; N] =
             std::array::from_fn(|i| Value(if i == 0 { name.clone() } else { format!("{name}_{i}") }));
         self.graph.node.push(NodeProto {
@@ -134,11 +147,11 @@ impl GraphBuilder {
         self.graph.node.push(NodeProto {
             input: vec![value.0.clone()],
             output: vec![name.to_owned()],
-            name: format!("to_{name}"),
+            name: format!("{}to_{name}", self.scope),
             op_type: "Identity".to_owned(),
             ..NodeProto::default()
         });
-        self.graph.output.push(described(name, element, dims));
+        self.graph.output.push(described(name, element, Some(dims)));
     }
 
     /// A text beside the graph.
@@ -193,9 +206,14 @@ impl GraphBuilder {
             self.failed.get_or_insert(error);
         }
         let dims = dims.iter().map(|side| side.cast_signed() as i64).collect();
-        let tensor = TensorProto { dims, data_type, name: name.to_owned(), raw_data, ..TensorProto::default() };
+        let scoped = format!("{}{name}", self.scope);
+        let is_taken = |name: &str| self.graph.initializer.iter().any(|tensor| tensor.name == name);
+        let numbered = (2..).map(|n| format!("{scoped}_{n}"));
+        let name =
+            std::iter::once(scoped.clone()).chain(numbered).find(|name| !is_taken(name)).unwrap_or(scoped.clone());
+        let tensor = TensorProto { dims, data_type, name: name.clone(), raw_data, ..TensorProto::default() };
         self.graph.initializer.push(tensor);
-        Value(name.to_owned())
+        Value(name)
     }
 }
 
@@ -232,17 +250,17 @@ impl Attribute {
     }
 }
 
-fn described(name: &str, element: Element, dims: &[Dim]) -> ValueInfoProto {
+fn described(name: &str, element: Element, dims: Option<&[Dim]>) -> ValueInfoProto {
     let elem_type = match element {
         Element::Float => data_type::FLOAT,
         Element::Int => data_type::INT64,
         Element::Text => data_type::STRING,
     };
-    let dim = dims.iter().map(|dim| match dim {
+    let side = |dim: &Dim| match dim {
         Dim::Free(name) => DimensionProto { dim_value: None, dim_param: Some((*name).to_owned()) },
         Dim::Fixed(side) => DimensionProto { dim_value: Some(side.cast_signed() as i64), dim_param: None },
-    });
-    let shape = Some(TensorShapeProto { dim: dim.collect() });
+    };
+    let shape = dims.map(|dims| TensorShapeProto { dim: dims.iter().map(side).collect() });
     let r#type = Some(TypeProto { tensor_type: Some(TensorTypeProto { elem_type, shape }) });
     ValueInfoProto { name: name.to_owned(), r#type }
 }

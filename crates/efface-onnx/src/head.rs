@@ -168,4 +168,4 @@ pub fn scaled(graph: &mut GraphBuilder, rows: &Value, n_features: usize, least_n
 pub const TINY: f32 = f32::MIN_POSITIVE;
 
 /// The free side of rows.
-pub(crate) const BATCH: Dim = Dim::Free("batch");
+pub const BATCH: Dim = Dim::Free("batch");

@@ -92,14 +92,15 @@ impl ImageNetwork {
         self.n_features
     }
 
-    /// What prepares images for the network: from `pixels` (batch, height, width and channels, from 0 to 255) to its
-    /// input. [`crate::prepend`] puts it before the network, so that a file takes images as they are.
-    pub fn front(&self) -> GraphBuilder {
+    /// What prepares images for the network: from an input of this name (batch, height, width and channels, from 0 to 255) to
+    /// its own. [`crate::prepend`] puts it before the network, so that a file takes images as they are.
+    pub fn front(&self, input: &str) -> GraphBuilder {
         let ImageInput { height, width, channels, mean, deviation } = &self.input;
         let sides = [*height, *width, *channels].map(Dim::Fixed);
         let batch = self.batch.map_or(Dim::Free("batch"), Dim::Fixed);
         let mut graph = GraphBuilder::new("pixels");
-        let pixels = graph.input("pixels", Element::Float, &[batch, sides[0], sides[1], sides[2]]);
+        let pixels = graph.input(input, Element::Float, &[batch, sides[0], sides[1], sides[2]]);
+        graph.scope("pixels");
         let white = graph.constant("white", &[1], &[255.0]);
         let mean = graph.constant("mean", &[*channels], mean);
         let deviation = graph.constant("deviation", &[*channels], deviation);

@@ -4,16 +4,12 @@
 
 use efface_features::{AxisMatrices, ImageShape, ScatteringMap};
 
-use crate::graph::{Attribute, Dim, Element, GraphBuilder, Value};
-use crate::head::BATCH;
+use crate::graph::{Attribute, GraphBuilder, Value};
 use crate::proto::data_type;
 
-/// Begins a graph with its input, `pixels` (batch, height, width and channels, of any brightness and contrast), and gives
-/// their scattering. Features are those of the map to about 1e-5: sums are added up in another order.
-pub fn scattering(graph: &mut GraphBuilder, map: &ScatteringMap) -> Value {
-    let ImageShape { height, width, channels, .. } = map.shape();
-    let sides = [BATCH, Dim::Fixed(height), Dim::Fixed(width), Dim::Fixed(channels)];
-    let pixels = &graph.input("pixels", Element::Float, &sides);
+/// The scattering of images: batch, height, width and channels, of any brightness and contrast. Features are those of the
+/// map to about 1e-5: sums are added up in another order.
+pub fn scattering(graph: &mut GraphBuilder, pixels: &Value, map: &ScatteringMap) -> Value {
     let constants = Constants::of(graph, map);
     let image = prepared(graph, pixels, map);
     let spectrum = constants.spectrum(graph, &image);

@@ -108,7 +108,7 @@ pub(crate) fn check_features(row: usize, values: &[f32]) -> Result<(), RunError>
 }
 
 /// The library's message on one line, without the place in its source.
-fn plain(error: &dyn std::fmt::Display) -> String {
+pub(crate) fn plain(error: &dyn std::fmt::Display) -> String {
     let text = error.to_string();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     text.strip_suffix('.').map_or(text.clone(), str::to_owned)

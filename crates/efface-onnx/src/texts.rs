@@ -25,6 +25,8 @@ pub struct TextNetwork {
     /// Sides that the network fixes: texts of a batch, and tokens.
     fixed: [Option<usize>; 2],
     n_features: usize,
+    /// Whether it gives a list of features per token.
+    is_per_token: bool,
 }
 
 /// The tokens of a text.
@@ -71,7 +73,7 @@ impl TextNetwork {
                 return Err(OpenError::NoMask { tokens });
             }
         }
-        let mut network = Self { runner, tokenizer, fixed, n_features: 0 };
+        let mut network = Self { runner, tokenizer, fixed, n_features: 0, is_per_token: false };
         let largest = network.tokenizer.get_vocab(true).into_values().max().unwrap_or(0);
         let probe = |n| Tokens { ids: vec![largest; n], kinds: vec![0; n] };
         // Which part is to blame is not in the library's message.
@@ -82,7 +84,13 @@ impl TextNetwork {
             [_, n] | [_, _, n] if (1..=MOST_FEATURES).contains(&n) => n,
             _ => return Err(OpenError::TextFeatures { got: format!("{:?}", output.sides) }),
         };
+        network.is_per_token = output.sides.len() == 3;
         Ok(network)
+    }
+
+    /// Whether features are means over tokens, which the network itself does not take: [`crate::pooled`] makes it do so.
+    pub fn is_per_token(&self) -> bool {
+        self.is_per_token
     }
 
     /// Number of features.

@@ -122,6 +122,13 @@ def transform(
 def in_own_units(
     weights: NDArray[np.float64], intercept: bool, published: tuple[str, list[str]]
 ) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]: ...
+def to_onnx(
+    published: tuple[str, list[str]],
+    *,
+    labels: list[int] | list[str] | None = None,
+    metadata: list[tuple[str, str]] = ...,
+    directory: str | os.PathLike[str] | None = None,
+) -> bytes: ...
 def draws_noise(config: str) -> bool: ...
 def longest_row(rows: Rows) -> float: ...
 def plan(

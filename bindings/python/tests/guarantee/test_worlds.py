@@ -22,7 +22,7 @@ NAMES = {"model", "issued", "key_id", "log"}
 # How many rows left and when, which a certificate is there to say.
 COUNTS = {"n_removed", "requests", "since_previous"}
 # Covered by the guarantee itself.
-WEIGHTS = {"weights", "intercept", "coefficients", "intercepts", "coef_", "intercept_"}
+WEIGHTS = {"weights", "intercept", "coefficients", "intercepts", "coef_", "intercept_", "model_sha256"}
 MAY_DIFFER = NAMES | COUNTS | WEIGHTS
 
 

@@ -81,6 +81,8 @@ pub(crate) enum Command {
     Transform(TransformArgs),
     /// Measure a published model on labelled rows.
     Evaluate(EvaluateArgs),
+    /// Write a published model as one ONNX file that takes raw rows.
+    Export(ExportArgs),
     /// Propose what the columns of a raw table become, for you to review.
     Schema(SchemaArgs),
     /// Train a private feature extractor on images, or say what the statement of one promises.
@@ -311,6 +313,30 @@ pub(crate) struct EvaluateArgs {
     /// Predict the positive class (the second) from this probability on, instead of above one half; two classes only.
     #[arg(long, value_name = "P", allow_hyphen_values = true)]
     pub(crate) threshold: Option<f64>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  efface export model.json --onnx model.onnx
+  efface export photos.efface --onnx photos.onnx            (its latest release)
+  efface export model.json --networks networks --onnx model.onnx --json
+
+The file takes what stands in the columns, and answers label and probabilities (scores of classes that were trained with the squared
+loss, a prediction where numbers are predicted). Tables of numbers are one input `X`, columns in the order of training. Otherwise each
+column is an input under its name: numbers, texts, pixels. Three things stay outside, because ONNX has no operators for them: the
+tokenizer before a network of texts, the hash of a `hashed` column, and the n-grams of a `text` column; docs/export.md has both
+hashes in twenty lines of Python. What the file takes is shown, and listed by --json.
+
+It computes in single precision: scores are those of `efface predict` to about 1e-5. The weights are the released ones, noise and
+all, and nothing is in the file that is not in model.json and the network that it names.")]
+pub(crate) struct ExportArgs {
+    /// A published model, the folder of a release, or a model directory (its latest release).
+    pub(crate) model: PathBuf,
+    /// Where the file goes.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) onnx: PathBuf,
+    #[command(flatten)]
+    pub(crate) networks: NetworkArgs,
 }
 
 #[derive(Args)]

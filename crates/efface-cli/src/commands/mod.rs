@@ -5,6 +5,7 @@ pub(crate) mod certificate;
 pub(crate) mod change;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
+pub(crate) mod export;
 pub(crate) mod extractor;
 pub(crate) mod key;
 pub(crate) mod ledger;

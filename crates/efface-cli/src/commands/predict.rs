@@ -10,7 +10,7 @@ use crate::output::{Answer, Output};
 pub(crate) fn run(args: &PredictArgs, output: &Output) -> anyhow::Result<Answer> {
     let source = args.data.source().map_err(EngineError::from)?;
     if let Some(out) = &args.out {
-        rows::refuse_to_overwrite(out, &args.model, &source)?;
+        rows::refuse_to_overwrite(out, &args.model, source.files())?;
     }
     let model = args.networks.of(rows::open_model(&args.model, output)?);
     let predictor = match args.threshold {

@@ -2,17 +2,17 @@
 //! that are written as they come.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use efface_data::{Columns, Source, StrayTexts, Table, open_table};
 use efface_engine::{EngineError, PublishedModel, Status};
 use serde_json::json;
 
+use crate::interrupt;
 use crate::output::{Output, quoted};
 use crate::progress::Progress;
 use crate::whole_file::WholeFile;
-use crate::{interrupt, whole_file};
 
 /// Opens a published model; for a model directory, with a warning when rows have left since its latest release.
 pub(super) fn open_model(path: &Path, output: &Output) -> anyhow::Result<PublishedModel> {
@@ -54,12 +54,12 @@ pub(super) fn read(
     Ok(())
 }
 
-pub(super) fn refuse_to_overwrite(out: &Path, model: &Path, source: &Source) -> anyhow::Result<()> {
+pub(super) fn refuse_to_overwrite(out: &Path, model: &Path, rows: &[PathBuf]) -> anyhow::Result<()> {
     let is_out = |input: &Path| {
         std::fs::canonicalize(out).is_ok_and(|out| std::fs::canonicalize(input).is_ok_and(|input| input == out))
     };
     let place = out.display();
-    let is_read = source.files().iter().any(|file| is_out(file));
+    let is_read = rows.iter().any(|file| is_out(file));
     anyhow::ensure!(!is_read, "{place}: these are the rows; the answer goes to another file");
     anyhow::ensure!(!is_out(model), "{place}: this is the model; the answer goes to another file");
     Ok(())
@@ -77,11 +77,8 @@ impl<'a, T> Sink<'a, T> {
     pub(super) fn new(out: Option<&'a Path>, output: &Output) -> anyhow::Result<Self> {
         Ok(match out {
             Some(out) => {
-                let (file, place, json) = (WholeFile::create(out)?, quoted(out), !output.is_text());
-                interrupt::at_signal(move || {
-                    let end = if whole_file::abandon_unfinished() { "was not written" } else { "is complete" };
-                    Output::new(json).error("interrupted", &format!("interrupted; {place} {end}"), None);
-                })?;
+                let file = WholeFile::create(out)?;
+                interrupt::abandon_after(out, output)?;
                 Self::File(file, out)
             }
             None if output.is_text() => Self::Stdout,

@@ -25,7 +25,7 @@ struct TransformedRow {
 pub(crate) fn run(args: &TransformArgs, output: &Output) -> anyhow::Result<Answer> {
     let source = args.data.source().map_err(EngineError::from)?;
     if let Some(out) = &args.out {
-        rows::refuse_to_overwrite(out, &args.model, &source)?;
+        rows::refuse_to_overwrite(out, &args.model, source.files())?;
     }
     let model = args.networks.of(rows::open_model(&args.model, output)?);
     let predictor = model.predictor();

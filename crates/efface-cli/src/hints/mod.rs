@@ -5,7 +5,8 @@ mod reading;
 
 use efface_core::model::{PlanError, TrainError};
 use efface_data::{
-    AppendError, EncodeError, IdKind, LabelError, LookupError, Remark, SchemaError, SegmentError, StoredRowsError,
+    AppendError, EncodeError, ExportError, IdKind, LabelError, LookupError, Remark, SchemaError, SegmentError,
+    StoredRowsError,
 };
 use efface_engine::{CertifyError, ChangeError, EngineError, OpenError, PredictError, StorageError};
 use efface_ledger::key::KeyError;
@@ -32,6 +33,7 @@ fn specific(error: &EngineError) -> Option<&'static str> {
         EngineError::Change(error) => return for_change(error),
         EngineError::Certify(error) => return for_certifying(error),
         EngineError::Read(error) => return reading::hint(error),
+        EngineError::Export(ExportError::Network { source, .. }) => return reading::for_network(source),
         EngineError::Lookup(error) => return for_lookup(error),
         EngineError::Plan(error) => return for_plan(error),
         EngineError::Train(error) => return for_training(error),

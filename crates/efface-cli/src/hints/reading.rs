@@ -4,6 +4,13 @@ use std::path::Path;
 
 use efface_data::{Binary, CellError, FirstLine, NetworkError, ReadError};
 
+/// The hint for a network that cannot be used.
+pub(super) fn for_network(error: &NetworkError) -> Option<&'static str> {
+    matches!(error, NetworkError::NotFound { .. }).then_some(
+        "bring the network's file back, or name its folder: --networks FOLDER (it is in DIR/networks of the model directory)",
+    )
+}
+
 /// The hint for an error of reading a table.
 pub(super) fn hint(error: &ReadError) -> Option<&'static str> {
     Some(match error {
@@ -35,12 +42,7 @@ pub(super) fn hint(error: &ReadError) -> Option<&'static str> {
             "leave out --scale, or declare what the column becomes (`efface schema --public` proposes ranges and values)"
         }
         ReadError::ColumnType { .. } => "leave it out with --ignore",
-        ReadError::Network { source, .. } => match **source {
-            NetworkError::NotFound { .. } => {
-                "bring the network's file back, or name its folder: --networks FOLDER (it is in DIR/networks of the model directory)"
-            }
-            _ => return None,
-        },
+        ReadError::Network { source, .. } => return for_network(source),
         ReadError::Cell { source, .. } | ReadError::CellOf { source, .. } => match **source {
             CellError::TwoMarks { .. } => super::WHICH_MARK,
             CellError::Missing => {

@@ -118,6 +118,11 @@ impl Encoder {
         (features.squared() + intercept.squared()).sqrt()
     }
 
+    /// What longer rows are shortened to, the intercept's constant aside.
+    pub(crate) fn norm_limit(&self) -> f64 {
+        self.norm_limit
+    }
+
     /// Names of the features, given those of the columns.
     pub fn feature_names(&self, columns: &[String]) -> Vec<String> {
         columns.iter().zip(&self.constants.columns).flat_map(|(name, column)| column.feature_names(name)).collect()

@@ -29,6 +29,7 @@ pub use self::column::{Category, CellCounts, ColumnConstants, ColumnTag, MAX_TEX
 use self::column::{ColumnCounts, TIMES_PER_ROW};
 pub use self::encoder::{Constants, Encoder, INTERCEPT};
 pub use self::given::{MISSING, TextCells, has_text};
+pub(crate) use self::number::MOST_SCALES;
 pub use self::number::NumberScale;
 pub(crate) use self::raw::RawCell;
 use crate::rows::{FeatureValues, each};

@@ -1,6 +1,7 @@
 //! What can go wrong, one enum per operation. Messages name file, row, column, value and limit.
 
 mod encode;
+mod export;
 mod images;
 mod network;
 mod read;
@@ -8,6 +9,7 @@ mod schema;
 mod store;
 
 pub use encode::{EncodeError, LabelError, ParseScaleError, ScaleError};
+pub use export::ExportError;
 pub use images::ImagesError;
 pub use network::NetworkError;
 pub use read::{ExpectedBy, ReadError};

@@ -16,6 +16,9 @@ pub enum NetworkError {
     /// It is no network, or not one of these cells.
     #[error(transparent)]
     Open(#[from] efface_onnx::OpenError),
+    /// It cannot be joined with what prepares its cells, or with a mean over tokens.
+    #[error(transparent)]
+    Compose(#[from] efface_onnx::ComposeError),
     /// It has another number of features than was written down.
     #[error("the network has {found} features, {expected} are stated")]
     Features { found: usize, expected: usize },

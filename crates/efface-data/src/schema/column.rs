@@ -251,7 +251,7 @@ impl ValueRange {
     /// ```text
     /// ((x − low) − (high − x)) / (high − low)
     /// ```
-    pub(super) fn scale(self, x: f64) -> f64 {
+    pub(crate) fn scale(self, x: f64) -> f64 {
         // In this order nothing overflows, and the ends become −1 and 1 exactly.
         let Self(low, high) = self;
         let x = x.clamp(low, high);
@@ -260,7 +260,12 @@ impl ValueRange {
 }
 
 impl Scalar {
-    pub(super) fn spelling(&self) -> String {
+    /// The number, if it is one.
+    pub(crate) fn number(&self) -> Option<f64> {
+        if let Self::Number(x) = self { Some(*x) } else { None }
+    }
+
+    pub(crate) fn spelling(&self) -> String {
         match self {
             Self::Boolean(value) => value.to_string(),
             Self::Number(value) => spelling_of(*value),

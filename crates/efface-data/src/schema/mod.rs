@@ -243,6 +243,16 @@ impl Schema {
         })
     }
 
+    /// Where the files of its networks are looked for.
+    pub(crate) fn network_places(&self) -> &NetworkPlaces {
+        &self.networks
+    }
+
+    /// Texts that mean that nothing is there.
+    pub(crate) fn missing_markers(&self) -> &[String] {
+        &self.missing_markers
+    }
+
     /// The label, where the schema names it.
     pub fn label(&self) -> Option<&str> {
         self.label.as_deref()

@@ -22,8 +22,8 @@ use efface_core::model::{PlanError, TrainError};
 use efface_core::noise::NoiseError;
 use efface_core::rows::StoreError;
 use efface_data::{
-    AppendError, EncodeError, ImagesError, LabelError, LookupError, ReadError, RowsError, SchemaError, SegmentError,
-    StoredRowsError, VaultError,
+    AppendError, EncodeError, ExportError, ImagesError, LabelError, LookupError, ReadError, RowsError, SchemaError,
+    SegmentError, StoredRowsError, VaultError,
 };
 
 /// An operation of the engine could not be done.
@@ -39,6 +39,8 @@ pub enum EngineError {
     Certify(#[from] CertifyError),
     /// Something is asked of a model's predictions that they do not have.
     Predict(#[from] PredictError),
+    /// A model cannot be written as a file for other programs.
+    Export(#[from] ExportError),
     /// Files or the database failed.
     Storage(#[from] StorageError),
     /// Input could not be read.
@@ -80,6 +82,7 @@ impl EngineError {
             Self::Certify(error) => error.code(),
             Self::Predict(error) => error.code(),
             Self::Storage(error) => error.code(),
+            Self::Export(_) => "not-exportable",
             Self::Read(_) => "unreadable",
             Self::Schema(_) => "bad-schema",
             Self::Label(_) | Self::Encode(EncodeError::Label(_)) => "bad-label",

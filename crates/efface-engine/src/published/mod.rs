@@ -2,6 +2,7 @@
 
 mod evaluation;
 mod evaluator;
+mod export;
 mod predictions;
 mod predictor;
 
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::evaluation::{CalibrationReport, ClassEvaluation, ClassReport, Evaluation, NumberEvaluation};
 pub use self::evaluator::Evaluator;
+pub use self::export::OnnxOptions;
 pub use self::predictions::{Prediction, Predictions, Probabilities};
 pub use self::predictor::Predictor;
 use crate::directory::files::NETWORKS;
@@ -144,6 +146,12 @@ impl PublishedModel {
         // Beside the file, or in the model directory that a release lies in.
         let places = [folder.to_owned(), folder.join(NETWORKS), folder.join("../..").join(NETWORKS)];
         Ok(model.with_networks(NetworkPlaces::new(places)))
+    }
+
+    /// The same whose networks are those of a model directory.
+    #[must_use]
+    pub fn of_directory(self, directory: &Path) -> Self {
+        self.with_networks(NetworkPlaces::new([directory.join(NETWORKS)]))
     }
 
     /// The same whose networks are looked for here.

@@ -139,7 +139,9 @@ fn scattering_features_are_those_of_the_map() {
     for (height, width, channels) in [(8, 12, 3), (16, 8, 1), (32, 32, 3)] {
         let map = ScatteringMap::new(ImageShape { height, width, channels, resize: false }).unwrap();
         let mut graph = GraphBuilder::new("scattering");
-        let features = efface_onnx::scattering(&mut graph, &map);
+        let sides = [height, width, channels].map(Dim::Fixed);
+        let pixels = graph.input("pixels", Element::Float, &[Dim::Free("batch"), sides[0], sides[1], sides[2]]);
+        let features = efface_onnx::scattering(&mut graph, &pixels, &map);
         graph.output("out", &features, Element::Float, &[Dim::Free("batch"), Dim::Fixed(map.n_features())]);
         let n = height * width * channels;
         let mut images: Vec<f32> = numbers(5 * n, 10).iter().map(|v| (v + 1.0) * 127.5).collect();

@@ -131,7 +131,7 @@ fn a_network_with_its_front_takes_images_as_they_are() {
     for (shape, channels_last) in [([CHANNELS, HEIGHT, WIDTH], false), ([HEIGHT, WIDTH, CHANNELS], true)] {
         let file = weights.file(&fixed(shape), channels_last);
         let network = ImageNetwork::open(&file, &input()).unwrap();
-        let whole = ImageNetwork::open(&prepend(network.front(), &file).unwrap(), &as_they_are).unwrap();
+        let whole = ImageNetwork::open(&prepend(network.front("pictures"), &file).unwrap(), &as_they_are).unwrap();
         let apply = |network: &ImageNetwork| {
             let mut out = vec![f32::NAN; 5 * FEATURES];
             network.apply(&images, &mut out).unwrap();

@@ -2,6 +2,7 @@
 
 mod exports;
 mod images;
+mod tables;
 mod texts;
 
 /// Numbers between −1 and 1 that look random.

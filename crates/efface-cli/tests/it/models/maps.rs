@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::sandbox::{Sandbox, noise, number};
 
-const REVIEWS: &str = r#"
+pub(super) const REVIEWS: &str = r#"
 format = "efface-schema-1"
 label = "liked"
 id = "id"
@@ -24,7 +24,7 @@ length_scale = 1.0
 "#;
 
 /// Sentences in which a few words tell whether the film was liked.
-fn reviews(ids: impl Iterator<Item = usize>) -> String {
+pub(super) fn reviews(ids: impl Iterator<Item = usize>) -> String {
     let (good, bad) = (["fine", "moving", "clever"], ["dull", "endless", "flat"]);
     let mut text = String::from("id,review,liked\n");
     for i in ids {
@@ -70,14 +70,14 @@ fn sentences_are_learnt_from_and_removed() {
 }
 
 /// Pixels of a grey picture of 8 × 8: stripes across or down, with noise.
-fn stripes(i: usize) -> Vec<u8> {
+pub(super) fn stripes(i: usize) -> Vec<u8> {
     let noise = noise(i as u64, 64);
     let bright = |at: usize| if i.is_multiple_of(2) { at / 8 } else { at % 8 } % 4 < 2;
     (0..64).map(|at| (if bright(at) { 170.0 } else { 80.0 } + 60.0 * noise[at]) as u8).collect()
 }
 
 /// A folder with pictures and a table of their names.
-fn with_pictures() -> Sandbox {
+pub(super) fn with_pictures() -> Sandbox {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("pictures")).expect("writable");
     let mut table = String::from("id,photo,lies\n");
@@ -93,7 +93,7 @@ fn with_pictures() -> Sandbox {
     sandbox
 }
 
-const PHOTOS: &str = r#"
+pub(super) const PHOTOS: &str = r#"
 format = "efface-schema-1"
 label = "lies"
 id = "id"
@@ -126,7 +126,7 @@ fn pictures_are_learnt_from_by_their_names() {
 }
 
 /// A network of 16 features: what eight filters find in each of two halves of a picture.
-fn network(seed: u64) -> Vec<u8> {
+pub(super) fn network(seed: u64) -> Vec<u8> {
     let weights: Vec<f32> = noise(seed, 8 * 9).into_iter().map(|x| x as f32).collect();
     let (batch, one) = (Dim::Free("batch"), Dim::Fixed(1));
     let mut graph = GraphBuilder::new("stripes");

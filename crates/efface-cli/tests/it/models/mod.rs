@@ -3,6 +3,7 @@
 mod backups;
 mod choices;
 mod evaluation;
+mod export;
 mod inputs;
 mod maps;
 mod published;

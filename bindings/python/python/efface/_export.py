@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from efface._efface import to_onnx
 from efface._foundation import Foundation
 from efface._released import Released
 
@@ -68,9 +70,11 @@ class Exports(Foundation):
         save_file(tensors, os.fspath(path), metadata=self._metadata(released))
 
     def to_onnx(self, path: Destination | None = None) -> ModelProto:
-        """The released model as ONNX: ``ai.onnx.ml.LinearClassifier`` or ``LinearRegressor`` on scaled rows.
+        """The released model as ONNX, from raw rows to answers, in single precision: what ``efface export`` writes.
 
-        The input is ``X``, single precision, (n, n_features). Outputs: ``label`` and ``probabilities`` for logistic
+        Rows of numbers are one input ``X``, (n, n_features), in which NaN is a gap. Where columns are texts, or a
+        schema makes features of them, each column is an input under its name: texts ``(n, 1)`` (a gap is an empty one),
+        pictures as pixels, tokens for a network of texts. Outputs: ``label`` and ``probabilities`` for logistic
         regression, ``label`` and ``scores`` for ridge classifiers, ``prediction`` for ridge regression.
 
         Parameters
@@ -83,14 +87,19 @@ class Exports(Foundation):
         model : onnx.ModelProto
             The model, checked.
         """
-        _optional("onnx")
-        from efface._export._onnx import build
-
+        onnx = _optional("onnx")
         released = self._current()
-        metadata = self._metadata(released)
-        model = build(released, classes=getattr(self, "classes_", None), metadata=metadata)
+        classes = getattr(self, "classes_", None)
+        file = to_onnx(
+            (released.model, list(released.columns)),
+            labels=None if classes is None else _labels(classes),
+            metadata=[(key, text) for key, text in self._metadata(released).items() if key in _NOT_IN_MODEL],
+            directory=self._path(),
+        )
+        model: ModelProto = onnx.load_from_string(file)
+        onnx.checker.check_model(model)
         if path is not None:
-            Path(path).write_bytes(model.SerializeToString())
+            Path(path).write_bytes(file)
         return model
 
     def _metadata(self, released: Released) -> dict[str, str]:
@@ -108,6 +117,17 @@ class Exports(Foundation):
             "outside_scope": json.dumps(released.claims()["outside_scope"]),
             **({"constants": json.dumps(published["constants"])} if "constants" in published else {}),
         }
+
+
+# What the published model does not say of itself.
+_NOT_IN_MODEL = ("certificate", "outside_scope")
+
+
+def _labels(classes: NDArray[Any]) -> list[int] | list[str]:
+    """What a file answers: integers (booleans as 0 and 1), or text."""
+    if classes.dtype.kind in "iub":
+        return [int(label) for label in classes]
+    return [str(label) for label in classes.tolist()]
 
 
 def _optional(module: str) -> Any:
