@@ -144,8 +144,8 @@ impl Settings {
         let of = |(column, spec): (Option<&str>, FeatureSpec)| {
             let is_public = column.is_none_or(|column| not_public.iter().all(|other| other != column));
             let origin = match (&spec, is_public) {
-                (FeatureSpec::Network(_), true) => MapOrigin::Public,
-                (FeatureSpec::Network(_), false) => MapOrigin::Unknown,
+                (FeatureSpec::Network(_) | FeatureSpec::Transformer(_), true) => MapOrigin::Public,
+                (FeatureSpec::Network(_) | FeatureSpec::Transformer(_), false) => MapOrigin::Unknown,
                 _ => MapOrigin::Fixed,
             };
             match private {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
 
-use efface_features::{FeatureSpec, ImageShape, NetworkInput, NgramMap, ScatteringMap, norm};
+use efface_features::{FeatureSpec, ImageShape, NgramMap, ScatteringMap, norm};
 
 use super::CHECKED;
 use super::cells::{Gathered, all_pixels};
@@ -19,16 +19,26 @@ pub(super) struct MappedColumn {
     /// With that of a missing value, if it has one.
     pub(super) width: usize,
     has_slot: bool,
-    /// What cells are read as; none: texts.
-    image: Option<ImageShape>,
+    reads: Reads,
     /// Those of a chunk, in the order of its rows.
     cells: RefCell<Vec<Gathered>>,
+}
+
+/// What cells are read as.
+#[derive(Clone, Copy)]
+enum Reads {
+    Texts,
+    Images(ImageShape),
+    /// Lists of so many numbers.
+    Lists(usize),
 }
 
 enum CellMap {
     Ngrams(NgramMap),
     Scattering(Box<ScatteringMap>),
     Network(Network),
+    /// Features already, so many.
+    Made(usize),
 }
 
 /// What is wrong, in which row of those that are mapped.
@@ -38,31 +48,30 @@ impl MappedColumn {
     /// `None`: the column is plain.
     pub(super) fn new(column: &ColumnSchema, places: &NetworkPlaces) -> Result<Option<Self>, NetworkError> {
         let Some(spec) = column.kind.map() else { return Ok(None) };
-        let image = match &spec {
-            FeatureSpec::Scattering(shape) => Some(*shape),
-            FeatureSpec::Network(network) => match network.input {
-                NetworkInput::Image { shape, .. } => Some(shape),
-                NetworkInput::Text { .. } => None,
-            },
-            FeatureSpec::Ngrams(_) | FeatureSpec::Fourier { .. } => None,
+        let reads = match (column.kind.image(), &spec) {
+            (Some(shape), _) => Reads::Images(shape),
+            (None, FeatureSpec::Transformer(spec)) => Reads::Lists(spec.features),
+            (None, _) => Reads::Texts,
         };
         let map = match spec {
             FeatureSpec::Ngrams(spec) => CellMap::Ngrams(NgramMap::new(spec).expect(CHECKED)),
             FeatureSpec::Scattering(shape) => CellMap::Scattering(Box::new(ScatteringMap::new(shape).expect(CHECKED))),
             FeatureSpec::Network(spec) => CellMap::Network(Network::open(&spec, places)?),
+            FeatureSpec::Transformer(spec) => CellMap::Made(spec.features),
             FeatureSpec::Fourier { .. } => return Ok(None),
         };
         let (name, has_slot) = (column.name.clone(), column.missing == Missing::Slot);
-        Ok(Some(Self { name, map, width: column.width(), has_slot, image, cells: RefCell::default() }))
+        Ok(Some(Self { name, map, width: column.width(), has_slot, reads, cells: RefCell::default() }))
     }
 
     /// Keeps the cell of the next row.
     pub(super) fn gather(&self, cell: &Cell<'_>, missing: &Missing) -> Result<(), CellError> {
-        let gathered = match (cell, missing, self.image) {
+        let gathered = match (cell, missing, self.reads) {
             (Cell::Missing, Missing::Error, _) => return Err(CellError::Missing),
             (Cell::Missing, ..) => Gathered::Missing,
-            (cell, _, Some(shape)) => Gathered::image_of(cell, shape)?,
-            (cell, _, None) => Gathered::text_of(cell)?,
+            (cell, _, Reads::Texts) => Gathered::text_of(cell)?,
+            (cell, _, Reads::Images(shape)) => Gathered::image_of(cell, shape)?,
+            (cell, _, Reads::Lists(n)) => Gathered::list_of(cell, n)?,
         };
         self.cells.borrow_mut().push(gathered);
         Ok(())
@@ -80,9 +89,9 @@ impl MappedColumn {
         let cells: Vec<&Gathered> = present.iter().map(|row| &cells[rows.start + row]).collect();
         let texts = || cells.iter().map(|cell| cell.text()).collect::<Vec<_>>();
         let in_row = |(at, error): Failed| (present[at], error);
-        let pixels = || match self.image {
-            Some(shape) => all_pixels(&cells, shape, folder).map_err(in_row),
-            None => Ok(zeroize::Zeroizing::default()),
+        let pixels = || match self.reads {
+            Reads::Images(shape) => all_pixels(&cells, shape, folder).map_err(in_row),
+            Reads::Texts | Reads::Lists(_) => Ok(zeroize::Zeroizing::default()),
         };
         let mut features = Vec::new();
         let n_features = match &self.map {
@@ -101,6 +110,11 @@ impl MappedColumn {
                 let applied = map.apply_block(&pixels()?, &mut features);
                 applied.map_err(|error| in_row((error.row(), CellError::Map(error))))?;
                 map.n_features()
+            }
+            CellMap::Made(n_features) => {
+                features.extend(cells.iter().flat_map(|cell| cell.numbers()));
+                features.chunks_exact_mut(*n_features).for_each(norm::to_unit_norm);
+                *n_features
             }
             CellMap::Network(network) => {
                 let n_features = network.n_features();
