@@ -91,6 +91,7 @@ impl Engine {
                     ids: ids.as_deref(),
                     subjects: subjects.as_deref(),
                     features: feature_names,
+                    schema: None,
                     columns,
                     row_names,
                     codec: classes.map_or(LabelCodec::Numeric, LabelCodec::Classes),
