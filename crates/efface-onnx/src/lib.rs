@@ -19,5 +19,6 @@ pub use fourier::fourier;
 pub use graph::{Attribute, Dim, Element, GraphBuilder, ML, ML_OPSET, OPSET, Value};
 pub use head::{Answer, Answers, Labels, LinearHead, Link, TINY, scaled};
 pub use images::{ImageInput, ImageNetwork};
+pub use library::library_at_hand;
 pub use scattering::scattering;
 pub use texts::TextNetwork;
