@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from efface._exceptions import PlanError
 from efface._foundation import Foundation
 from efface._released import Released
 
@@ -51,7 +52,8 @@ class Exports(Foundation):
 
         Tensors ``weights`` (n_problems, n_features) and ``intercept`` (n_problems,), double precision, for rows scaled
         as the metadata says under ``scale`` (and ``constants``, where they are derived from the rows). The rest of the
-        metadata: ``format``, ``loss``, ``classes`` and ``features`` (JSON lists of text), ``release``, ``certified``,
+        metadata: ``format``, ``loss``, ``classes`` and ``features`` (JSON lists of text), ``schema``, where columns of
+        a frame become features, ``release``, ``certified``,
         the whole ``certificate``, and ``outside_scope`` (a JSON list), what it does not speak about.
 
         Parameters
@@ -87,6 +89,11 @@ class Exports(Foundation):
         from efface._export._onnx import build
 
         released = self._current()
+        if getattr(self, "_encoding", None) is not None:
+            raise PlanError(
+                "to_onnx writes a model of rows of numbers, and this one has features=: use to_json, which holds its "
+                "schema and which the command line reads"
+            )
         metadata = self._metadata(released)
         model = build(released, classes=getattr(self, "classes_", None), metadata=metadata)
         if path is not None:
@@ -106,7 +113,7 @@ class Exports(Foundation):
             "certified": json.dumps(published["certified"]),
             "certificate": released.certificate,
             "outside_scope": json.dumps(released.claims()["outside_scope"]),
-            **({"constants": json.dumps(published["constants"])} if "constants" in published else {}),
+            **{key: json.dumps(published[key]) for key in ("constants", "schema") if key in published},
         }
 
 
