@@ -58,7 +58,7 @@ fn of_chunks(chunks: &[ArrayRef], field: &Field, mut cells: Cells) -> Result<Mat
     } else {
         FeatureValues::F64(values)
     };
-    Ok(Matrix { n_rows, n_features, held: Held::Own(values), texts: cells.into_texts() })
+    Ok(Matrix { n_rows, n_features, held: Held::Own(values.into()), texts: cells.into_texts() })
 }
 
 /// The columns of a struct, or the one column that it is.
@@ -88,7 +88,7 @@ fn of_list(name: &str, list: &FixedSizeListArray, mut cells: Cells) -> Result<Ma
         _ => {
             let mut wide = vec![0.0; values.len()];
             Column { name, values: &values }.interleave(&mut wide, 1, 0, &mut cells)?;
-            Held::Own(FeatureValues::F64(wide))
+            Held::Own(FeatureValues::F64(wide).into())
         }
     };
     Ok(Matrix { n_rows: list.len(), n_features, held, texts: cells.into_texts() })

@@ -90,7 +90,7 @@ pub(crate) fn rows(columns: &Bound<'_, PyList>, mut cells: Cells) -> PyResult<Ma
             row[index] = cell;
         }
     }
-    Ok(Matrix { n_rows, n_features, held: Held::Own(FeatureValues::F64(values)), texts: cells.into_texts() })
+    Ok(Matrix { n_rows, n_features, held: Held::Own(FeatureValues::F64(values).into()), texts: cells.into_texts() })
 }
 
 /// The cell of a value of Python: a text, a boolean, a number.

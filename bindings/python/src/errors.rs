@@ -1,8 +1,8 @@
 //! Which exception an error of the engine becomes. The classes live in `efface._exceptions`.
 
 use efface_core::model::{PlanError, TrainError};
-use efface_data::{AppendError, LookupError, RowsError};
-use efface_engine::{CertifyError, ChangeError, EngineError};
+use efface_data::{AppendError, LookupError, ReadError, RowsError};
+use efface_engine::{CertifyError, ChangeError, EngineError, OpenError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -70,7 +70,12 @@ pub(crate) fn bad_parameter(py: Python<'_>, message: &str) -> PyErr {
 fn class_of(error: &EngineError) -> &'static str {
     match error {
         EngineError::Plan(PlanError::Classes { .. }) => "RowError",
-        EngineError::Plan(_) | EngineError::Export(_) | EngineError::Certify(CertifyError::Policy) => "PlanError",
+        EngineError::Plan(_)
+        | EngineError::Export(_)
+        | EngineError::Certify(CertifyError::Policy)
+        | EngineError::Schema(_)
+        | EngineError::Read(ReadError::Network { .. } | ReadError::DerivedBesideScale { .. })
+        | EngineError::Open(OpenError::ExtractorShare { .. }) => "PlanError",
         EngineError::InMemory(RowsError::Changed { .. } | RowsError::OtherRows { .. }) => "RowsChangedError",
         EngineError::Append(AppendError::AlreadyPresent { .. }) | EngineError::Lookup(LookupError::Repeated { .. }) => {
             "RepeatedIdError"
@@ -104,8 +109,7 @@ fn class_of(error: &EngineError) -> &'static str {
         | EngineError::Append(_)
         | EngineError::Read(_)
         | EngineError::Label(_)
-        | EngineError::Encode(_)
-        | EngineError::Schema(_) => "RowError",
+        | EngineError::Encode(_) => "RowError",
         EngineError::Open(_)
         | EngineError::Storage(_)
         | EngineError::Certify(_)

@@ -8,7 +8,7 @@ use efface_core::rows::Features;
 use efface_data::derived::{ColumnConstants, Constants, Encoder, INTERCEPT};
 use efface_data::export::Labels as AnswerLabels;
 use efface_data::{
-    FeatureValues, Labels, Origin, RawLabels, RowTransform, RowsError, Scale, Scaling, Table, TableParts,
+    FeatureValues, Labels, Origin, RawLabels, RowTransform, RowsError, Scale, Scaling, Schema, Table, TableParts,
 };
 use efface_engine::{DerivedFeatures, EngineError, OnnxOptions, PublishedModel, plan_from_rows, plan_from_sizes};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
@@ -18,6 +18,7 @@ use pyo3::types::PyBytes;
 use crate::config::{Config, parse};
 use crate::engine::json;
 use crate::errors::{bad_parameter, raised};
+use crate::features::FeatureEncoder;
 use crate::rows::{Matrix, numbers};
 use crate::work;
 
@@ -174,6 +175,12 @@ pub(crate) fn in_own_units<'py>(
     Ok((encoder.own_names(&published.1), PyArray2::from_vec2(py, &own)?, PyArray1::from_vec(py, intercepts)))
 }
 
+/// Says where the shared library of ONNX Runtime is, before the first network is opened.
+#[pyfunction]
+pub(crate) fn onnx_runtime_at_hand(path: PathBuf) {
+    efface_onnx::library_at_hand(path);
+}
+
 /// The largest Euclidean norm of a row, rounded up.
 #[pyfunction]
 pub(crate) fn longest_row(py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<f64> {
@@ -198,7 +205,7 @@ pub(crate) fn draws_noise(py: Python<'_>, config: &str) -> PyResult<bool> {
 
 /// What noise costs and how many removals it carries, from sizes alone or from a public sample of rows.
 #[pyfunction]
-#[pyo3(signature = (config, *, n_rows = None, dim = None, rows = None, labels = None, classes = None))]
+#[pyo3(signature = (config, *, n_rows = None, dim = None, rows = None, labels = None, classes = None, features = None))]
 pub(crate) fn plan(
     py: Python<'_>,
     config: &str,
@@ -207,6 +214,7 @@ pub(crate) fn plan(
     rows: Option<&Bound<'_, PyAny>>,
     labels: Option<&Bound<'_, PyAny>>,
     classes: Option<Vec<String>>,
+    features: Option<&FeatureEncoder>,
 ) -> PyResult<String> {
     let config: Config = parse(py, config)?;
     let mut training = config.training(py)?;
@@ -214,9 +222,10 @@ pub(crate) fn plan(
     let report = match (rows, labels, n_rows, dim) {
         (Some(rows), Some(labels), ..) => {
             let transform = config.transform();
-            let table = table(py, rows, labels, transform.scale)?;
-            work::run(py, None, None, |worker| worker.install(|| plan_from_rows(&training, table?, None, &transform)))?
-                .unless_stopped()?
+            let schema = features.map(|features| &features.schema);
+            let table = table(py, rows, labels, transform.scale, schema)?;
+            let plan = || plan_from_rows(&training, table?, schema, &transform);
+            work::run(py, None, None, |worker| worker.install(plan))?.unless_stopped()?
         }
         (None, None, Some(n_rows), Some(dim)) => plan_from_sizes(&training, n_rows, dim),
         _ => return Err(bad_parameter(py, "give either rows and labels, or n_rows and dim")),
@@ -230,13 +239,15 @@ fn table(
     rows: &Bound<'_, PyAny>,
     labels: &Bound<'_, PyAny>,
     scale: Scale,
+    schema: Option<&Schema>,
 ) -> PyResult<Result<Table, EngineError>> {
     let rows = Matrix::hold(rows, scale)?.with_gaps(py)?;
     let features: FeatureValues = rows.with(py, |features| features.into())?;
     let labels = numbers(labels)?;
     let origin = Origin::new("rows");
     let parts = TableParts {
-        feature_names: (0..rows.n_features).map(|i| format!("x{i}")).collect(),
+        feature_names: schema
+            .map_or_else(|| (0..rows.n_features).map(|i| format!("x{i}")).collect(), Schema::feature_names),
         features,
         // Plans know classes by number: their names would be sorted anew.
         labels: Some(Labels::new(RawLabels::Numbers(labels), origin.clone(), None)),

@@ -8,6 +8,7 @@ mod cells;
 mod config;
 mod engine;
 mod errors;
+mod features;
 mod functions;
 mod ids;
 mod rows;
@@ -22,10 +23,15 @@ mod _efface {
     #[pymodule_export]
     use crate::engine::Engine;
     #[pymodule_export]
-    use crate::functions::{decision, draws_noise, in_own_units, longest_row, plan, to_onnx, transform};
+    use crate::features::{EncodedRows, FeatureEncoder};
+    #[pymodule_export]
+    use crate::functions::{
+        decision, draws_noise, in_own_units, longest_row, onnx_runtime_at_hand, plan, to_onnx, transform,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("USUAL_MISSING_MARKERS", efface_data::USUAL_MISSING_MARKERS.to_vec())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,5 +1,7 @@
 //! Feature matrices: NumPy arrays and Arrow data, used where they are whenever their layout allows it.
 
+use std::sync::Arc;
+
 use arrow_array::{Float32Array, Float64Array};
 use efface_core::rows::Features;
 use efface_data::derived::{self, Texts};
@@ -11,6 +13,7 @@ use pyo3::types::PyList;
 use crate::arrow;
 use crate::cells::{self, Cells};
 use crate::errors::named;
+use crate::features::EncodedRows;
 use crate::ids;
 
 /// Rows that are held as long as a model needs them.
@@ -28,7 +31,7 @@ pub(crate) enum Held {
     Numpy64(Py<PyArray2<f64>>),
     Arrow32(Float32Array),
     Arrow64(Float64Array),
-    Own(FeatureValues),
+    Own(Arc<FeatureValues>),
 }
 
 impl Matrix {
@@ -36,7 +39,9 @@ impl Matrix {
     /// a list of columns. Texts and gaps are taken where constants are derived.
     pub(crate) fn hold(rows: &Bound<'_, PyAny>, scale: Scale) -> PyResult<Self> {
         let (py, cells) = (rows.py(), Cells::new(scale));
-        let this = if let Ok(array) = rows.cast::<PyArray2<f64>>() {
+        let this = if let Ok(encoded) = rows.cast::<EncodedRows>() {
+            encoded.get().matrix()
+        } else if let Ok(array) = rows.cast::<PyArray2<f64>>() {
             Self::of_array(array, Held::Numpy64(array.clone().unbind()))
         } else if let Ok(array) = rows.cast::<PyArray2<f32>>() {
             Self::of_array(array, Held::Numpy32(array.clone().unbind()))
@@ -67,7 +72,7 @@ impl Matrix {
         if let (FeatureValues::F64(values), true) = (&mut own, self.texts.is_empty()) {
             values.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = derived::MISSING);
         }
-        Ok(Self { held: Held::Own(own), ..self })
+        Ok(Self { held: Held::Own(Arc::new(own)), ..self })
     }
 
     fn of_array<T: Element>(array: &Bound<'_, PyArray2<T>>, held: Held) -> Self {

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use efface_core::noise::NoiseSource;
 use efface_core::rows::Features;
 use efface_data::{
-    LabelCodec, Labels, LentRows, LentTable, LentVault, Origin, RawLabels, RowsError, Scale, ScaleError, TableParts,
+    ColumnKind, LabelCodec, Labels, LentRows, LentTable, LentVault, Origin, RawLabels, RowsError, Scale, ScaleError,
+    TableParts,
 };
 use efface_engine::{
     EngineError, LatestRelease, Life, MemoryModel, ModelDirectory, Place, ReleaseAnswer, Settings, StorageError, View,
@@ -120,6 +121,9 @@ impl State {
             "max_row_weight": settings.max_row_weight,
             "class_weights": settings.class_weights,
             "n_rows": view.n_rows(),
+            // What makes features of raw cells, where they are more than columns as they are or derived.
+            "schema": settings.schema.as_ref().filter(|schema| schema.columns().iter().any(|column| column.kind != ColumnKind::Derived)),
+            "extractor_group": config.extractor.map(|extractor| extractor.group),
             "n_iter": self.in_memory().map(MemoryModel::iterations),
         }))
     }

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use efface_core::model::Phase;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use serde::Serialize;
 
 use crate::errors::bad_parameter;
 
@@ -23,15 +23,15 @@ const WAKE: Duration = Duration::from_millis(50);
 pub(crate) struct Worker<'a> {
     /// Set when the work should stop.
     pub(crate) cancel: &'a AtomicBool,
-    phases: Sender<Phase>,
+    reports: Sender<String>,
     pool: Arc<ThreadPool>,
 }
 
 impl Worker<'_> {
-    /// Reports how training goes on.
-    pub(crate) fn report(&self, phase: Phase) {
+    /// Reports how the work goes on.
+    pub(crate) fn report(&self, report: &impl Serialize) {
         // Nobody listens any more: the work is being stopped.
-        let _ = self.phases.send(phase);
+        let _ = self.reports.send(serde_json::to_string(report).expect("plain numbers"));
     }
 
     /// Runs a part with as many threads as were asked for. Locks are taken before, outside of the pool: one of its threads
@@ -84,7 +84,7 @@ pub(crate) fn run<T: Send>(
     py.detach(|| {
         thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel();
-            let worker = Worker { cancel: &cancel, phases: sender, pool };
+            let worker = Worker { cancel: &cancel, reports: sender, pool };
             let handle = scope.spawn(move || {
                 let worker = worker;
                 job(&worker)
@@ -92,7 +92,7 @@ pub(crate) fn run<T: Send>(
             let (mut stopped_by, mut heeded) = (None, Instant::now());
             loop {
                 let heard = match (receiver.recv_timeout(WAKE), progress) {
-                    (Ok(phase), Some(progress)) => hand_on(progress, &phase),
+                    (Ok(report), Some(progress)) => hand_on(progress, report),
                     (Ok(_), None) if heeded.elapsed() < WAKE => continue,
                     (Ok(_), None) | (Err(RecvTimeoutError::Timeout), _) => heed_signals(),
                     (Err(RecvTimeoutError::Disconnected), _) => break,
@@ -129,11 +129,10 @@ fn heed_signals() -> PyResult<()> {
     })
 }
 
-fn hand_on(progress: &Py<PyAny>, phase: &Phase) -> PyResult<()> {
-    let text = serde_json::to_string(phase).expect("plain numbers");
+fn hand_on(progress: &Py<PyAny>, report: String) -> PyResult<()> {
     Python::attach(|py| {
         py.check_signals()?;
-        progress.call1(py, (text,)).map(drop)
+        progress.call1(py, (report,)).map(drop)
     })
 }
 

@@ -47,10 +47,11 @@ pub use read::{
 };
 pub use rows::{EncodedRows, FeatureOrder, FeatureValues, MemoryRows, Precision, encode_table};
 pub use scale::{NORM_TOLERANCE, RowTransform, Scale};
+pub use schema::cell::Cell;
 pub use schema::{
-    ALL_COLUMNS, ColumnKind, ColumnSchema, DateOrder, DecimalMark, EntryOrigin, LeftOut, MAX_FEATURES, Missing,
-    Notation, ProposedColumn, Scalar, Schema, SchemaProposal, USUAL_MISSING_MARKERS, Unknown, ValueRange,
-    network_schema, propose,
+    ALL_COLUMNS, CellEncoder, CellSource, ColumnKind, ColumnSchema, DateOrder, DecimalMark, EncodedCells, EntryOrigin,
+    LeftOut, MAX_FEATURES, Missing, Notation, ProposedColumn, Scalar, Schema, SchemaProposal, TakeCell,
+    USUAL_MISSING_MARKERS, Unknown, ValueRange, network_schema, propose,
 };
 pub use stored::{Access, PositionSet, RowLayout, StoredRows};
 pub use table::{Columns, Labels, Origin, Place, RawLabels, Remark, RowNumber, StrayTexts, Table, TableParts};

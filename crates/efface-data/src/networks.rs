@@ -22,6 +22,11 @@ impl NetworkPlaces {
         Self(places.into_iter().collect())
     }
 
+    /// What was named.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.0
+    }
+
     /// The bytes of the file with this digest.
     fn find(&self, sha256: &str) -> Result<Vec<u8>, NetworkError> {
         for file in self.0.iter().flat_map(|place| candidates(place, sha256)) {

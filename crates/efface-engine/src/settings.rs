@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use efface_core::accounting::Extractor;
 use efface_core::model::{TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_data::derived::{Counts, Preparation, Texts};
@@ -13,7 +14,7 @@ use efface_ledger::certificate::{FeatureMap, FittedBeside, MapOrigin};
 use serde::{Deserialize, Serialize};
 
 use crate::directory::files::NETWORKS;
-use crate::error::{ChangeError, EngineError};
+use crate::error::{ChangeError, EngineError, OpenError};
 
 /// The fixed part of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -76,10 +77,25 @@ pub(crate) fn absent_classes(class_counts: &[usize]) -> impl Iterator<Item = u32
     (0..).zip(class_counts).filter(|(_, count)| **count == 0).map(|(class, _)| class)
 }
 
+/// Refuses a promise without the share of a network that saw the rows.
+pub(crate) fn check_extractor(schema: Option<&Schema>, extractor: Option<Extractor>) -> Result<(), OpenError> {
+    let Some((column, statement)) = schema.and_then(Schema::private_network) else { return Ok(()) };
+    let delta = extractor.map_or(statement.fields().delta, |extractor| extractor.delta);
+    let (proved, stated) = (statement.training().epsilon_at(delta), extractor.map(|extractor| extractor.epsilon));
+    match stated {
+        Some(stated) if stated >= proved => Ok(()),
+        _ => Err(OpenError::ExtractorShare { column: column.into(), proved, delta, stated }),
+    }
+}
+
 impl Settings {
     /// The same whose networks are those of a model directory.
     pub(crate) fn with_networks_in(self, directory: &Path) -> Self {
-        let places = NetworkPlaces::new([directory.join(NETWORKS)]);
+        self.with_networks(NetworkPlaces::new([directory.join(NETWORKS)]))
+    }
+
+    /// The same whose networks are looked for here.
+    pub(crate) fn with_networks(self, places: NetworkPlaces) -> Self {
         Self { schema: self.schema.map(|schema| schema.with_networks(places)), ..self }
     }
 
@@ -144,8 +160,8 @@ impl Settings {
         let of = |(column, spec): (Option<&str>, FeatureSpec)| {
             let is_public = column.is_none_or(|column| not_public.iter().all(|other| other != column));
             let origin = match (&spec, is_public) {
-                (FeatureSpec::Network(_), true) => MapOrigin::Public,
-                (FeatureSpec::Network(_), false) => MapOrigin::Unknown,
+                (FeatureSpec::Network(_) | FeatureSpec::Transformer(_), true) => MapOrigin::Public,
+                (FeatureSpec::Network(_) | FeatureSpec::Transformer(_), false) => MapOrigin::Unknown,
                 _ => MapOrigin::Fixed,
             };
             match private {

@@ -29,6 +29,9 @@ pub enum BuildError {
     /// A file is named by another text than a digest.
     #[error("SHA-256 must be 64 hexadecimal digits, got `{found}`")]
     Digest { found: String },
+    /// Nothing that could be called so.
+    #[error("a transformer needs a name without control characters, got {found:?}")]
+    Name { found: String },
     /// An image is grey (1) or red, green and blue (3).
     #[error("channels must be 1 or 3, got `{value}`")]
     Channels { value: usize },

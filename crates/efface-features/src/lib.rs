@@ -18,6 +18,7 @@ pub mod norm;
 mod product;
 mod scattering;
 mod spec;
+mod transformer;
 
 pub use error::{ApplyError, BuildError};
 pub use fourier::{FourierLayer, FourierMap};
@@ -25,6 +26,7 @@ pub use network::{NetworkInput, NetworkSpec};
 pub use ngrams::{Grams, NgramMap, NgramSpec};
 pub use scattering::{AxisMatrices, ImageShape, ScatteringMap, ScatteringMatrices};
 pub use spec::FeatureSpec;
+pub use transformer::TransformerSpec;
 
 /// `work`, done by a pool of n threads.
 #[cfg(test)]

@@ -54,8 +54,8 @@ impl NetworkSpec {
     }
 }
 
-fn is_digest(text: &str) -> bool {
+pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-const MOST_FEATURES: usize = 1 << 20;
+pub(crate) const MOST_FEATURES: usize = 1 << 20;

@@ -8,6 +8,7 @@ use crate::fourier::FourierLayer;
 use crate::network::NetworkSpec;
 use crate::ngrams::NgramSpec;
 use crate::scattering::ImageShape;
+use crate::transformer::TransformerSpec;
 
 /// The parameters of a map. A kind never changes its meaning: what computes other features gets another name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +31,8 @@ pub enum FeatureSpec {
     Scattering(ImageShape),
     /// A network of images or texts.
     Network(NetworkSpec),
+    /// What another program computes.
+    Transformer(TransformerSpec),
 }
 
 impl FeatureSpec {
@@ -45,6 +48,7 @@ impl FeatureSpec {
             Self::Ngrams(_) => "ngrams",
             Self::Scattering(_) => "scattering",
             Self::Network(_) => "network",
+            Self::Transformer(_) => "transformer",
         }
     }
 
@@ -55,6 +59,7 @@ impl FeatureSpec {
             Self::Ngrams(spec) => spec.buckets,
             Self::Scattering(shape) => shape.n_features(),
             Self::Network(spec) => spec.features,
+            Self::Transformer(spec) => spec.features,
         }
     }
 
@@ -67,6 +72,7 @@ impl FeatureSpec {
             Self::Ngrams(spec) => spec.check(),
             Self::Scattering(shape) => shape.check(),
             Self::Network(spec) => spec.check(),
+            Self::Transformer(spec) => spec.check(),
         }
     }
 

@@ -23,6 +23,7 @@ pub use fourier::fourier;
 pub use graph::{Attribute, Dim, Element, GraphBuilder, ML, ML_OPSET, OPSET, Value};
 pub use head::{Answer, Answers, BATCH, Labels, LinearHead, Link, TINY, scaled};
 pub use images::{ImageInput, ImageNetwork};
+pub use library::library_at_hand;
 pub use scattering::scattering;
 pub use signature::{Side, Signature, Tensor};
 pub use tables::{NumberColumn, numbers, one_hot, one_of, product, row_sums};

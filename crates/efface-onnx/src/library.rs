@@ -4,7 +4,7 @@ use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ort::environment::Environment;
 use ort::logging::LogLevel;
@@ -14,17 +14,27 @@ use crate::error::LibraryError;
 /// What all networks of this process share. It stays until the end: the library allows no second one.
 static SHARED: Mutex<Option<Environment>> = Mutex::new(None);
 
+/// A file that a program has at hand.
+static AT_HAND: OnceLock<PathBuf> = OnceLock::new();
+
+/// Says where the library is, for whoever opens the first network. The first who says so is heard.
+pub fn library_at_hand(path: PathBuf) {
+    let _ = AT_HAND.set(path);
+}
+
 /// The library, found by what the first caller has around him.
 ///
-/// In this order: the file that `ORT_DYLIB_PATH` names, and no other if it is set; the usual names where the system looks
-/// for libraries; the package `onnxruntime` of the `python3` on the path.
+/// In this order: the file that `ORT_DYLIB_PATH` names, and no other if it is set; the file that the program has at hand; the
+/// usual names where the system looks for libraries; the package `onnxruntime` of the `python3` on the path.
 pub(crate) fn environment() -> Result<Environment, LibraryError> {
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(environment) = &*shared {
         return Ok(environment.clone());
     }
     let named = std::env::var_os(VARIABLE).filter(|named| !named.is_empty());
-    let environment = search(named, &loader_names(), "python3")?;
+    let at_hand = AT_HAND.get().map(|path| path.display().to_string());
+    let names: Vec<String> = at_hand.into_iter().chain(loader_names()).collect();
+    let environment = search(named, &names, "python3")?;
     // What goes wrong is returned, and nobody asked for the rest.
     environment.set_log_level(LogLevel::Fatal);
     Ok(shared.insert(environment).clone())

@@ -38,6 +38,8 @@ from efface._exceptions import (
     UncertifiedWarning,
     UnknownIdError,
 )
+from efface._features._maps import Fourier, Image, Network, Schema, Text
+from efface._features._public import Public
 from efface._logistic import RemovableLogisticRegression
 from efface._ridge import RemovableRidge
 from efface._ridge_classifier import RemovableRidgeClassifier
@@ -48,10 +50,14 @@ __all__ = [
     "BudgetExhaustedError",
     "DirectoryError",
     "EffaceError",
+    "Fourier",
     "GuaranteeWarning",
+    "Image",
     "LastRowError",
+    "Network",
     "OutOfReachError",
     "PlanError",
+    "Public",
     "ReleaseHeldBackError",
     "RemovableLogisticRegression",
     "RemovableRidge",
@@ -61,9 +67,11 @@ __all__ = [
     "RowError",
     "RowsChangedError",
     "ScaleWarning",
+    "Schema",
     "SecretStateMissingError",
     "SingularError",
     "StaleReleaseWarning",
+    "Text",
     "UncertifiedWarning",
     "UnknownIdError",
     "__version__",

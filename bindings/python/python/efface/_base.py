@@ -42,7 +42,7 @@ class RemovableLinearModel(TransformerMixin, Changes, Persistent, Exports):
             Rows. A NumPy array in C order and single or double precision is used without a copy, a memory-mapped one
             too: it must not be modified while the model lives, unless ``copy_X=True``. Arrow tables and record
             batches, pandas and polars frames are taken as well; under ``scale="auto"`` with texts, categories, dates
-            and missing values.
+            and missing values. With ``features``, whatever its maps take: texts, pictures, arrays of images.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), optional
@@ -84,10 +84,14 @@ class RemovableLinearModel(TransformerMixin, Changes, Persistent, Exports):
             rows, labels = _input.training_rows(trial, X, y, numeric=self._numeric_labels)
             encoded, classes = trial._encode_first(labels, None, None)
             config = trial._config(rows.data)
-            report: Report = json.loads(_efface.plan(config, rows=rows.data, labels=encoded, classes=classes))
+            encoding = getattr(trial, "_encoding", None)
+            features = None if encoding is None else encoding.encoder
+            report: Report = json.loads(
+                _efface.plan(config, rows=rows.data, labels=encoded, classes=classes, features=features)
+            )
             return report
         if self.__sklearn_is_fitted__():
-            n_features = self.n_features_in_ if n_features is None else n_features
+            n_features = len(_input.feature_names(self)) if n_features is None else n_features
             n_rows = self.status_.get("n_rows") if n_rows is None else n_rows
         if n_rows is None or n_features is None:
             raise ValueError(f"plan needs X and y, or n_rows and n_features, got {n_rows=} and {n_features=}")
@@ -176,6 +180,7 @@ class RemovableLinearModel(TransformerMixin, Changes, Persistent, Exports):
         weights = _input.sample_weights(sample_weight, rows, _parameters.max_sample_weight(self))
         encoded, names = self._encode_first(labels, classes, weights)
         config = self._config(rows.data)
+        encoding = getattr(self, "_encoding", None)
         self._named_columns = dict(named.columns)
         self.__dict__.pop("_made_up_names", None)
         seed = self._seed(config)
@@ -192,6 +197,8 @@ class RemovableLinearModel(TransformerMixin, Changes, Persistent, Exports):
                 row_weights=weights,
                 ids=named.column("ids", rows.n_rows),
                 subjects=named.column("subjects", rows.n_rows),
+                features=None if encoding is None else encoding.encoder,
+                extractor_group=None if encoding is None else encoding.extractor_group,
                 outside_scope=[finding.tag for finding in context.findings],
                 copy=bool(self.copy_X),
                 seed=seed,
@@ -202,13 +209,16 @@ class RemovableLinearModel(TransformerMixin, Changes, Persistent, Exports):
             warn(f"{engine.remark}; bring columns to similar sizes by public constants, or leave it out", ScaleWarning)
         if not context.is_trial:
             for finding in context.findings:
-                warn(f"outside the guarantee of this model: {finding.text}", GuaranteeWarning)
+                if finding.text is not None:
+                    warn(f"outside the guarantee of this model: {finding.text}", GuaranteeWarning)
         return _secret.Secret(engine, seed)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # Texts are taken in frames; an array of them is refused, so that `string` stays false.
         tags.input_tags.allow_nan = tags.input_tags.categorical = self.scale == "auto"
+        if self.features is not None:
+            tags.input_tags.string = tags.input_tags.one_d_array = tags.input_tags.three_d_array = True
         return tags
 
     def _scores(self, X: Any) -> NDArray[np.float64]:

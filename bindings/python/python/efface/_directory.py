@@ -12,6 +12,8 @@ from efface import _secret
 from efface._classifier import RemovableClassifier
 from efface._efface import Engine
 from efface._exceptions import DirectoryError
+from efface._features._encoding import ALL, Encoding
+from efface._features._maps import Schema
 from efface._given import _labels, _parameters
 from efface._logistic import RemovableLogisticRegression
 from efface._ridge import RemovableRidge
@@ -32,6 +34,7 @@ def open(
     wait: float = 0.0,
     n_jobs: int | None = None,
     auto_release: bool = True,
+    features: Any = None,
 ) -> Estimator:
     """Open a model directory, made by ``save`` or by the command line.
 
@@ -56,6 +59,9 @@ def open(
         Threads, by the rules of the estimators' parameter of that name.
     auto_release : bool, default=True
         As the estimators' parameter of that name.
+    features : Public or dict of str to Public, optional
+        The transformers that made features, which are no part of the directory; by column where there are several. All
+        other maps are in it.
 
     Returns
     -------
@@ -87,6 +93,8 @@ def open(
     description: dict[str, Any] = json.loads(engine.description())
     estimator = _estimator(description, n_jobs=n_jobs, auto_release=auto_release)
     _describe(estimator, description, classes)
+    if description["schema"] is not None:
+        _describe_features(estimator, description, os.fspath(path), features)
     secret = _secret.Secret(engine)
     _secret.keep(estimator, secret)
     estimator._catch_up(secret)
@@ -154,6 +162,20 @@ def _describe(estimator: Estimator, description: dict[str, Any], classes: Any) -
         raise ValueError(f"classes must be those of the model, {names}, got {_labels.names(given)}")
     estimator.classes_ = given
     _restore_weights(estimator, description)
+
+
+def _describe_features(estimator: Estimator, description: dict[str, Any], path: str, features: Any) -> None:
+    """What makes features of raw cells, and the parameter that would make it again."""
+    schema, group = description["schema"], description["extractor_group"]
+    encoding = Encoding.of_directory(description, path, features)
+    estimator.features = (
+        Schema(schema, networks=encoding.networks, extractor_group=group) if features is None else features
+    )
+    estimator.__dict__.pop("feature_names_in_", None)
+    estimator._encoding = encoding
+    estimator.n_features_in_ = len(encoding.columns)
+    if ALL not in encoding.columns and not _may_be_made_up(encoding.columns):
+        estimator.feature_names_in_ = np.asarray(encoding.columns, dtype=object)
 
 
 def _restore_weights(estimator: RemovableClassifier, description: dict[str, Any]) -> None:

@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
+#: Texts that usually mean that nothing is there.
+USUAL_MISSING_MARKERS: list[str]
 
-#: A two-dimensional C-order array of float32 or float64, or Arrow data (`__arrow_c_stream__`, `__arrow_c_array__`).
+#: A two-dimensional C-order array of float32 or float64, Arrow data (`__arrow_c_stream__`, `__arrow_c_array__`), or
+#: `EncodedRows`.
 Rows = Any
 #: An int64 array, or integers and texts.
 Ids = NDArray[np.int64] | Sequence[int | str]
@@ -32,6 +35,8 @@ class Engine:
         row_weights: NDArray[np.float64] | None = None,
         ids: Ids | None = None,
         subjects: Ids | None = None,
+        features: FeatureEncoder | None = None,
+        extractor_group: int | None = None,
         outside_scope: Sequence[str] = (),
         copy: bool = False,
         seed: int | None = None,
@@ -91,7 +96,7 @@ class Engine:
     def description(self) -> str: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(data: bytes) -> Engine: ...
+    def from_bytes(data: bytes, *, networks: Sequence[str] = ()) -> Engine: ...
     def close(self) -> None: ...
     @property
     def remark(self) -> str | None: ...
@@ -101,6 +106,38 @@ class Engine:
     def is_stale(self) -> bool: ...
     @property
     def path(self) -> str | None: ...
+
+@final
+class FeatureEncoder:
+    """A schema whose maps are built and whose networks are open."""
+
+    def __init__(self, schema: str, *, networks: Sequence[str | os.PathLike[str]] = ()) -> None: ...
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> FeatureEncoder: ...
+    @property
+    def schema(self) -> str: ...
+    @property
+    def networks(self) -> list[str | os.PathLike[str]]: ...
+    @property
+    def feature_names(self) -> list[str]: ...
+    @property
+    def scale(self) -> str: ...
+    def encode(
+        self,
+        columns: Sequence[Any],
+        n_rows: int,
+        *,
+        n_threads: int | None = None,
+        progress: Callable[[str], object] | None = None,
+    ) -> EncodedRows: ...
+
+@final
+class EncodedRows:
+    """Features that a `FeatureEncoder` made."""
+
+    @property
+    def n_rows(self) -> int: ...
+    def to_numpy(self) -> NDArray[Any]: ...
 
 def decision(
     rows: Rows,
@@ -131,6 +168,7 @@ def to_onnx(
 ) -> bytes: ...
 def draws_noise(config: str) -> bool: ...
 def longest_row(rows: Rows) -> float: ...
+def onnx_runtime_at_hand(path: str | os.PathLike[str]) -> None: ...
 def plan(
     config: str,
     *,
@@ -139,4 +177,5 @@ def plan(
     rows: Rows | None = None,
     labels: NDArray[np.float64] | None = None,
     classes: list[str] | None = None,
+    features: FeatureEncoder | None = None,
 ) -> str: ...

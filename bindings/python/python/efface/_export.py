@@ -53,7 +53,8 @@ class Exports(Foundation):
 
         Tensors ``weights`` (n_problems, n_features) and ``intercept`` (n_problems,), double precision, for rows scaled
         as the metadata says under ``scale`` (and ``constants``, where they are derived from the rows). The rest of the
-        metadata: ``format``, ``loss``, ``classes`` and ``features`` (JSON lists of text), ``release``, ``certified``,
+        metadata: ``format``, ``loss``, ``classes`` and ``features`` (JSON lists of text), ``schema``, where columns of
+        a frame become features, ``release``, ``certified``,
         the whole ``certificate``, and ``outside_scope`` (a JSON list), what it does not speak about.
 
         Parameters
@@ -115,7 +116,7 @@ class Exports(Foundation):
             "certified": json.dumps(published["certified"]),
             "certificate": released.certificate,
             "outside_scope": json.dumps(released.claims()["outside_scope"]),
-            **({"constants": json.dumps(published["constants"])} if "constants" in published else {}),
+            **{key: json.dumps(published[key]) for key in ("constants", "schema") if key in published},
         }
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from efface import _secret
 from efface._exceptions import EffaceError, SecretStateMissingError, StaleReleaseWarning
+from efface._features._encoding import Encoding
 from efface._given import _input
 from efface._released import Released
 from efface._warn import warn
@@ -29,6 +30,7 @@ _CHANGED = "rows have changed since the latest release, which still knows those 
 class Foundation(BaseEstimator):
     """Parameters, secret state and latest release of an estimator."""
 
+    features: Any
     fit_intercept: bool
     scale: str
     copy_X: bool
@@ -43,6 +45,8 @@ class Foundation(BaseEstimator):
 
     _loss: str
     _numeric_labels: bool
+    # What makes features of raw cells, where the model has maps.
+    _encoding: Encoding
     _released: Released
     # Columns of the frame given to fit that are no features, by the argument that named them: "ids", "subjects".
     _named_columns: Mapping[str, str] = MappingProxyType({})

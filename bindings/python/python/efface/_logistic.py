@@ -35,6 +35,9 @@ class RemovableLogisticRegression(RemovableClassifier):
         row at a time. ``"unit"``: divided by its norm; ``"clip:R"``: divided by R, and shortened to 1 if still longer;
         ``"within:R"``: taken as it is, and refused if longer than R; ``"none"``: ``"within:1"``; ``"raw"``: taken as it
         is, within the least power of two that no row exceeds.
+    features : map, dict, or path of a schema file, optional
+        What becomes of raw cells: `Text`, `Image`, `Network`, `Fourier` or `Public`, of all of X; a dict of them by
+        column, the other columns being as without; or a `Schema`. Default: columns are features.
     epsilon, delta : float, default=1.0, 1e-4
         The promise for the whole life of the model.
     noise_std : float, optional
@@ -114,6 +117,7 @@ class RemovableLogisticRegression(RemovableClassifier):
         C: float | None = None,
         fit_intercept: bool = True,
         scale: str = "auto",
+        features: Any = None,
         epsilon: float = 1.0,
         delta: float = 1e-4,
         noise_std: float | None = None,
@@ -134,6 +138,7 @@ class RemovableLogisticRegression(RemovableClassifier):
         self.C = C
         self.fit_intercept = fit_intercept
         self.scale = scale
+        self.features = features
         self.epsilon = epsilon
         self.delta = delta
         self.noise_std = noise_std

@@ -122,5 +122,6 @@ class Persistent(Foundation):
         super().__setstate__(state)
         if secret is not None:
             data, seed, n_drawn, is_changed = secret
-            engine = _efface.Engine.from_bytes(data)
+            encoding = getattr(self, "_encoding", None)
+            engine = _efface.Engine.from_bytes(data, networks=[] if encoding is None else encoding.networks)
             _secret.keep(self, _secret.Secret(engine, seed, n_drawn, engine.n_releases, is_changed))

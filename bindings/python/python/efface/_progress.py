@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Progress:
-    """Shows passes over the rows and the gradient norm while ``verbose`` is true; otherwise does nothing.
+    """Shows passes over the rows and the gradient norm, or rows that have become features, while ``verbose`` is true.
 
     Parameters
     ----------
@@ -16,14 +16,16 @@ class Progress:
         What is being done.
     verbose : bool
         Whether to show it.
+    unit : str
+        What is counted.
     """
 
-    def __init__(self, title: str, verbose: bool) -> None:
+    def __init__(self, title: str, verbose: bool, unit: str = " passes") -> None:
         self._bar: Any = None
         if verbose:
             from tqdm.auto import tqdm
 
-            self._bar = tqdm(desc=title, unit=" passes", leave=True)
+            self._bar = tqdm(desc=title, unit=unit, leave=True)
 
     def __enter__(self) -> Progress:
         return self
@@ -44,6 +46,9 @@ class Progress:
 
     def __call__(self, report: str) -> None:
         state = json.loads(report)
+        if "mapped" in state:
+            self._bar.update(state["mapped"] - self._bar.n)
+            return
         shown = {"gradient": f"{state['gradient_norm']:.1e}"}
         if state["n_problems"] > 1:
             shown["classes"] = f"{state['n_done']}/{state['n_problems']}"

@@ -28,6 +28,9 @@ class RemovableRidgeClassifier(RemovableClassifier):
         How rows are scaled: ``"auto"``, by constants that are derived from the rows and inside the guarantee;
         ``"unit"``, ``"clip:R"``, ``"within:R"``, ``"none"`` or ``"raw"``, one row at a time, as for
         `RemovableLogisticRegression`.
+    features : map, dict, or path of a schema file, optional
+        What becomes of raw cells: `Text`, `Image`, `Network`, `Fourier` or `Public`, of all of X; a dict of them by
+        column, the other columns being as without; or a `Schema`. Default: columns are features.
     epsilon, delta : float, default=1.0, 1e-4
         The promise for the whole life of the model.
     noise_std : float, optional
@@ -107,6 +110,7 @@ class RemovableRidgeClassifier(RemovableClassifier):
         C: float | None = None,
         fit_intercept: bool = True,
         scale: str = "auto",
+        features: Any = None,
         epsilon: float = 1.0,
         delta: float = 1e-4,
         noise_std: float | None = None,
@@ -127,6 +131,7 @@ class RemovableRidgeClassifier(RemovableClassifier):
         self.C = C
         self.fit_intercept = fit_intercept
         self.scale = scale
+        self.features = features
         self.epsilon = epsilon
         self.delta = delta
         self.noise_std = noise_std

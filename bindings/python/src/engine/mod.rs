@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_data::derived::Texts;
-use efface_data::{LabelCodec, LentRows, Remark};
+use efface_data::{LabelCodec, LentRows, NetworkPlaces, Remark, Schema};
 use efface_engine::{
     EngineError, FittedBesideError, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, OpenOptions, Passphrase,
     Place, ReleaseAnswer, Selection,
@@ -23,6 +24,7 @@ use serde::Serialize;
 use self::released::{ReleasedArrays, arrays, refused};
 use crate::config::{Config, Naming, parse};
 use crate::errors::{bad_parameter, named, raised};
+use crate::features::FeatureEncoder;
 use crate::ids;
 use crate::rows::{Given, Held, Matrix, numbers};
 use crate::state::State;
@@ -44,7 +46,8 @@ impl Engine {
     /// Trains a model on rows that stay where they are.
     #[staticmethod]
     #[pyo3(signature = (rows, labels, *, config, feature_names, naming = None, classes = None, row_weights = None,
-                        ids = None, subjects = None, outside_scope = Vec::new(), copy = false, seed = None, n_threads = None, progress = None))]
+                        ids = None, subjects = None, features = None, extractor_group = None, outside_scope = Vec::new(),
+                        copy = false, seed = None, n_threads = None, progress = None))]
     fn fit(
         py: Python<'_>,
         rows: &Bound<'_, PyAny>,
@@ -56,6 +59,8 @@ impl Engine {
         row_weights: Option<&Bound<'_, PyAny>>,
         ids: Option<&Bound<'_, PyAny>>,
         subjects: Option<&Bound<'_, PyAny>>,
+        features: Option<&FeatureEncoder>,
+        extractor_group: Option<usize>,
         outside_scope: Vec<String>,
         copy: bool,
         seed: Option<u64>,
@@ -63,7 +68,8 @@ impl Engine {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let config: Config = parse(py, config)?;
-        let training = config.training(py)?;
+        let schema = features.map(|features| features.schema.clone());
+        let training = with_extractor(py, config.training(py)?, schema.as_ref(), extractor_group)?;
         let Naming { columns, row_names } = naming.map_or_else(|| Ok(Naming::default()), |naming| parse(py, naming))?;
         let scale = config.transform().scale;
         let rows = Matrix::hold(rows, scale)?.with_gaps(py)?;
@@ -91,6 +97,7 @@ impl Engine {
                     ids: ids.as_deref(),
                     subjects: subjects.as_deref(),
                     features: feature_names,
+                    schema,
                     columns,
                     row_names,
                     codec: classes.map_or(LabelCodec::Numeric, LabelCodec::Classes),
@@ -100,7 +107,7 @@ impl Engine {
                     config: training,
                 };
                 let mut noise = noise(seed)?;
-                worker.install(|| MemoryModel::train(&request, &mut noise, &mut |phase| worker.report(phase)))
+                worker.install(|| MemoryModel::train(&request, &mut noise, &mut |phase| worker.report(&phase)))
             };
             work::run(py, n_threads, progress.as_ref(), train)
         })??;
@@ -206,7 +213,7 @@ impl Engine {
     fn retrain(&self, py: Python<'_>, seed: Option<u64>) -> PyResult<String> {
         self.report(py, |state, lent, worker| {
             let mut noise = noise(seed)?;
-            state.live(lent, |life| life.retrain(&mut noise, &mut |phase| worker.report(phase)))
+            state.live(lent, |life| life.retrain(&mut noise, &mut |phase| worker.report(&phase)))
         })
     }
 
@@ -279,14 +286,16 @@ impl Engine {
         })
     }
 
-    /// A model from its bytes.
+    /// A model from its bytes, whose networks are looked for among files and in folders.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+    #[pyo3(signature = (data, *, networks = Vec::new()))]
+    fn from_bytes(py: Python<'_>, data: &[u8], networks: Vec<PathBuf>) -> PyResult<Self> {
         let read = work::run(py, None, None, |_| MemoryModel::from_bytes(data))?;
         let (model, table, features) = read.unless_stopped()?.map_err(|error| raised(py, &error))?;
+        let model = model.with_networks(NetworkPlaces::new(networks));
         let n_features = model.view().settings().features.len();
         let n_rows = features.len() / n_features.max(1);
-        let rows = Matrix { n_rows, n_features, held: Held::Own(features), texts: Texts::new() };
+        let rows = Matrix { n_rows, n_features, held: Held::Own(Arc::new(features)), texts: Texts::new() };
         let state = Mutex::new(State::memory(model, table));
         Ok(Self { rows: Mutex::new(Some(Arc::new(rows))), state, n_threads: None, remark: None })
     }
@@ -302,6 +311,24 @@ impl Engine {
     fn __repr__(&self) -> &'static str {
         "<efface engine>"
     }
+}
+
+/// The same with the share of a network that saw the rows, for a group of rows.
+fn with_extractor(
+    py: Python<'_>,
+    training: TrainingConfig,
+    schema: Option<&Schema>,
+    group: Option<usize>,
+) -> PyResult<TrainingConfig> {
+    let Some((column, statement)) = schema.and_then(Schema::private_network) else {
+        return match group {
+            None => Ok(training),
+            Some(_) => Err(bad_parameter(py, "extractor_group is about a private network, and none has a statement")),
+        };
+    };
+    let share = statement.extractor(group.unwrap_or(1));
+    let share = share.map_err(|error| bad_parameter(py, &format!("column `{column}`: {error}")))?;
+    Ok(TrainingConfig { extractor: Some(share), ..training })
 }
 
 /// So few rows leave before a signal could be noticed.

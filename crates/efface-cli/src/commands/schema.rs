@@ -100,7 +100,9 @@ fn explain(args: &SchemaArgs, proposal: &SchemaProposal, output: &Output) {
 
 fn becomes(column: &ColumnSchema) -> String {
     match &column.kind {
-        ColumnKind::Numeric { range } => format!("{} … {} to [-1, 1]", parameter(range.low()), parameter(range.high())),
+        ColumnKind::Numeric { range: Some(range) } => {
+            format!("{} … {} to [-1, 1]", parameter(range.low()), parameter(range.high()))
+        }
         ColumnKind::Categorical { values, .. } => {
             format!("{}: {}", counted(values.len(), "value"), shortened(values))
         }
@@ -109,13 +111,11 @@ fn becomes(column: &ColumnSchema) -> String {
             format!("{} to 1, {} to -1", true_values.join(", "), false_values.join(", "))
         }
         ColumnKind::Derived => "derived from the rows present".into(),
-        ColumnKind::Vector { dim, range } => {
+        ColumnKind::Vector { dim, range: Some(range) } => {
             format!("{dim} numbers, each {} … {} to [-1, 1]", parameter(range.low()), parameter(range.high()))
         }
         // Declared by people only.
-        ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Pixels(_) | ColumnKind::Network { .. } => {
-            counted(column.width(), "feature")
-        }
+        _ => counted(column.width(), "feature"),
     }
 }
 

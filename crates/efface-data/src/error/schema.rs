@@ -144,7 +144,7 @@ pub enum CellError {
     #[error("`{shown}` is none of the spellings of true and false that the schema declares: {known}", shown = shortened(value))]
     NotABoolean { value: String, known: String },
     /// Not a list.
-    #[error("the schema declares a vector, got `{shown}`; vectors are lists of numbers in a Parquet column", shown = shortened(value))]
+    #[error("the schema declares a list of numbers, as in a Parquet column, got `{shown}`", shown = shortened(value))]
     NotAList { value: String },
     /// A list where none is declared.
     #[error("a list of {found} values, which only kind `vector` can read")]

@@ -59,6 +59,10 @@ pub(super) enum Becomes<'a> {
     },
     Image(ImageShape),
     Network(&'a NetworkSpec),
+    /// What another program makes of it.
+    Made {
+        n_features: usize,
+    },
 }
 
 /// Texts that have a feature each.
@@ -137,8 +141,9 @@ impl ReleasedModel<'_> {
             // No model is trained on them: they are read to train a network.
             ColumnKind::Pixels(_) => Becomes::Nothing,
             ColumnKind::Network { spec, .. } => Becomes::Network(spec),
+            ColumnKind::Transformer(spec) => Becomes::Made { n_features: spec.features },
         };
-        let knows_no_gaps = matches!(becomes, Becomes::Image(_) | Becomes::Network(_));
+        let knows_no_gaps = matches!(becomes, Becomes::Image(_) | Becomes::Network(_) | Becomes::Made { .. });
         Column { name: &column.name, becomes, has_idle_slot: has_slot && knows_no_gaps }
     }
 }
@@ -167,21 +172,21 @@ fn derived<'a>(constants: &Constants, at: usize, gaps: &[String]) -> Becomes<'a>
     }
 }
 
-/// A number of a declared range.
-fn in_range(range: ValueRange, missing: &Missing) -> NumberColumn {
+/// A number of a declared range, or as it is.
+fn in_range(range: Option<ValueRange>, missing: &Missing) -> NumberColumn {
+    let scaled = |x| range.map_or(x, |range| range.scale(x));
     let gap = match missing {
         Missing::Error => f64::NAN,
         Missing::Zero | Missing::Slot => 0.0,
-        Missing::Value(value) => value.number().map_or(f64::NAN, |x| range.scale(x)),
+        Missing::Value(value) => value.number().map_or(f64::NAN, scaled),
     };
-    NumberColumn {
+    let as_it_is = NumberColumn { gap, has_slot: *missing == Missing::Slot, ..NumberColumn::PLAIN };
+    range.map_or(as_it_is, |range| NumberColumn {
         location: 0.5 * range.low() + 0.5 * range.high(),
         scale: 0.5 * (range.high() - range.low()),
         most: 1.0,
-        gap,
-        has_value: true,
-        has_slot: *missing == Missing::Slot,
-    }
+        ..as_it_is
+    })
 }
 
 impl Holds {

@@ -153,6 +153,10 @@ fn of_column(graph: &mut GraphBuilder, inputs: &mut Inputs, column: &Column<'_>)
             (one_hot(graph, &cell, width), width)
         }
         Becomes::Ngrams { spec, width } => (input(graph, FLOAT, &[*width], Holds::Ngrams(*spec)), *width),
+        Becomes::Made { n_features } => {
+            let made = input(graph, FLOAT, &[*n_features], Holds::Numbers);
+            (scaled(graph, &made, *n_features, TINY), *n_features)
+        }
         Becomes::Image(shape) => {
             let ImageShape { height, width, channels, .. } = *shape;
             let pixels = input(graph, FLOAT, &[height, width, channels], Holds::Pixels);

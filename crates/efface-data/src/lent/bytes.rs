@@ -65,8 +65,9 @@ impl LentTable {
             labels: &labels[..n_lent],
             selectors: selectors[..n_lent].to_vec(),
             row_weights: row_weights.as_ref().map(|weights| &weights[..n_lent]),
-            // The names of categories come with the preparation.
+            // The names of categories come with the preparation, which knows all rows already.
             texts: &Texts::new(),
+            preparation: None,
             shape,
         })?;
         (table.own, table.noted) = (own, Annotations::new(labels, selectors, row_weights));

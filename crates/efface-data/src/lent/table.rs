@@ -12,9 +12,9 @@ use zeroize::Zeroize;
 
 use super::checks::{check_labels, check_rows, check_weights, go_on};
 use super::error::RowsError;
-use crate::derived::{Counts, MAX_TEXTS, Preparation, RawRows, Texts};
+use crate::derived::{MAX_TEXTS, Preparation, RawRows, Texts};
 use crate::rows::{Annotations, EncodedRows, FeatureValues, Precision, each};
-use crate::scale::{RowDivisor, RowTransform, Scale};
+use crate::scale::{RowDivisor, RowTransform};
 
 /// The rows that a model was trained on, lent for one call, and a flag that stops the call when it is set.
 #[derive(Clone, Copy)]
@@ -37,6 +37,8 @@ pub struct RowsToLend<'a> {
     pub row_weights: Option<&'a [f64]>,
     /// The texts behind hashes in raw rows; empty where they are numbers.
     pub texts: &'a Texts,
+    /// How raw rows are prepared, as long as none is counted; `None`: rows are taken as sums take them.
+    pub preparation: Option<Preparation>,
     /// What rows of this model are.
     pub shape: RowSpec,
 }
@@ -81,7 +83,7 @@ pub struct LentTable {
 impl LentTable {
     /// Checks the rows to train on and takes note of them.
     pub fn new(request: RowsToLend<'_>) -> Result<Self, RowsError> {
-        let RowsToLend { rows, labels, selectors, row_weights, texts, shape: spec } = request;
+        let RowsToLend { rows, labels, selectors, row_weights, texts, preparation, shape: spec } = request;
         let LentRows { features, cancel } = rows;
         check_labels(labels, spec.n_classes)?;
         let row_weights = check_weights(row_weights, labels.len(), spec.max_row_weight)?;
@@ -92,10 +94,7 @@ impl LentTable {
         }
         let own = FeatureValues::zeros(Precision::of(features), 0);
         let noted = Annotations::new(labels.to_vec(), selectors, row_weights);
-        let preparation = match spec.transform.scale {
-            Scale::Auto => Some(counted(rows, &noted, texts, &spec)?),
-            _ => None,
-        };
+        let preparation = preparation.map(|none| counted(&none, rows, &noted, texts, &spec)).transpose()?;
         let targets = Vec::new();
         let mut table = Self { spec, n_lent, own, noted, preparation, targets, divisors, checksums };
         table.encode_targets();
@@ -200,12 +199,13 @@ impl LentTable {
 
 /// Counts the cells of all rows, in parts: between two of them work can be stopped.
 fn counted(
+    preparation: &Preparation,
     LentRows { features, cancel }: LentRows<'_>,
     noted: &Annotations,
     texts: &Texts,
     spec: &RowSpec,
 ) -> Result<Preparation, RowsError> {
-    let mut counts = Counts::new(&vec![true; spec.n_features], spec.n_classes == 0);
+    let mut counts = preparation.counts().emptied();
     let n_rows = noted.len();
     let at_once = (VALUES_AT_ONCE / spec.n_features.max(1)).max(1);
     for start in (0..n_rows).step_by(at_once) {
@@ -247,6 +247,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
+    use crate::scale::Scale;
 
     #[test]
     fn divisors_are_kept_only_where_rows_are_divided() {
@@ -256,7 +257,8 @@ mod tests {
             let rows = LentRows { features: Features::F64(values), cancel: &AtomicBool::new(false) };
             let selectors = vec![0; values.len()];
             let (labels, texts) = (vec![0.0; values.len()], Texts::new());
-            let lent = RowsToLend { rows, labels: &labels, selectors, row_weights: None, texts: &texts, shape };
+            let (row_weights, preparation) = (None, None);
+            let lent = RowsToLend { rows, labels: &labels, selectors, row_weights, texts: &texts, preparation, shape };
             LentTable::new(lent).expect("valid")
         };
         assert!(table(&[1.0, 0.0, 1.0]).divisors.is_empty());

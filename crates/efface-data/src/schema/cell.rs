@@ -7,12 +7,16 @@ use crate::error::CellError;
 
 /// A cell. Texts come with their outer blanks.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cell<'a> {
+pub enum Cell<'a> {
     /// A null, or a NaN of a typed column.
     Missing,
+    /// A text.
     Text(&'a str),
+    /// True or false.
     Boolean(bool),
+    /// A whole number.
     Integer(i128),
+    /// A number.
     Number(f64),
     /// Single precision: kept apart so that 0.1 is spelt `0.1`.
     Single(f32),

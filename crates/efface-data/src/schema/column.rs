@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use efface_core::accounting::statement::Statement;
-use efface_features::{FeatureSpec, ImageShape, NetworkSpec, NgramSpec};
+use efface_features::{FeatureSpec, ImageShape, NetworkInput, NetworkSpec, NgramSpec, TransformerSpec};
 use serde::{Deserialize, Serialize};
 
 use super::cell::{canonical, spelling_of};
@@ -34,8 +34,9 @@ pub enum ColumnKind {
     /// x ↦ (2x − low − high) / (high − low),   x clipped to [low, high] first
     /// ```
     Numeric {
-        /// The range.
-        range: ValueRange,
+        /// The range; `None`: the number as it is, for a layer that takes any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        range: Option<ValueRange>,
     },
     /// One of the declared values: 1 in the feature of that value, 0 in the others.
     Categorical {
@@ -64,8 +65,9 @@ pub enum ColumnKind {
     Vector {
         /// Its length.
         dim: usize,
-        /// The range of every element.
-        range: ValueRange,
+        /// The range of every element; `None`: as of a number.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        range: Option<ValueRange>,
     },
     /// A text: hashed n-grams of its words and characters.
     Text(NgramSpec),
@@ -82,6 +84,8 @@ pub enum ColumnKind {
         #[serde(skip_serializing_if = "Option::is_none")]
         statement: Option<Box<Statement>>,
     },
+    /// A list of numbers: what another program makes of a cell, divided by its norm.
+    Transformer(TransformerSpec),
 }
 
 /// Two finite numbers, the lower one first.
@@ -158,6 +162,7 @@ impl ColumnSchema {
             ColumnKind::Image(shape) => shape.n_features(),
             ColumnKind::Pixels(shape) => shape.n_inputs(),
             ColumnKind::Network { spec, .. } => spec.features,
+            ColumnKind::Transformer(spec) => spec.features,
         };
         kind + usize::from(self.missing == Missing::Slot)
     }
@@ -180,7 +185,8 @@ impl ColumnSchema {
             ColumnKind::Vector { dim, .. } => names.extend(numbered(name, *dim)),
             ColumnKind::Image(shape) => names.extend(numbered(name, shape.n_features())),
             ColumnKind::Pixels(shape) => names.extend(numbered(name, shape.n_inputs())),
-            ColumnKind::Network { spec, .. } => names.extend(numbered(name, spec.features)),
+            ColumnKind::Network { spec: NetworkSpec { features, .. }, .. }
+            | ColumnKind::Transformer(TransformerSpec { features, .. }) => names.extend(numbered(name, *features)),
         }
         if self.missing == Missing::Slot {
             names.push(format!("{name}=?missing"));
@@ -211,6 +217,7 @@ impl ColumnKind {
             Self::Image(_) => "image",
             Self::Pixels(_) => "pixels",
             Self::Network { .. } => "network",
+            Self::Transformer(_) => "transformer",
         }
     }
 
@@ -220,8 +227,24 @@ impl ColumnKind {
             Self::Text(spec) => Some(FeatureSpec::Ngrams(*spec)),
             Self::Image(shape) => Some(FeatureSpec::Scattering(*shape)),
             Self::Network { spec, .. } => Some(FeatureSpec::Network(spec.clone())),
+            Self::Transformer(spec) => Some(FeatureSpec::Transformer(spec.clone())),
             _ => None,
         }
+    }
+
+    /// What its cells are, where they are images.
+    pub fn image(&self) -> Option<ImageShape> {
+        match self {
+            Self::Image(shape)
+            | Self::Pixels(shape)
+            | Self::Network { spec: NetworkSpec { input: NetworkInput::Image { shape, .. }, .. }, .. } => Some(*shape),
+            _ => None,
+        }
+    }
+
+    /// Whether it takes numbers of any size.
+    pub(super) fn is_unbounded(&self) -> bool {
+        matches!(self, Self::Numeric { range: None } | Self::Vector { range: None, .. })
     }
 }
 

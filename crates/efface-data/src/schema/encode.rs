@@ -55,6 +55,11 @@ impl RowEncoder {
         self.texts.as_ref().map(RefCell::take)
     }
 
+    /// Cells of rows that were not finished are left aside.
+    pub(crate) fn forget(&self) {
+        self.mapping.iter().for_each(Mapping::forget);
+    }
+
     /// The features of rows whose cells have all been encoded.
     pub(crate) fn finish(&self, values: Vec<f64>, origin: &Origin, n_rows: usize) -> Result<FeatureValues, ReadError> {
         match &self.mapping {
@@ -167,7 +172,7 @@ impl ColumnEncoder {
 
 /// A kind, ready for look-ups.
 enum Rule {
-    Number(ValueRange),
+    Number(Option<ValueRange>),
     Category {
         index_of: HashMap<String, usize>,
         unknown: Option<usize>,
@@ -183,7 +188,7 @@ enum Rule {
     },
     Vector {
         dim: usize,
-        range: ValueRange,
+        range: Option<ValueRange>,
     },
     /// As it is.
     Raw,
@@ -209,9 +214,11 @@ impl Rule {
             }
             ColumnKind::Derived => Self::Raw,
             ColumnKind::Vector { dim, range } => Self::Vector { dim: *dim, range: *range },
-            ColumnKind::Text(_) | ColumnKind::Image(_) | ColumnKind::Pixels(_) | ColumnKind::Network { .. } => {
-                Self::Mapped
-            }
+            ColumnKind::Text(_)
+            | ColumnKind::Image(_)
+            | ColumnKind::Pixels(_)
+            | ColumnKind::Network { .. }
+            | ColumnKind::Transformer(_) => Self::Mapped,
         }
     }
 
@@ -227,7 +234,7 @@ impl Rule {
         match self {
             // Kept before this is asked.
             Self::Raw | Self::Mapped => {}
-            Self::Number(range) => into[0] = range.scale(number(cell, numbers)?),
+            Self::Number(range) => into[0] = scaled(*range, number(cell, numbers)?),
             Self::Category { index_of, unknown, known } => {
                 let value = cell.spelling();
                 let index = index_of.get(value.as_ref()).copied().or(*unknown);
@@ -256,11 +263,16 @@ impl Rule {
                 if let Some(value) = values.iter().find(|value| !value.is_finite()) {
                     return Err(CellError::NotFinite { value: value.to_string() });
                 }
-                into.iter_mut().zip(values).for_each(|(into, value)| *into = range.scale(*value));
+                into.iter_mut().zip(values).for_each(|(into, value)| *into = scaled(*range, *value));
             }
         }
         Ok(())
     }
+}
+
+/// By its range, or as it is.
+fn scaled(range: Option<ValueRange>, x: f64) -> f64 {
+    range.map_or(x, |range| range.scale(x))
 }
 
 fn number(cell: &Cell<'_>, numbers: &Numbers) -> Result<f64, CellError> {

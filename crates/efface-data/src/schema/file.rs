@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use efface_core::accounting::statement::Statement;
-use efface_features::{FourierLayer, Grams, ImageShape, NetworkInput, NetworkSpec, NgramSpec};
+use efface_features::{FourierLayer, Grams, ImageShape, NetworkInput, NetworkSpec, NgramSpec, TransformerSpec};
 use serde::Deserialize;
 
 use super::cell::canonical;
@@ -62,6 +62,8 @@ struct ColumnEntry {
     features: Option<u64>,
     input: Option<NetworkInput>,
     statement: Option<StatementEntry>,
+    transformer: Option<String>,
+    sha256: Option<String>,
     missing: Option<MissingEntry>,
     origin: Option<String>,
 }
@@ -91,7 +93,22 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Schema, SchemaError> {
     let text = text.trim_start_matches('\u{feff}');
     let plain: toml::Table = text.parse().map_err(|error| syntax(&error))?;
     fitted::refuse_fitted(&plain).map_err(invalid)?;
-    let mut file: SchemaFile = toml::from_str(text).map_err(|error| syntax(&error))?;
+    let file: SchemaFile = toml::from_str(text).map_err(|error| syntax(&error))?;
+    resolve(file, path)
+}
+
+/// Reads a schema that a program has put together; `path` is for messages, and its folder that of files that are named.
+pub(super) fn of_json(text: &str, path: &Path) -> Result<Schema, SchemaError> {
+    let syntax = |reason: String| SchemaError::Syntax { file: path.into(), line: None, reason };
+    let plain: toml::Table = serde_json::from_str(text).map_err(|error| syntax(error.to_string()))?;
+    let invalid = |source| SchemaError::Invalid { file: path.into(), source: Box::new(source) };
+    fitted::refuse_fitted(&plain).map_err(invalid)?;
+    resolve(serde_json::from_str(text).map_err(|error| syntax(error.to_string()))?, path)
+}
+
+/// Puts what files hold in the place of their names, and checks all entries.
+fn resolve(mut file: SchemaFile, path: &Path) -> Result<Schema, SchemaError> {
+    let invalid = |source| SchemaError::Invalid { file: path.into(), source: Box::new(source) };
     let folder = path.parent().unwrap_or(Path::new(""));
     let has_networks = file.column.iter().any(|entry| entry.kind == "network");
     let mut places: Vec<_> = has_networks.then(|| folder.to_owned()).into_iter().collect();
@@ -127,7 +144,8 @@ impl TryFrom<SchemaFile> for Schema {
 
 impl ColumnEntry {
     fn check(self, markers: &[String]) -> Result<ColumnSchema, InvalidSchema> {
-        let is_fixed = matches!(self.kind.as_str(), "text" | "image");
+        let is_unbounded = matches!(self.kind.as_str(), "numeric" | "vector") && self.range.is_none();
+        let is_fixed = is_unbounded || matches!(self.kind.as_str(), "text" | "image");
         let origin = match self.origin.as_deref() {
             // How it was trained on the rows is stated: nobody's word makes that public.
             None | Some("private") if self.statement.is_some() => EntryOrigin::Private,
@@ -135,7 +153,7 @@ impl ColumnEntry {
                 return Err(InvalidSchema::StatedOrigin { column: self.name, origin: origin.to_owned() });
             }
             Some("public") => EntryOrigin::Public,
-            // Nothing of a fixed map is read off rows.
+            // Nothing of a fixed map is read off rows, nor of numbers as they are.
             None if is_fixed => EntryOrigin::Public,
             // What nobody has called public is not.
             None | Some("inferred") => EntryOrigin::Inferred,
@@ -144,7 +162,7 @@ impl ColumnEntry {
         };
         let origin = if self.kind == "derived" { EntryOrigin::Derived } else { origin };
         let kind = match self.kind.as_str() {
-            "numeric" => ColumnKind::Numeric { range: self.range("numeric")? },
+            "numeric" => ColumnKind::Numeric { range: self.range()? },
             "categorical" => self.categorical(markers)?,
             "hashed" => {
                 let needed = "buckets, such as buckets = 256";
@@ -154,11 +172,12 @@ impl ColumnEntry {
             "derived" => ColumnKind::Derived,
             "vector" => {
                 let dim = self.size("vector", "dim", self.dim, "dim, the length of its lists")?;
-                ColumnKind::Vector { dim, range: self.range("vector")? }
+                ColumnKind::Vector { dim, range: self.range()? }
             }
             "text" => ColumnKind::Text(self.ngrams()?),
             "image" => ColumnKind::Image(self.image("image")?),
             "network" => self.network()?,
+            "transformer" => self.transformer()?,
             other => return Err(self.unknown_choice("kind", KINDS, other)),
         };
         self.refuse_foreign(&kind)?;
@@ -169,12 +188,20 @@ impl ColumnEntry {
         Ok(ColumnSchema { name: self.name, kind, missing, origin })
     }
 
-    fn range(&self, kind: &'static str) -> Result<ValueRange, InvalidSchema> {
+    fn range(&self) -> Result<Option<ValueRange>, InvalidSchema> {
+        let column = self.name.clone();
         // Not an array of two: the TOML reader would drop a third number without a word.
-        let Some(&[low, high]) = self.range.as_deref() else {
-            return Err(self.needs(kind, "range = [low, high], two public numbers"));
-        };
-        ValueRange::new(low, high).ok_or_else(|| InvalidSchema::Range { column: self.name.clone(), low, high })
+        match self.range.as_deref() {
+            None => Ok(None),
+            Some(&[low, high]) => {
+                ValueRange::new(low, high).map(Some).ok_or(InvalidSchema::Range { column, low, high })
+            }
+            Some(_) => Err(InvalidSchema::Needs { column, kind: self.numbers(), needed: RANGE }),
+        }
+    }
+
+    fn numbers(&self) -> &'static str {
+        if self.kind == "vector" { "vector" } else { "numeric" }
     }
 
     fn size(
@@ -267,6 +294,15 @@ impl ColumnEntry {
         Ok(ColumnKind::Network { spec: NetworkSpec { onnx, features, input }, statement })
     }
 
+    fn transformer(&self) -> Result<ColumnKind, InvalidSchema> {
+        let needed = "transformer, its name, sha256, its digest, and features, their number";
+        let features = self.size("transformer", "features", self.features, needed)?;
+        let (Some(transformer), Some(sha256)) = (self.transformer.clone(), self.sha256.clone()) else {
+            return Err(self.needs("transformer", needed));
+        };
+        Ok(ColumnKind::Transformer(TransformerSpec { transformer, sha256, features }))
+    }
+
     fn categorical(&self, markers: &[String]) -> Result<ColumnKind, InvalidSchema> {
         let needed = "values, such as values = [\"red\", \"green\"]";
         let values = self.values.as_deref().ok_or_else(|| self.needs("categorical", needed))?;
@@ -338,7 +374,8 @@ impl ColumnEntry {
             Some(MissingEntry::Value { value }) => value,
         };
         let (fits, reason) = match (kind, value) {
-            (ColumnKind::Numeric { range }, Scalar::Number(x)) => {
+            (ColumnKind::Numeric { range: None }, Scalar::Number(x)) => (x.is_finite(), "it is not finite"),
+            (ColumnKind::Numeric { range: Some(range) }, Scalar::Number(x)) => {
                 ((range.low()..=range.high()).contains(x), "it is outside the range")
             }
             (ColumnKind::Numeric { .. }, _) => (false, "it is not a number"),
@@ -358,7 +395,8 @@ impl ColumnEntry {
                 | ColumnKind::Text(_)
                 | ColumnKind::Image(_)
                 | ColumnKind::Pixels(_)
-                | ColumnKind::Network { .. },
+                | ColumnKind::Network { .. }
+                | ColumnKind::Transformer(_),
                 _,
             ) => (false, "vectors, texts and images can be missing as \"error\", \"zero\" or \"slot\""),
         };
@@ -373,7 +411,7 @@ impl ColumnEntry {
     }
 
     fn refuse_foreign(&self, kind: &ColumnKind) -> Result<(), InvalidSchema> {
-        let given: [(&str, bool, &[&str]); 24] = [
+        let given: [(&str, bool, &[&str]); 26] = [
             ("range", self.range.is_some(), &["numeric", "vector"]),
             ("values", self.values.is_some(), &["categorical"]),
             ("unknown", self.unknown.is_some(), &["categorical"]),
@@ -395,9 +433,11 @@ impl ColumnEntry {
             ("mean", self.mean.is_some(), &[]),
             ("deviation", self.deviation.is_some(), &[]),
             ("onnx", self.onnx.is_some(), &["network"]),
-            ("features", self.features.is_some(), &["network"]),
+            ("features", self.features.is_some(), &["network", "transformer"]),
             ("input", self.input.is_some(), &["network"]),
             ("statement", self.statement.is_some(), &["network"]),
+            ("transformer", self.transformer.is_some(), &["transformer"]),
+            ("sha256", self.sha256.is_some(), &["transformer"]),
         ];
         let kind = kind.tag();
         match given.into_iter().find(|(_, given, kinds)| *given && !kinds.contains(&kind)) {
@@ -415,6 +455,10 @@ impl ColumnEntry {
     }
 }
 
-const KINDS: &str = "\"derived\", \"numeric\", \"categorical\", \"hashed\", \"boolean\", \"vector\", \"text\", \"image\" or \"network\"";
+const KINDS: &str = "\"derived\", \"numeric\", \"categorical\", \"hashed\", \"boolean\", \"vector\", \"text\", \"image\", \"network\" or \
+                     \"transformer\"";
+
+/// What numbers need that stand by themselves.
+pub(super) const RANGE: &str = "range = [low, high], two public numbers";
 
 const MISSING_CHOICES: &str = "\"error\", \"zero\", \"slot\" or { value = … }";

@@ -185,7 +185,7 @@ impl Seen {
                 Some(dim)
                     if !self.lists_differ && self.n_lists == self.n_values() && (1..=MAX_FEATURES).contains(&dim) =>
                 {
-                    Ok(ColumnKind::Vector { dim, range: range.ok_or_else(no_range)? })
+                    Ok(ColumnKind::Vector { dim, range: Some(range.ok_or_else(no_range)?) })
                 }
                 _ => Err(("its lists have different lengths".into(), None)),
             };
@@ -195,7 +195,7 @@ impl Seen {
                 let suggestion = "declare it as `id` if it is the row's id".to_owned();
                 return Err(("it numbers the rows".into(), Some(suggestion)));
             }
-            return Ok(ColumnKind::Numeric { range: range.ok_or_else(no_range)? });
+            return Ok(ColumnKind::Numeric { range: Some(range.ok_or_else(no_range)?) });
         }
         if let Some(kind) = self.boolean() {
             return Ok(kind);

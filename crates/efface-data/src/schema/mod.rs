@@ -10,6 +10,7 @@ mod column;
 pub(crate) mod encode;
 mod file;
 mod fitted;
+mod held;
 mod infer;
 mod mapping;
 mod nice;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use self::column::numbered;
 pub use self::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, Unknown, ValueRange};
 pub(crate) use self::fitted::is_fitted_word;
+pub use self::held::{CellEncoder, CellSource, EncodedCells, TakeCell};
 pub use self::infer::propose;
 pub use self::proposal::{LeftOut, ProposedColumn, SchemaProposal, network_schema};
 pub use self::written::{DateOrder, DecimalMark, Notation};
@@ -119,6 +121,12 @@ impl Schema {
     /// Reads the text of a schema file.
     pub fn parse(text: &str) -> Result<Self, SchemaError> {
         file::parse(text, Path::new("schema"))
+    }
+
+    /// Reads a schema that a program has put together, as JSON with the keys of a schema file. Files that it names are looked
+    /// for from here.
+    pub fn of_json(text: &str) -> Result<Self, SchemaError> {
+        file::of_json(text, Path::new("schema"))
     }
 
     /// Writes a new file; one that is there already is left alone.
@@ -215,6 +223,11 @@ impl Schema {
         Self { networks, ..self }
     }
 
+    /// Where networks are looked for.
+    pub fn network_places(&self) -> &NetworkPlaces {
+        &self.networks
+    }
+
     /// Whether a network makes features.
     pub fn has_networks(&self) -> bool {
         self.networks().next().is_some()
@@ -241,11 +254,6 @@ impl Schema {
             ColumnKind::Network { spec, .. } => Some((column.name.as_str(), spec)),
             _ => None,
         })
-    }
-
-    /// Where the files of its networks are looked for.
-    pub(crate) fn network_places(&self) -> &NetworkPlaces {
-        &self.networks
     }
 
     /// Texts that mean that nothing is there.
@@ -366,6 +374,9 @@ impl Schema {
             }
             let checked = FeatureSpec::fourier(found as usize, layer).check();
             return checked.map(|()| schema).map_err(|source| InvalidSchema::Layer { source });
+        }
+        if let Some(ColumnSchema { name, kind, .. }) = schema.columns.iter().find(|column| column.kind.is_unbounded()) {
+            return Err(InvalidSchema::Needs { column: name.clone(), kind: kind.tag(), needed: file::RANGE });
         }
         let mut features = HashSet::with_capacity(found as usize);
         match schema.feature_names().into_iter().find(|feature| !features.insert(feature.clone())) {

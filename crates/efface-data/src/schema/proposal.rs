@@ -169,7 +169,10 @@ fn write_entry(text: &mut String, column: &ColumnSchema, seen: &ProposedColumn) 
     let _ = writeln!(text, "name = {}", quoted(&column.name));
     text.push_str(&comment(&seen.sentence()));
     let _ = writeln!(text, "kind = {}", quoted(column.kind.tag()));
-    let range_of = |range: &ValueRange| format!("range = [{}, {}]", number(range.low()), number(range.high()));
+    let range_of = |range: &Option<ValueRange>| {
+        let of = |range: ValueRange| format!("range = [{}, {}]", number(range.low()), number(range.high()));
+        range.map_or_else(String::new, of)
+    };
     let keys = match &column.kind {
         ColumnKind::Numeric { range } => range_of(range),
         ColumnKind::Categorical { values, unknown } => {
@@ -183,8 +186,12 @@ fn write_entry(text: &mut String, column: &ColumnSchema, seen: &ProposedColumn) 
         ColumnKind::Vector { dim, range } => format!("dim = {dim}\n{}", range_of(range)),
         // In its usual form.
         ColumnKind::Text(spec) => format!("buckets = {}", spec.buckets),
-        // What it becomes, and what a missing value does, is derived. Pictures and networks are proposed by nobody.
-        ColumnKind::Derived | ColumnKind::Image(_) | ColumnKind::Pixels(_) | ColumnKind::Network { .. } => return,
+        // What it becomes, and what a missing value does, is derived. Other maps are proposed by nobody.
+        ColumnKind::Derived
+        | ColumnKind::Image(_)
+        | ColumnKind::Pixels(_)
+        | ColumnKind::Network { .. }
+        | ColumnKind::Transformer(_) => return,
     };
     let missing = if column.missing == Missing::Slot { "slot" } else { "error" };
     let _ = writeln!(text, "{keys}\nmissing = {}", quoted(missing));

@@ -110,7 +110,10 @@ fn vectors_are_scaled_element_by_element() {
     assert_eq!(schema(entry).feature_names(), ["x[0]", "x[1]", "x[2]"]);
     assert_eq!(refusal(entry, &Cell::List(vec![1.0])), "1 values in the list, expected 3");
     assert_eq!(refusal(entry, &Cell::List(vec![1.0, f64::NAN, 0.0])), "numbers must be finite, got `NaN`");
-    assert!(refusal(entry, &Cell::Text("[1,2,3]")).starts_with("the schema declares a vector, got `[1,2,3]`"));
+    assert!(
+        refusal(entry, &Cell::Text("[1,2,3]"))
+            .starts_with("the schema declares a list of numbers, as in a Parquet column, got `[1,2,3]`")
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use efface_data::derived::Texts;
+use efface_data::derived::{Counts, Preparation, Texts};
 use efface_data::{
     EncodedRows, FeatureValues, LentRows, LentTable, LentVault, MemoryRows, Precision, RowSpec, RowTransform,
     RowsToLend, Scale, Vault,
@@ -50,6 +50,8 @@ fn conforms(transform: RowTransform, precision: Precision, weighted: bool) {
         selectors: first.selectors(&key()),
         row_weights: first.row_weights(),
         texts: &Texts::new(),
+        preparation: (transform.scale == Scale::Auto)
+            .then(|| Preparation::new(Counts::new(&[true; N_FEATURES], false), transform.intercept)),
         shape: RowSpec { transform, n_features: N_FEATURES, n_classes: 3, max_row_weight },
     })
     .expect("valid");

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use arrow_array::builder::{Float32Builder, ListBuilder};
 use arrow_array::{ArrayRef, BinaryArray, Float64Array, RecordBatch, StringArray};
-use efface_data::{Columns, FeatureValues, Scale, Schema, open_table, read_table};
+use efface_data::{
+    Cell, CellEncoder, CellError, CellSource, Columns, FeatureValues, Origin, Scale, Schema, TakeCell, open_table,
+    read_table,
+};
 use efface_features::{FourierLayer, FourierMap, ImageShape, NgramMap, ScatteringMap};
 use parquet::arrow::ArrowWriter;
 
@@ -107,6 +110,115 @@ fn a_layer_takes_the_features_of_all_columns() {
     let maps = with_layer.maps();
     let [(Some("review"), text), (None, layer)] = maps.as_slice() else { panic!("two maps: {maps:?}") };
     assert_eq!((text.kind(), layer.kind()), ("ngrams", "fourier"));
+}
+
+/// Rows of cells in memory.
+struct Held(Vec<Vec<Cell<'static>>>);
+
+impl CellSource for Held {
+    fn n_rows(&self) -> usize {
+        self.0.len()
+    }
+
+    fn visit(&self, column: usize, row: usize, take: &mut TakeCell<'_>) -> Result<(), CellError> {
+        take(&self.0[row][column])
+    }
+}
+
+fn encoded(schema: &Schema, rows: Vec<Vec<Cell<'static>>>) -> Result<FeatureValues, String> {
+    let mut encoder = CellEncoder::new(schema).expect("no networks");
+    let encoded = encoder.encode(&Held(rows), &Origin::new("rows"), &mut |_| true);
+    encoded.map(|encoded| encoded.expect("not stopped").features).map_err(|error| error.to_string())
+}
+
+#[test]
+fn cells_in_memory_become_what_those_of_a_file_do() {
+    let row = |(stars, text): (usize, &&'static str)| vec![Cell::Number(stars as f64), Cell::Text(text)];
+    let rows = || TEXTS.iter().enumerate().map(row).collect::<Vec<_>>();
+    assert_eq!(encoded(&schema(REVIEWS), rows()), Ok(FeatureValues::F64(expected())));
+    // More rows than are taken at a time, beside cells that are kept raw.
+    let derived =
+        schema(&REVIEWS.replace(
+            "kind = \"numeric\"\nrange = [0, 10]\nmissing = \"zero\"\norigin = \"public\"",
+            "kind = \"derived\"",
+        ));
+    let many: Vec<_> = (0..70_000).map(|i| vec![Cell::Text(["1", "two"][i % 2]), Cell::Text(TEXTS[i % 5])]).collect();
+    let mut encoder = CellEncoder::new(&derived).expect("no networks");
+    let mut seen = Vec::new();
+    let all = encoder.encode(&Held(many), &Origin::new("rows"), &mut |done| {
+        seen.push(done);
+        true
+    });
+    let all = all.expect("valid").expect("not stopped");
+    let FeatureValues::F64(values) = all.features else { panic!("raw cells are in double precision") };
+    assert_eq!((values.len(), values[66 * 69_998], seen.len() > 1), (66 * 70_000, 1.0, true));
+    assert_eq!(values[66 * 69_999 + 1..66 * 70_000], values[66 * 9 + 1..66 * 10]);
+    assert_eq!(all.texts.into_values().collect::<Vec<_>>(), ["two"]);
+    assert!(encoder.encode(&Held(rows()), &Origin::new("rows"), &mut |_| false).expect("valid").is_none());
+
+    // A row that fails leaves nothing for the next ones.
+    let strict = schema(&REVIEWS.replace("missing = \"slot\"", ""));
+    let mut encoder = CellEncoder::new(&strict).expect("no networks");
+    let refused = encoder.encode(&Held(rows()), &Origin::new("rows"), &mut |_| true).err().expect("a gap");
+    assert!(refused.to_string().starts_with("rows, row 1, column `review`: missing value"), "{refused}");
+    let one = encoder.encode(&Held(rows()[..1].to_vec()), &Origin::new("rows"), &mut |_| true);
+    let FeatureValues::F64(values) = one.expect("valid").expect("not stopped").features else { panic!("as before") };
+    assert_eq!(values[..], expected()[..65]);
+}
+
+#[test]
+fn a_layer_takes_numbers_of_any_size() {
+    let text = |entry: &str| format!("format = \"efface-schema-1\"\n[[column]]\nname = \"x\"\n{entry}\n");
+    for (entry, cell) in
+        [("kind = \"numeric\"", Cell::Number(-1.5e6)), ("kind = \"vector\"\ndim = 1", Cell::List(vec![-1.5e6]))]
+    {
+        let layered = schema(&format!("{}{}", text(entry), LAYER.replace("0.5", "1e5")));
+        let map = FourierMap::new(1, FourierLayer { width: 24, length_scale: 1e5, seed: 3 }).expect("valid");
+        let mut features = vec![0.0; 24];
+        map.apply_block(&[-1.5e6], &mut features).expect("a row");
+        assert_eq!(encoded(&layered, vec![vec![cell]]), Ok(FeatureValues::F32(features)));
+        assert_eq!((layered.not_public(), layered.usual_transform().scale), (vec![], Scale::None));
+        let again: Schema = serde_json::from_value(serde_json::to_value(&layered).expect("JSON")).expect("the same");
+        assert_eq!(again, layered);
+        let alone = Schema::parse(&text(entry)).expect_err("nothing bounds it").to_string();
+        assert!(alone.contains("column `x`: kind") && alone.contains("needs range = [low, high]"), "{alone}");
+    }
+}
+
+#[test]
+fn what_another_program_made_is_divided_by_its_norm() {
+    let entry = |more: &str| {
+        let sha256 = "ab".repeat(32);
+        let json = format!(
+            r#"{{"format": "efface-schema-1", "column": [{{"name": "review", "kind": "transformer",
+                "transformer": "Embedding", "sha256": "{sha256}", "features": 2{more}}}]}}"#
+        );
+        Schema::of_json(&json).map_err(|error| error.to_string())
+    };
+    let public = entry(r#", "origin": "public""#).expect("valid");
+    let list = |values: &[f64]| vec![Cell::List(values.to_vec())];
+    let FeatureValues::F32(made) = encoded(&public, vec![list(&[3.0, -4.0]), list(&[0.0, 0.0])]).expect("lists") else {
+        panic!("in single precision")
+    };
+    assert!((made[0] - 0.6).abs() < 1e-6 && (made[1] + 0.8).abs() < 1e-6 && made[2..] == [0.0, 0.0], "{made:?}");
+    assert_eq!(
+        (public.feature_names().as_slice(), public.not_public()),
+        (&["review[0]".to_owned(), "review[1]".into()][..], vec![])
+    );
+    assert_eq!(entry("").expect("valid").not_public(), ["review"]);
+    assert_eq!(public.maps()[0].1.kind(), "transformer");
+
+    let refused = |cell: Cell<'static>| encoded(&public, vec![vec![cell]]).expect_err("must be refused");
+    assert_eq!(
+        refused(Cell::List(vec![1.0])),
+        "rows, row 0, column `review`: 1 values in the list, the schema declares 2"
+    );
+    assert!(refused(Cell::List(vec![1.0, 1e300])).contains("numbers must be finite, got `1000"));
+    assert!(refused(Cell::Text("good")).contains("got `good`"));
+    assert!(entry(r#", "fit": true"#).expect_err("fitted").contains("`fit` is fitted on the rows"));
+    assert!(
+        entry(r#", "buckets": 4"#).expect_err("foreign").contains("`buckets` does not belong to kind `transformer`")
+    );
 }
 
 /// Pixels of three images of 8 × 12 in three colours.

@@ -239,7 +239,7 @@ fn a_proposal_finds_the_kind_of_each_column() {
     assert_eq!((column("word").missing.clone(), column("flag").missing.clone()), (Missing::Slot, Missing::Error));
     assert_eq!(column("many").kind, ColumnKind::Hashed { buckets: 128 });
     assert!(
-        matches!(&column("number").kind, ColumnKind::Numeric { range } if (range.low(), range.high()) == (0.0, 100.0))
+        matches!(&column("number").kind, ColumnKind::Numeric { range: Some(range) } if (range.low(), range.high()) == (0.0, 100.0))
     );
     assert_eq!(proposal.columns[2].texts_among_numbers, ["unk"]);
     assert_eq!(proposal.columns[5].codes, ["0", "1", "2", "3"]);

@@ -14,7 +14,7 @@ pub use train::MemoryRequest;
 use std::fmt;
 
 use efface_core::model::Model;
-use efface_data::Vault;
+use efface_data::{NetworkPlaces, Vault};
 
 use self::keeper::MemoryKeeper;
 use crate::directory::ModelDirectory;
@@ -55,6 +55,12 @@ impl MemoryModel {
         let of = Kept { settings, model, preparation: rows.preparation() };
         let adopted = Adopted { of, rows, keeper, removed, past };
         ModelDirectory::adopt(&adopted, place)
+    }
+
+    /// The same whose networks are looked for here, when they move into a directory.
+    #[must_use]
+    pub fn with_networks(self, places: NetworkPlaces) -> Self {
+        Self { settings: self.settings.with_networks(places), ..self }
     }
 
     /// The model to be looked at.

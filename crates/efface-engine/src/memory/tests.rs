@@ -82,6 +82,7 @@ impl Sample {
             ids: None,
             subjects: None,
             features: (0..N_FEATURES).map(|i| format!("x{i}")).collect(),
+            schema: None,
             columns: Columns::default(),
             row_names: RowNames::Ids,
             codec: self.codec(),

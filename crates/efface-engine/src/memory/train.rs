@@ -4,8 +4,8 @@ use efface_core::model::{Phase, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_data::derived::Texts;
 use efface_data::{
-    ClassWeights, Columns, IdKey, IdKind, LabelCodec, LentRows, LentTable, LentVault, Precision, RowId, RowTransform,
-    RowsError, RowsToLend, Scale, Schema, Vault,
+    ClassWeights, ColumnKind, Columns, IdKey, IdKind, LabelCodec, LentRows, LentTable, LentVault, Precision, ReadError,
+    RowId, RowTransform, RowsError, RowsToLend, Scale, Schema, Vault,
 };
 use efface_ledger::certificate::FittedBeside;
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use super::index::RowIndex;
 use super::keeper::MemoryKeeper;
 use crate::error::{ChangeError, EngineError};
 use crate::life::{check_is_bounded, count_classes};
-use crate::settings::{RowNames, Settings, fresh};
+use crate::settings::{RowNames, Settings, check_extractor, fresh};
 
 /// What to train, on what.
 pub struct MemoryRequest<'a> {
@@ -37,6 +37,8 @@ pub struct MemoryRequest<'a> {
     pub subjects: Option<&'a [RowId]>,
     /// Names of the features.
     pub features: Vec<String>,
+    /// What made the features of raw cells; `None`: columns are features, as they are or derived.
+    pub schema: Option<Schema>,
     /// The roles of the columns that all this came from, where it had names: `features` are those of the user's own.
     pub columns: Columns,
     /// What rows can be called by.
@@ -62,6 +64,8 @@ impl MemoryModel {
     ) -> Result<(Self, LentTable), EngineError> {
         let MemoryRequest { rows, texts, labels, row_weights, ids, subjects, .. } = *request;
         let settings = request.settings()?;
+        check_derives(&settings)?;
+        check_extractor(settings.schema.as_ref(), settings.config.extractor)?;
         let of_classes = (!settings.class_weights.is_empty())
             .then(|| settings.class_weights.weigh_indices(&settings.codec, labels, row_weights));
         of_classes.iter().flatten().try_for_each(|weight| settings.check_row_weight(*weight))?;
@@ -70,7 +74,8 @@ impl MemoryModel {
         let selector = |row: usize| settings.id_key.digest(IdKind::Row, &id(row)).selector();
         let selectors = (0..labels.len()).into_par_iter().with_min_len(256).map(selector).collect();
         let shape = settings.row_spec();
-        let lent = LentTable::new(RowsToLend { rows, labels, selectors, row_weights, texts, shape });
+        let preparation = settings.no_rows_prepared(Texts::new());
+        let lent = LentTable::new(RowsToLend { rows, labels, selectors, row_weights, texts, preparation, shape });
         let mut table = lent.map_err(|error| match error {
             RowsError::TooManyTexts { column, .. } => {
                 ChangeError::TooManyTexts { column: settings.features[column].clone() }.into()
@@ -107,6 +112,16 @@ impl MemoryModel {
     }
 }
 
+/// Constants are derived under one scale only.
+fn check_derives(settings: &Settings) -> Result<(), ReadError> {
+    let scale = settings.transform.scale;
+    let mut columns = settings.schema.iter().filter(|_| scale != Scale::Auto).flat_map(Schema::columns);
+    match columns.find(|column| column.kind == ColumnKind::Derived) {
+        Some(column) => Err(ReadError::DerivedBesideScale { column: column.name.clone(), scale }),
+        None => Ok(()),
+    }
+}
+
 impl MemoryRequest<'_> {
     /// What is decided by it, with fresh secrets.
     fn settings(&self) -> Result<Settings, EngineError> {
@@ -122,7 +137,8 @@ impl MemoryRequest<'_> {
         };
         // As of a file with these columns: the command line reads more rows through it. It depends on no row.
         let is_frame = self.transform.scale == Scale::Auto && self.columns.features.is_some();
-        let schema = is_frame.then(|| Schema::of_derived(&self.features, &columns).ok()).flatten();
+        let derived = || is_frame.then(|| Schema::of_derived(&self.features, &columns).ok()).flatten();
+        let schema = self.schema.clone().or_else(derived);
         let mut outside_scope = self.outside_scope.clone();
         outside_scope.sort_by_key(FittedBeside::to_string);
         outside_scope.dedup();

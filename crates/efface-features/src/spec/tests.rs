@@ -2,7 +2,7 @@ use super::*;
 use crate::ngrams::Grams;
 
 /// What is written down, and its digest (by `printf | sha256sum`): neither may ever change.
-const WRITTEN: [(&str, &str); 3] = [
+const WRITTEN: [(&str, &str); 4] = [
     (
         r#"{"kind":"fourier","n_inputs":5,"width":32,"length_scale":0.5,"seed":18446744073709551615}"#,
         "969425d346a32cec9eebc2ee011785fdfec4efd1a39a59c0e13da0ddd66e6f6f",
@@ -14,6 +14,10 @@ const WRITTEN: [(&str, &str); 3] = [
     (
         r#"{"kind":"scattering","height":8,"width":12,"channels":3}"#,
         "48f966bd116033a9e9fc852141e93cced6910ce61376202abfa3661046e49fd3",
+    ),
+    (
+        r#"{"kind":"transformer","transformer":"HashingVectorizer","sha256":"abababababababababababababababababababababababababababababababab","features":4096}"#,
+        "efc827c82094c34def045b0ebef51c45b14461a3389e2859bbc00c957f0da6a1",
     ),
 ];
 
@@ -47,4 +51,10 @@ fn parameters_that_no_map_has_are_refused() {
     assert!(matches!(spec.check(), Err(BuildError::OutOfRange { name: "width", .. })));
     let spec = FeatureSpec::Scattering(ImageShape { height: 8, width: 8, channels: 2, resize: false });
     assert!(matches!(spec.check(), Err(BuildError::Channels { value: 2 })));
+    let transformer = |transformer: &str, sha256: &str| {
+        let (transformer, sha256) = (transformer.to_owned(), sha256.to_owned());
+        FeatureSpec::Transformer(TransformerSpec { transformer, sha256, features: 3 }).check()
+    };
+    assert!(matches!(transformer("", &"ab".repeat(32)), Err(BuildError::Name { .. })));
+    assert!(matches!(transformer("Embedding", "ab"), Err(BuildError::Digest { .. })));
 }

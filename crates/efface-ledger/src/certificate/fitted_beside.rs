@@ -1,5 +1,7 @@
 //! What else was fitted or chosen on the rows of a model, by name: `fitted-preprocessing:StandardScaler`.
 //!
+//! What comes before a model and rests on somebody's word stands beside it: `declared-public:HashingVectorizer`.
+//!
 //! Nothing in a model tells of it, so whoever trains declares it, and every certificate of the model lists it as outside
 //! the claim. It names software, never rows: a certificate must read the same in both worlds.
 
@@ -17,6 +19,7 @@ tagged! {
         Calibration = "calibration" => "a calibration of the model that was fitted on the rows",
         Threshold = "threshold" => "a decision threshold that was chosen on the rows",
         FeatureSelection = "feature-selection" => "features that were selected on the rows",
+        DeclaredPublic = "declared-public" => "preprocessing that was made without these rows, as whoever trained says",
         Stacking = "stacking" => "other models, stacked with this one, that were fitted on the rows",
     }
 }

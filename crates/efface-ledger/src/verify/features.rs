@@ -45,13 +45,13 @@ pub(super) fn sound<D, R>(c: &ReleaseClaims<D, R>) -> Result<String, String> {
         }
         match (&spec, MapOrigin::by_tag(&map.origin)) {
             (FeatureSpec::Network(network), Some(MapOrigin::Private)) => private(map, network, c.extractor)?,
-            (FeatureSpec::Network(_), Some(MapOrigin::Public)) => {}
-            (FeatureSpec::Network(_), Some(MapOrigin::Unknown)) => {
+            (FeatureSpec::Network(_) | FeatureSpec::Transformer(_), Some(MapOrigin::Public)) => {}
+            (FeatureSpec::Network(_) | FeatureSpec::Transformer(_), Some(MapOrigin::Unknown)) => {
                 if !map.column.as_ref().is_some_and(|column| c.not_public.contains(column)) {
                     return Err(format!("the map of {of} is of unknown origin, and not listed under not_public"));
                 }
             }
-            (FeatureSpec::Network(_), _)
+            (FeatureSpec::Network(_) | FeatureSpec::Transformer(_), _)
             | (_, Some(MapOrigin::Public | MapOrigin::Private | MapOrigin::Unknown) | None) => {
                 return Err(format!("the map of {of} is of kind `{}` and origin `{}`", map.kind(), map.origin));
             }

@@ -8,22 +8,33 @@ calls: the frames of scikit-learn's ``Pipeline.fit``, ``GridSearchCV.fit`` and t
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.utils import get_tags
+
+from efface._features._maps import Fourier, Map, Network
+from efface._features._public import Public
+from efface._given._learning import class_of, learns
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something around the model that is outside its guarantee."""
+    """Something around the model that is outside its guarantee.
+
+    Attributes
+    ----------
+    tag : str
+        As certificates list it.
+    text : str or None
+        For a warning; None: it rests on the user's word, which the certificate says, and nobody is warned of.
+    """
 
     tag: str
-    text: str
+    text: str | None
 
 
 @dataclass(frozen=True)
@@ -87,7 +98,7 @@ def _of_wrapper(caller: Any) -> list[Finding]:
     return [
         Finding(f"{tag}:{title}", f"{title} {text}")
         for module, name, tag, text in _WRAPPERS
-        if isinstance(caller, _class(module, name))
+        if isinstance(caller, class_of(module, name))
     ]
 
 
@@ -106,21 +117,26 @@ _WRAPPERS = (
 )
 
 
-def _class(module: str, name: str) -> type | tuple[()]:
-    """A class of scikit-learn, unless nobody has imported it yet: then nothing is one of its objects."""
-    found: type | tuple[()] = getattr(sys.modules.get(module), name, ())
-    return found
-
-
 def _of_steps(steps: list[tuple[str, Any]]) -> list[Finding]:
-    return [
-        Finding(
-            f"fitted-preprocessing:{type(step).__name__}",
-            f"{type(step).__name__} (`{name}`) is fitted on the same rows and remembers those that are removed",
-        )
-        for name, step in _leaves(steps)
-        if _learns(step)
-    ]
+    return [finding for name, step in _leaves(steps) for finding in _of_step(name, step)]
+
+
+def _of_step(name: str, step: Any) -> Iterator[Finding]:
+    title = type(step).__name__
+    if isinstance(step, Fourier):
+        inner = step.of.values() if isinstance(step.of, Mapping) else [step.of]
+        for map in inner:
+            yield from _of_step(name, map) if isinstance(map, Map) else ()
+    elif isinstance(step, Public):
+        yield Finding(f"declared-public:{type(step.transformer).__name__}", None)
+    elif isinstance(step, Network) and step.origin == "public":
+        yield Finding(f"declared-public:{title}", None)
+    elif isinstance(step, Network):
+        text = f'nobody says that {title} (`{name}`) was trained without these rows: origin="public" does'
+        yield Finding(f"fitted-preprocessing:{title}", text)
+    elif not isinstance(step, Map) and learns(step):
+        text = f"{title} (`{name}`) is fitted on the same rows and remembers those that are removed"
+        yield Finding(f"fitted-preprocessing:{title}", text)
 
 
 def _leaves(steps: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -137,53 +153,3 @@ def _leaves(steps: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
             yield from _leaves([("remainder", step.remainder)])
         else:
             yield name, step
-
-
-def _learns(transformer: Any) -> bool:
-    """Whether its ``fit`` takes more from the rows than the number of their columns."""
-    kind = type(transformer)
-    if any(kind is _class(module, name) for module, name in _COUNTS_COLUMNS):
-        return False
-    for (module, name), declared in _DECLARED.items():
-        if kind is _class(module, name):
-            return not declared(transformer)
-    try:
-        return bool(get_tags(transformer).requires_fit)
-    except AttributeError:
-        # Something that is no estimator of scikit-learn and tells nothing about itself.
-        return True
-
-
-# Their fit looks at the number of columns only, or at nothing, though they say that it is required. What was frozen has
-# been fitted elsewhere; that it is public is the word of whoever froze it. Their subclasses may do
-# otherwise and are not meant.
-_COUNTS_COLUMNS = (
-    ("sklearn.frozen", "FrozenEstimator"),
-    ("sklearn.preprocessing", "FunctionTransformer"),
-    ("sklearn.random_projection", "GaussianRandomProjection"),
-    ("sklearn.feature_extraction.text", "HashingVectorizer"),
-    ("sklearn.preprocessing", "Normalizer"),
-    ("sklearn.preprocessing", "PolynomialFeatures"),
-    ("sklearn.kernel_approximation", "PolynomialCountSketch"),
-    ("sklearn.kernel_approximation", "RBFSampler"),
-    ("sklearn.kernel_approximation", "SkewedChi2Sampler"),
-    ("sklearn.random_projection", "SparseRandomProjection"),
-)
-
-
-def _has_declared_categories(encoder: Any) -> bool:
-    no_counting = getattr(encoder, "min_frequency", None) is None and getattr(encoder, "max_categories", None) is None
-    return not isinstance(encoder.categories, str) and no_counting
-
-
-def _fills_a_constant(imputer: Any) -> bool:
-    return bool(imputer.strategy == "constant" and not imputer.add_indicator)
-
-
-# Data-dependent unless what they would learn is declared.
-_DECLARED: dict[tuple[str, str], Callable[[Any], bool]] = {
-    ("sklearn.preprocessing", "OneHotEncoder"): _has_declared_categories,
-    ("sklearn.preprocessing", "OrdinalEncoder"): _has_declared_categories,
-    ("sklearn.impute", "SimpleImputer"): _fills_a_constant,
-    ("sklearn.feature_extraction.text", "CountVectorizer"): lambda vectorizer: vectorizer.vocabulary is not None,
-}

@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
 
 from efface._exceptions import RowError
+from efface._features._encoding import ALL, Encoding
 from efface._given import _cells, _frame
+from efface._progress import Progress
 from efface._warn import warn
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that the engine takes: an array, an Arrow object, or a list of columns."""
+    """Rows that the engine takes: an array, an Arrow object, a list of columns, or features that it made."""
 
     data: Any
     n_rows: int
@@ -41,6 +43,8 @@ def more_rows(estimator: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Rows, N
 def plain_rows(estimator: Any, X: Any) -> Rows:
     """Checks rows to predict for."""
     X = features(estimator, X)
+    if _encoding(estimator) is not None:
+        return _encoded_rows(estimator, X)
     if _is_table(X):
         return _table_rows(estimator, X, reset=False)
     array = _validated(estimator, X, reset=False)
@@ -53,6 +57,9 @@ def features(estimator: Any, X: Any) -> Any:
     there = _frame.column_names(X) or []
     known = given_names(estimator)
     beside = [name for name in estimator._named_columns.values() if name in there and name not in (known or [])]
+    encoding = _encoding(estimator)
+    if encoding is not None:
+        return _frame.without(X, [name for name in beside if name not in encoding.columns])
     rest = [name for name in there if name not in beside]
     made_up = feature_names(estimator)
     if known is None and rest != made_up and not set(made_up).isdisjoint(rest):
@@ -64,13 +71,16 @@ def features(estimator: Any, X: Any) -> Any:
 
 
 def given_names(estimator: Any) -> list[str] | None:
-    """Names of the features, where the rows of ``fit`` had any."""
+    """Names of the features, where the rows of ``fit`` had any, and no map made them."""
     names = getattr(estimator, "feature_names_in_", None)
-    return None if names is None else list(map(str, names))
+    return None if names is None or _encoding(estimator) is not None else list(map(str, names))
 
 
 def feature_names(estimator: Any) -> list[str]:
-    """Names of the features, made up where the rows had none."""
+    """Names of the features that the engine knows, made up where the rows had none."""
+    encoding = _encoding(estimator)
+    if encoding is not None:
+        return encoding.feature_names
     made_up = estimator._made_up_names or [f"x{index}" for index in range(estimator.n_features_in_)]
     return given_names(estimator) or made_up
 
@@ -95,21 +105,56 @@ def sample_weights(weights: Any, rows: Rows, limit: float) -> NDArray[np.float64
 
 def _labelled(estimator: Any, X: Any, y: Any, *, numeric: bool, reset: bool) -> tuple[Rows, NDArray[Any]]:
     y = _column(y)
-    if not _is_table(X):
+    if reset:
+        estimator.__dict__.pop("_encoding", None)
+        if estimator.features is not None:
+            _set_encoding(estimator, X)
+    if _encoding(estimator) is not None:
+        rows, labels = _encoded_rows(estimator, X), _labels_of(estimator, y, numeric=numeric)
+        _check_lengths(rows, labels)
+    elif not _is_table(X):
         array, labels = _validated(estimator, X, y=y, reset=reset, y_numeric=numeric)
         rows = Rows(array, array.shape[0])
     else:
-        if y is None:
-            raise ValueError(
-                f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
-            )
-        rows = _table_rows(estimator, X, reset=reset)
-        labels = _check_y(y, y_numeric=numeric, estimator=estimator)
-        if len(labels) != rows.n_rows:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: {[rows.n_rows, len(labels)]}"
-            )
+        rows, labels = _table_rows(estimator, X, reset=reset), _labels_of(estimator, y, numeric=numeric)
+        _check_lengths(rows, labels)
     return rows, column_or_1d(labels)
+
+
+def _labels_of(estimator: Any, y: Any, *, numeric: bool) -> Any:
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+        )
+    return _check_y(y, y_numeric=numeric, estimator=estimator)
+
+
+def _check_lengths(rows: Rows, labels: NDArray[Any]) -> None:
+    if len(labels) != rows.n_rows:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: {[rows.n_rows, len(labels)]}")
+
+
+def _encoding(estimator: Any) -> Encoding | None:
+    """What makes features of raw cells, where the model has maps."""
+    encoding: Encoding | None = getattr(estimator, "_encoding", None)
+    return encoding
+
+
+def _set_encoding(estimator: Any, X: Any) -> None:
+    """Finds out what ``features`` stands for, and sets ``n_features_in_`` and ``feature_names_in_``."""
+    encoding = estimator._encoding = Encoding.of(estimator.features, X)
+    estimator.n_features_in_ = len(encoding.columns)
+    estimator.__dict__.pop("feature_names_in_", None)
+    if _frame.column_names(X) is not None and ALL not in encoding.columns:
+        estimator.feature_names_in_ = np.asarray(encoding.columns, dtype=object)
+
+
+def _encoded_rows(estimator: Any, X: Any) -> Rows:
+    encoding = _encoding(estimator)
+    assert encoding is not None
+    with Progress(f"features of {type(estimator).__name__}", bool(estimator.verbose), unit=" rows") as progress:
+        rows = encoding.encode(X, n_jobs=estimator.n_jobs, progress=progress.callback)
+    return Rows(rows, rows.n_rows)
 
 
 def _column(y: Any) -> Any:

@@ -57,8 +57,11 @@ def _ridge(estimator: Any) -> dict[str, float]:
 
 
 def declared_scale(estimator: Any) -> str:
-    """The parameter ``scale``, checked."""
+    """The parameter ``scale``, checked; where maps make features, ``"auto"`` leaves their length as it is."""
     scale = estimator.scale
+    if scale == "auto" and estimator.features is not None:
+        encoding = getattr(estimator, "_encoding", None)
+        return "none" if encoding is None else str(encoding.scale)
     if isinstance(scale, str):
         kind, colon, radius = scale.partition(":")
         if kind in ("auto", "unit", "none", "raw") and not colon:

@@ -14,7 +14,7 @@ use crate::schema::cell::Cell;
 pub(super) enum Gathered {
     Missing,
     Text(Zeroizing<String>),
-    Pixels(Zeroizing<Vec<f32>>),
+    Numbers(Zeroizing<Vec<f32>>),
     /// A PNG or JPEG file.
     Picture(Zeroizing<Vec<u8>>),
     /// Its name, from the table's folder.
@@ -36,7 +36,7 @@ impl Gathered {
     pub(super) fn image_of(cell: &Cell<'_>, shape: ImageShape) -> Result<Self, CellError> {
         match cell {
             Cell::List(values) if values.len() == shape.n_inputs() => {
-                Ok(Self::Pixels(Zeroizing::new(values.iter().map(|x| *x as f32).collect())))
+                Ok(Self::Numbers(Zeroizing::new(values.iter().map(|x| *x as f32).collect())))
             }
             Cell::List(values) => Err(CellError::ListLength { found: values.len(), expected: shape.n_inputs() }),
             Cell::Bytes(bytes) => Ok(Self::Picture(Zeroizing::new(bytes.to_vec()))),
@@ -51,6 +51,24 @@ impl Gathered {
         }
     }
 
+    /// A cell as a list of so many numbers.
+    pub(super) fn list_of(cell: &Cell<'_>, expected: usize) -> Result<Self, CellError> {
+        let values = match cell {
+            Cell::List(values) if values.len() == expected => values,
+            Cell::List(values) => return Err(CellError::ListLength { found: values.len(), expected }),
+            cell => return Err(CellError::NotAList { value: cell.spelling().into_owned() }),
+        };
+        let narrow: Zeroizing<Vec<f32>> = Zeroizing::new(values.iter().map(|x| *x as f32).collect());
+        match narrow.iter().position(|x| !x.is_finite()) {
+            Some(at) => Err(CellError::NotFinite { value: values[at].to_string() }),
+            None => Ok(Self::Numbers(narrow)),
+        }
+    }
+
+    pub(super) fn numbers(&self) -> &[f32] {
+        if let Self::Numbers(numbers) = self { numbers } else { &[] }
+    }
+
     pub(super) fn text(&self) -> &str {
         if let Self::Text(text) = self { text } else { "" }
     }
@@ -61,7 +79,7 @@ impl Gathered {
         let other_sizes = if resize { OtherSizes::Resized } else { OtherSizes::Refused };
         let decoded = |bytes: &[u8]| pixels(bytes, Shape { height, width, channels }, other_sizes);
         match self {
-            Self::Pixels(pixels) => Ok(pixels.clone()),
+            Self::Numbers(pixels) => Ok(pixels.clone()),
             Self::Picture(bytes) => decoded(bytes).map(Zeroizing::new).map_err(CellError::Image),
             Self::Name(name) => {
                 let failed = |reason: String| CellError::Picture { value: name.clone(), reason };
@@ -79,7 +97,7 @@ pub(super) fn in_bytes(cells: &[&Gathered], pixels: &mut [f32]) -> Result<(), (u
     for (at, (cell, pixels)) in cells.iter().zip(pixels.chunks_exact_mut(size.max(1))).enumerate() {
         let is_byte = |x: &f32| x.fract() == 0.0 && (0.0..=255.0).contains(x);
         match cell {
-            Gathered::Pixels(_) => {
+            Gathered::Numbers(_) => {
                 if let Some(x) = pixels.iter().find(|x| !is_byte(x)) {
                     return Err((at, CellError::NotAByte { value: x.to_string() }));
                 }

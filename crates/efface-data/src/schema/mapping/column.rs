@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
 
-use efface_features::{ImageShape, NetworkInput, NetworkSpec, NgramMap, ScatteringMap, norm};
+use efface_features::{ImageShape, NgramMap, ScatteringMap, norm};
 
 use super::CHECKED;
 use super::cells::{Gathered, all_pixels, in_bytes};
@@ -19,10 +19,18 @@ pub(super) struct MappedColumn {
     /// With that of a missing value, if it has one.
     pub(super) width: usize,
     has_slot: bool,
-    /// What cells are read as; none: texts.
-    image: Option<ImageShape>,
+    reads: Reads,
     /// Those of a chunk, in the order of its rows.
     cells: RefCell<Vec<Gathered>>,
+}
+
+/// What cells are read as.
+#[derive(Clone, Copy)]
+enum Reads {
+    Texts,
+    Images(ImageShape),
+    /// Lists of so many numbers.
+    Lists(usize),
 }
 
 enum CellMap {
@@ -30,6 +38,8 @@ enum CellMap {
     Scattering(Box<ScatteringMap>),
     Pixels,
     Network(Network),
+    /// Features already, so many.
+    Made(usize),
 }
 
 /// What is wrong, in which row of those that are mapped.
@@ -38,34 +48,34 @@ type Failed = (usize, CellError);
 impl MappedColumn {
     /// `None`: the column is plain.
     pub(super) fn new(column: &ColumnSchema, places: &NetworkPlaces) -> Result<Option<Self>, NetworkError> {
-        let image = match &column.kind {
-            ColumnKind::Image(shape) | ColumnKind::Pixels(shape) => Some(*shape),
-            ColumnKind::Network { spec: NetworkSpec { input: NetworkInput::Image { shape, .. }, .. }, .. } => {
-                Some(*shape)
-            }
-            _ => None,
-        };
         let map = match &column.kind {
             ColumnKind::Text(spec) => CellMap::Ngrams(NgramMap::new(*spec).expect(CHECKED)),
             ColumnKind::Image(shape) => CellMap::Scattering(Box::new(ScatteringMap::new(*shape).expect(CHECKED))),
             ColumnKind::Pixels(_) => CellMap::Pixels,
             ColumnKind::Network { spec, .. } => CellMap::Network(Network::open(spec, places)?),
+            ColumnKind::Transformer(spec) => CellMap::Made(spec.features),
             _ => return Ok(None),
         };
+        let reads = match (column.kind.image(), &map) {
+            (Some(shape), _) => Reads::Images(shape),
+            (None, CellMap::Made(n_features)) => Reads::Lists(*n_features),
+            (None, _) => Reads::Texts,
+        };
         let (name, has_slot) = (column.name.clone(), column.missing == Missing::Slot);
-        Ok(Some(Self { name, map, width: column.width(), has_slot, image, cells: RefCell::default() }))
+        Ok(Some(Self { name, map, width: column.width(), has_slot, reads, cells: RefCell::default() }))
     }
 
     /// Keeps the cell of the next row.
     pub(super) fn gather(&self, cell: &Cell<'_>, missing: &Missing) -> Result<(), CellError> {
-        let gathered = match (cell, missing, self.image) {
+        let gathered = match (cell, missing, self.reads) {
             (Cell::Missing, Missing::Error, _) if matches!(self.map, CellMap::Pixels) => {
                 return Err(CellError::NoImage);
             }
             (Cell::Missing, Missing::Error, _) => return Err(CellError::Missing),
             (Cell::Missing, ..) => Gathered::Missing,
-            (cell, _, Some(shape)) => Gathered::image_of(cell, shape)?,
-            (cell, _, None) => Gathered::text_of(cell)?,
+            (cell, _, Reads::Texts) => Gathered::text_of(cell)?,
+            (cell, _, Reads::Images(shape)) => Gathered::image_of(cell, shape)?,
+            (cell, _, Reads::Lists(n)) => Gathered::list_of(cell, n)?,
         };
         self.cells.borrow_mut().push(gathered);
         Ok(())
@@ -83,9 +93,9 @@ impl MappedColumn {
         let cells: Vec<&Gathered> = present.iter().map(|row| &cells[rows.start + row]).collect();
         let texts = || cells.iter().map(|cell| cell.text()).collect::<Vec<_>>();
         let in_row = |(at, error): Failed| (present[at], error);
-        let pixels = || match self.image {
-            Some(shape) => all_pixels(&cells, shape, folder).map_err(in_row),
-            None => Ok(zeroize::Zeroizing::default()),
+        let pixels = || match self.reads {
+            Reads::Images(shape) => all_pixels(&cells, shape, folder).map_err(in_row),
+            Reads::Texts | Reads::Lists(_) => Ok(zeroize::Zeroizing::default()),
         };
         let mut features = Vec::new();
         let n_features = match &self.map {
@@ -109,6 +119,11 @@ impl MappedColumn {
                 features.extend_from_slice(&pixels()?);
                 in_bytes(&cells, &mut features).map_err(in_row)?;
                 self.width
+            }
+            CellMap::Made(n_features) => {
+                features.extend(cells.iter().flat_map(|cell| cell.numbers()));
+                features.chunks_exact_mut(*n_features).for_each(norm::to_unit_norm);
+                *n_features
             }
             CellMap::Network(network) => {
                 let n_features = network.n_features();

@@ -131,7 +131,8 @@ impl Mapping {
         Ok(())
     }
 
-    fn forget(&self) {
+    /// Lets go of the cells that were gathered.
+    pub(super) fn forget(&self) {
         for part in &self.parts {
             if let Part::Mapped(column) = part {
                 column.forget();

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use efface_core::accounting::Extractor;
 use efface_core::model::{ReleaseAccount, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::{MOST_ROW_WEIGHT, RowStore};
@@ -16,18 +15,7 @@ use crate::directory::witness::Memory;
 use crate::error::{EngineError, OpenError};
 use crate::history::History;
 use crate::life::{Past, check_is_bounded};
-use crate::settings::{RowNames, Settings};
-
-/// Refuses a promise without the share of a network that saw the rows.
-fn check_extractor(schema: Option<&Schema>, extractor: Option<Extractor>) -> Result<(), OpenError> {
-    let Some((column, statement)) = schema.and_then(Schema::private_network) else { return Ok(()) };
-    let delta = extractor.map_or(statement.fields().delta, |extractor| extractor.delta);
-    let (proved, stated) = (statement.training().epsilon_at(delta), extractor.map(|extractor| extractor.epsilon));
-    match stated {
-        Some(stated) if stated >= proved => Ok(()),
-        _ => Err(OpenError::ExtractorShare { column: column.into(), proved, delta, stated }),
-    }
-}
+use crate::settings::{RowNames, Settings, check_extractor};
 
 /// Rows that a private network saw and that left an earlier model of its features.
 fn n_left_before(settings: &Settings, n_suppressed: usize, known: Option<&Memory>) -> Result<usize, OpenError> {

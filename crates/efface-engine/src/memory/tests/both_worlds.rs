@@ -83,6 +83,7 @@ impl Worlds {
             ids: Some(&(0..FIRST).map(name).collect::<Vec<_>>()),
             subjects: Some(&(0..FIRST).map(|i| person(i / 3)).collect::<Vec<_>>()),
             features: FEATURES.map(String::from).to_vec(),
+            schema: None,
             columns: Columns::default(),
             row_names: RowNames::Ids,
             codec: LabelCodec::Classes(["0", "1", "2"].map(String::from).to_vec()),

@@ -73,6 +73,7 @@ fn small_model() -> Held {
         ids: Some(&(0..n_rows).map(RowId::numbered).collect::<Vec<_>>()),
         subjects: Some(&(0..n_rows).map(|i| RowId::numbered(i / 2)).collect::<Vec<_>>()),
         features: vec!["a".into(), "b".into()],
+        schema: None,
         columns: Columns::default(),
         row_names: RowNames::Ids,
         codec: LabelCodec::Classes(["x", "y", "z"].map(String::from).to_vec()),

@@ -103,6 +103,7 @@ impl Lent {
             ids: named.then_some(&names),
             subjects: named.then_some(&people),
             features: ["a", "b", "c"].map(String::from).to_vec(),
+            schema: None,
             columns: Columns {
                 label: Some("y".into()),
                 id: Some("id".into()),
