@@ -32,7 +32,7 @@ fn train(args: &TrainExtractorArgs, output: &Output) -> anyhow::Result<Answer> {
     };
     let stop = Stop::at_signal(!output.is_text())?;
     let (mut progress, mut loss, mut first) = (Progress::new(output.is_text()), f64::NAN, None);
-    let trained = train_extractor(request, &mut |event| {
+    let trained = train_extractor(&request, &mut |event| {
         match event {
             ExtractorProgress::Reading(read) => progress.reading(read),
             ExtractorProgress::Training { done, steps, loss: latest } => {

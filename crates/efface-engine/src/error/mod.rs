@@ -96,13 +96,12 @@ impl EngineError {
             Self::Append(_) | Self::InMemory(_) => "bad-rows",
             Self::Rows(_) => "rows-damaged",
             Self::Store(_) => "rows-unreadable",
-            Self::Plan(_) => "bad-plan",
+            Self::Plan(_) | Self::Images(_) => "bad-plan",
             Self::Train(TrainError::OutOfReach { .. }) => "out-of-reach",
             Self::Train(TrainError::Singular { .. }) => "singular",
             Self::Train(_) => "untrainable",
             Self::Noise(_) => "no-randomness",
             Self::Extractor(error) => error.code(),
-            Self::Images(_) => "bad-plan",
         }
     }
 

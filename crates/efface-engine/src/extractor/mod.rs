@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use efface_core::accounting::statement::Statement;
 pub use efface_core::accounting::subsampled::MechanismError;
 use efface_data::{ALL_COLUMNS, ImageReader, ImageTable, LabelledImages, ReadProgress, Source, is_array};
 use efface_extractor::{Architecture, Images, Trained, Trainer, TrainingConfig, TrainingPlan};
@@ -99,14 +100,14 @@ pub enum ExtractorProgress {
 ///
 /// `progress` stops it with `Break`: then nothing is left but the checkpoint, where one was asked for.
 pub fn train_extractor(
-    request: ExtractorRequest,
+    request: &ExtractorRequest,
     progress: &mut dyn FnMut(ExtractorProgress) -> ControlFlow<()>,
 ) -> Result<ExtractorReport, EngineError> {
     let start = Instant::now();
     request.check()?;
     let checkpoint = request.place.checkpoint.as_deref().map(Checkpoint::find).transpose()?;
-    let ExtractorRequest { training, shape, ref place, .. } = request;
-    let data = read(&request, progress)?;
+    let ExtractorRequest { training, shape, place, .. } = request;
+    let data = read(request, progress)?;
     let plan = request.plan(&data)?;
     let labels: Vec<u8> = data.labels.iter().map(|label| *label as u8).collect();
     let images = Images::new(shape.height, shape.width, shape.channels, &data.pixels).map_err(ExtractorError::from)?;
@@ -120,8 +121,8 @@ pub fn train_extractor(
     let network = trained.network.to_onnx().map_err(ExtractorError::from)?;
     let statement = trained.statement(training.delta, &network).transpose().map_err(ExtractorError::from)?;
     let seconds = start.elapsed().as_secs_f64();
-    let report = ExtractorReport::new(&request, &plan, &data, statement.as_ref(), (n_resumed, seconds));
-    publish(place, &network, statement.map(|statement| statement::text_of(&statement)))?;
+    let report = ExtractorReport::new(request, &plan, &data, statement.as_ref(), (n_resumed, seconds));
+    publish(place, &network, statement.as_ref())?;
     if let Some(checkpoint) = &checkpoint {
         checkpoint.remove();
     }
@@ -240,10 +241,10 @@ fn run(
 }
 
 /// Writes the statement and then the network: a network without its statement could be taken for a public one.
-fn publish(place: &ExtractorPlace, network: &[u8], statement: Option<String>) -> Result<(), EngineError> {
+fn publish(place: &ExtractorPlace, network: &[u8], statement: Option<&Statement>) -> Result<(), EngineError> {
     let path = place.statement();
-    if let Some(text) = &statement {
-        files::publish(&path, text.as_bytes())?;
+    if let Some(statement) = statement {
+        files::publish(&path, statement::text_of(statement).as_bytes())?;
     }
     files::publish(&place.network, network).inspect_err(|_| {
         if statement.is_some() {
