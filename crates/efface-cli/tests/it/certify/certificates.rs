@@ -76,7 +76,7 @@ fn an_extractor_is_claimed_for_its_group_and_beyond_it_nothing_is_released() {
     let removed = sandbox.run("remove model --id u4 --json");
     removed.ends_with(1);
     assert_eq!((&removed.json()["outcome"], &removed.json()["n_changed"]), (&"retrain-required".into(), &1.into()));
-    sandbox.json("retrain model");
+    sandbox.run("retrain model").ends_with(1);
     let refused = sandbox.run("release model");
     refused.ends_with(1);
     let told = format!("{}{}", refused.stdout, refused.stderr);
