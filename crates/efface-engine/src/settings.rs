@@ -14,6 +14,7 @@ use efface_ledger::certificate::{FeatureMap, FittedBeside, MapOrigin};
 use serde::{Deserialize, Serialize};
 
 use crate::directory::files::NETWORKS;
+use crate::directory::witness::ELSEWHERE;
 use crate::error::{ChangeError, EngineError, OpenError};
 
 /// The fixed part of a model.
@@ -172,10 +173,11 @@ impl Settings {
         schema.maps().into_iter().map(of).collect()
     }
 
-    /// The digest of the network that was trained on the rows.
-    pub(crate) fn private_network(&self) -> Option<&str> {
-        let (_, statement) = self.schema.as_ref()?.private_network()?;
-        Some(&statement.fields().digest)
+    /// What a witness calls the private extractor: by the digest of its network, where it is one in the schema.
+    pub(crate) fn private_extractor(&self) -> Option<&str> {
+        self.config.extractor?;
+        let network = self.schema.as_ref().and_then(Schema::private_network);
+        Some(network.map_or(ELSEWHERE, |(_, statement)| &statement.fields().digest))
     }
 
     /// How to read more rows: the features by name, and the columns of labels, ids and subjects unless the file is an

@@ -2,14 +2,15 @@
 //! is restored from a backup knows less than its witness, and is noticed.
 //!
 //! ```text
-//! efface-witness 1 <model> <key> [<SHA-256 of the private network>] <checksum>
-//! {"n_changes":7,"chain":"…","account":{…},"ledger":["<log>",9],"n_removed":3,"removed":["<digest>",…]} <checksum>
+//! efface-witness 1 <model> <key> <checksum>
+//! {"n_changes":7,"chain":"…","account":{…},"n_left":{"":3,"<SHA-256>":2},"ledger":["<log>",9],"n_removed":3,"removed":["<digest>",…]} <checksum>
 //! ```
 //!
-//! A line per commit that changes what it knows: the latest change of the rows, what releases have spent, how far the log
-//! goes, how many ids and subjects were removed in all, and the keyed hashes of those removed since the line before; each
-//! ended by its CRC-32. Lines are appended and synced; half a line at the end is the trace of a crash and does not count. The
-//! file holds the key of the hashes: it is a secret as the directory is one.
+//! A line per commit that changes what it knows: the latest change of the rows, what releases have spent, how many rows have
+//! left since a model was first behind each private network (and in all), how far the log goes, how many ids and subjects
+//! were removed in all, and the keyed hashes of those removed since the line before; each ended by its CRC-32. Lines are
+//! appended and synced; half a line at the end is the trace of a crash and does not count. The file holds the key of the
+//! hashes: it is a secret as the directory is one.
 //!
 //! The first line and the last one tell whether the directory is up to date, however long the past. Only where it is not
 //! are all of them [read](removed_in).
@@ -17,7 +18,7 @@
 //! Whoever uses a witness holds its lock (`<witness>.lock`) from before it is read until all is told. So two copies of a
 //! directory that share it take turns, and the second one finds out what the first one did.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -60,8 +61,6 @@ pub(crate) struct Memory {
     pub(crate) path: PathBuf,
     pub(crate) model: String,
     pub(crate) key: IdKey,
-    /// The digest of the private network that makes the model's features.
-    pub(crate) network: Option<String>,
     /// The latest line; `None`: nothing was told yet.
     pub(crate) latest: Option<Told>,
 }
@@ -71,6 +70,10 @@ pub(crate) struct Told {
     pub(crate) n_changes: u64,
     pub(crate) chain: Chain,
     pub(crate) account: ReleaseAccount,
+    /// Rows that have left since a model was first behind each private extractor, those that left another model meanwhile
+    /// included: the extractor may have seen them.
+    #[serde(default)]
+    n_left: BTreeMap<String, usize>,
     /// The log and the number of its entries.
     ledger: (String, u64),
     /// Ids and subjects removed so far.
@@ -78,6 +81,9 @@ pub(crate) struct Told {
     /// Those of them that were removed since the line before.
     removed: Vec<IdDigest>,
 }
+
+/// An extractor that no digest names: nobody can tell which rows it saw, so all that ever left count.
+pub(crate) const ELSEWHERE: &str = "";
 
 const MAGIC: &str = "efface-witness";
 const VERSION: &str = "1";
@@ -103,9 +109,14 @@ impl Witness {
         removed: &[IdDigest],
     ) -> Result<Self, EngineError> {
         let key = String::from(settings.id_key.clone());
-        let network = settings.private_network().map_or_else(String::new, |digest| format!(" {digest}"));
-        let first = line(&format!("{MAGIC} {VERSION} {} {key}{network}", head.history.model));
-        let told = Told::of(head, head.account, 0, removed).line();
+        let first = line(&format!("{MAGIC} {VERSION} {} {key}", head.history.model));
+        let before = Memory::recall(path)?.and_then(|memory| memory.latest);
+        let mut n_left = before.map_or_else(BTreeMap::new, |told| told.n_left);
+        for extractor in [ELSEWHERE].into_iter().chain(settings.private_extractor()) {
+            let counted = n_left.entry(extractor.to_owned()).or_default();
+            *counted = head.account.n_left.max(*counted);
+        }
+        let told = Told { n_left, ..Told::of(head, head.account, 0, removed) }.line();
         files::replace(path, format!("{first}{told}").as_bytes())?;
         Self::open(path, lock)
     }
@@ -121,7 +132,12 @@ impl Witness {
         // What was spent stays spent, whatever an old head says.
         let latest = self.memory.latest.as_ref();
         let account = latest.map_or(head.account, |latest| latest.account.most(head.account));
-        let told = Told::of(head, account, self.memory.n_removed(), removed);
+        let mut n_left = latest.map_or_else(BTreeMap::new, |latest| latest.n_left.clone());
+        let before = latest.map_or(0, |latest| latest.account.n_left);
+        for counted in n_left.values_mut() {
+            *counted = counted.saturating_add(account.n_left - before);
+        }
+        let told = Told { n_left, ..Told::of(head, account, self.memory.n_removed(), removed) };
         if removed.is_empty() && latest.is_some_and(|latest| told == Told { removed: Vec::new(), ..latest.clone() }) {
             return Ok(());
         }
@@ -149,12 +165,17 @@ impl Memory {
             .read_until(b'\n', &mut first)
             .and_then(|start| last_line(&mut file, start as u64))
             .map_err(failed)?;
-        let (model, key, network) = parse_first(&first).map_err(|reason| bad(path, Line::First, reason))?;
-        let mut memory = Self { path: path.into(), model, key, network, latest: None };
+        let (model, key) = parse_first(&first).map_err(|reason| bad(path, Line::First, reason))?;
+        let mut memory = Self { path: path.into(), model, key, latest: None };
         if !last.is_empty() {
             memory.latest = Some(Told::parse(&last).map_err(|reason| bad(path, Line::Last, reason))?);
         }
         Ok(Some((memory, whole)))
+    }
+
+    /// How many rows it knows to have left a private extractor.
+    pub(crate) fn n_left(&self, extractor: &str) -> usize {
+        self.latest.as_ref().and_then(|told| told.n_left.get(extractor)).copied().unwrap_or_default()
     }
 
     /// How many ids and subjects it knows to have been removed.
@@ -206,8 +227,9 @@ impl Told {
 
     fn of(head: &Head, account: ReleaseAccount, n_known: usize, removed: &[IdDigest]) -> Self {
         let ledger = (head.ledger.log.clone(), head.ledger.size);
+        let (n_changes, chain) = (head.history.n_changes, head.chain.clone());
         let (n_removed, removed) = (n_known + removed.len(), removed.to_vec());
-        Self { n_changes: head.history.n_changes, chain: head.chain.clone(), account, ledger, n_removed, removed }
+        Self { n_changes, chain, account, n_left: BTreeMap::new(), ledger, n_removed, removed }
     }
 
     fn line(&self) -> String {
@@ -225,14 +247,11 @@ fn checked(line: &[u8]) -> Option<&str> {
     (u32::from_str_radix(checksum, 16).ok()? == crc32fast::hash(content.as_bytes())).then_some(content)
 }
 
-/// The model, the key of its hashes, and its private network.
-fn parse_first(line: &[u8]) -> Result<(String, IdKey, Option<String>), String> {
+/// The model, and the key of its hashes.
+fn parse_first(line: &[u8]) -> Result<(String, IdKey), String> {
     let fields = checked(line).ok_or("it is not a witness, or damaged")?;
     match *fields.split(' ').collect::<Vec<_>>() {
-        [MAGIC, VERSION, model, key, ref network @ ..] if network.len() <= 1 => {
-            let network = network.first().map(|digest| (*digest).to_owned());
-            Ok((model.into(), IdKey::try_from(key.to_owned())?, network))
-        }
+        [MAGIC, VERSION, model, key] => Ok((model.into(), IdKey::try_from(key.to_owned())?)),
         [MAGIC, version, ..] => Err(format!("version `{version}` is unknown; this program reads version {VERSION}")),
         _ => Err("it is not a witness".into()),
     }

@@ -17,13 +17,10 @@ use crate::history::History;
 use crate::life::{Past, check_is_bounded};
 use crate::settings::{RowNames, Settings, check_extractor};
 
-/// Rows that a private network saw and that left an earlier model of its features.
+/// Rows that a private network may have seen and that left an earlier model.
 fn n_left_before(settings: &Settings, n_suppressed: usize, known: Option<&Memory>) -> Result<usize, OpenError> {
-    let Some(extractor) = settings.config.extractor else { return Ok(0) };
-    // Rows that left another network were not seen by this one. Without a network in the schema nobody can tell.
-    let of_this_network = known.filter(|known| known.network.as_deref() == settings.private_network());
-    let before = of_this_network.and_then(|known| known.latest.as_ref()).map_or(0, |told| told.account.n_left);
-    let n_left = n_suppressed.max(before);
+    let (Some(extractor), Some(name)) = (settings.config.extractor, settings.private_extractor()) else { return Ok(0) };
+    let n_left = n_suppressed.max(known.map_or(0, |known| known.n_left(name)));
     if extractor.covers(n_left) {
         Ok(n_left)
     } else {

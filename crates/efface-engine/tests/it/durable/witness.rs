@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use efface_core::accounting::Extractor;
 use efface_core::loss;
-use efface_core::model::TrainingConfig;
+use efface_core::model::{Outcome, TrainingConfig};
 use efface_engine::{EngineError, ModelDirectory, OpenError, OpenOptions, RowSource, Status};
 use efface_ledger::verify::Verdict;
 
@@ -179,4 +180,30 @@ fn the_witness_keeps_up_with_every_change() {
     assert!(!grew(), "settling changes no row and spends nothing");
     published(model.release(&mut randomness(), None).expect("writable"));
     assert!(grew());
+}
+
+/// A model of other features took the witness over, and the next one behind the private extractor began to count its group anew.
+#[test]
+fn a_private_extractor_counts_who_left_while_other_features_were_trained_on() {
+    let folder = Folder::new();
+    let extractor = Some(Extractor { group: 3, ..Extractor::per_row(0.01, 1e-9) });
+    let plain = TrainingConfig::new(&loss::Logistic, 1e-2, None);
+    let private = TrainingConfig { extractor, ..plain.clone() };
+    let train = |config: &TrainingConfig, first: usize, name: &str| {
+        folder.try_train(&table(first..60), config.clone(), name, Some("witness")).map(drop)
+    };
+    let remove = |name: &str, gone: &[&str]| {
+        let mut model = ModelDirectory::open(folder.path(name)).expect("a model");
+        model.remove(&ids(gone), None).expect("removable").outcome
+    };
+    train(&private, 0, "first").expect("trainable");
+    assert_eq!(remove("first", &["row-0", "row-1"]), Outcome::Done);
+    train(&plain, 2, "plain").expect("trainable");
+    assert_eq!(remove("plain", &["row-2"]), Outcome::Done);
+    train(&private, 3, "again").expect("three are covered");
+    assert_eq!(Status::read(folder.path("again")).expect("readable").n_left, 3);
+    assert_eq!(remove("again", &["row-3"]), Outcome::RetrainRequired);
+    train(&plain, 4, "plain-again").expect("trainable");
+    let error = train(&private, 4, "never").expect_err("four have left");
+    assert!(matches!(error, EngineError::Open(OpenError::ExtractorExhausted { n_left: 4, group: 3 })), "{error}");
 }
