@@ -95,17 +95,20 @@ impl BreakIn {
 
     /// Makes state and database forget the latest release and what it spent, and deletes its files.
     pub(crate) fn forget_release(&self, release: usize) -> anyhow::Result<()> {
-        let forget = |account: &mut Value| {
+        self.edit_account(|account| {
             account["n_releases"] = (release - 1).into();
             account["distances"] = 0.0.into();
             account["distance_squares"] = 0.0.into();
-        };
-        let mut head = self.head()?;
-        forget(&mut head["account"]);
-        self.set_head(&head)?;
-        self.edit_state(|header, _| forget(&mut header["account"]))?;
+        })?;
         self.run("DELETE FROM releases WHERE release = ?1", [release])?;
         Ok(fs::remove_dir_all(self.path.join("releases").join(release.to_string()))?)
+    }
+
+    fn edit_account(&self, edit: impl Fn(&mut Value)) -> anyhow::Result<()> {
+        let mut head = self.head()?;
+        edit(&mut head["account"]);
+        self.set_head(&head)?;
+        self.edit_state(|header, _| edit(&mut header["account"]))
     }
 
     /// Edits the scalars and the numbers of the secret state, with digests that fit, so that the engine believes it.

@@ -6,7 +6,7 @@ use efface_ledger::verify::{Evidence, verify};
 use sha2::{Digest, Sha256};
 
 use crate::break_in::BreakIn;
-use crate::forgery::{Issuer, Parts, any_statement_of, statement_of};
+use crate::forgery::{Issuer, any_statement_of, edited, statement_of};
 use crate::outcome::Expected;
 use crate::victim::{Victim, verify_directory};
 use crate::{Answer, Attack, Outcome};
@@ -141,14 +141,6 @@ fn request(outcome: &mut Outcome, victim: &Victim, insider: &Issuer) -> anyhow::
         outcome.refused(format!("{what}; the victim's key"), "request", &honest, victim.stranger(&lied, None));
     }
     Ok(())
-}
-
-/// The certificate with something changed in it, under the signature that it had.
-fn edited(certificate: &[u8], edit: fn(&mut ReleaseCertificate)) -> anyhow::Result<Vec<u8>> {
-    let Statement { subject, mut predicate, .. } = statement_of(certificate)?;
-    edit(&mut predicate);
-    let statement = Statement::new(subject, ReleaseCertificate::TYPE, predicate);
-    Parts::of(certificate)?.with_payload(&statement)?.to_file()
 }
 
 const HALF_FORGOTTEN: fn(&mut ReleaseCertificate) = |c| {

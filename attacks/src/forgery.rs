@@ -71,6 +71,14 @@ pub(crate) fn any_statement_of<P: Predicate>(file: &[u8]) -> anyhow::Result<Stat
     Ok(Statement::from_payload(Envelope::parse(file)?.unverified_payload())?)
 }
 
+/// The certificate with something changed in it, under the signature that it had.
+pub(crate) fn edited(certificate: &[u8], edit: impl FnOnce(&mut ReleaseCertificate)) -> anyhow::Result<Vec<u8>> {
+    let Statement { subject, mut predicate, .. } = statement_of(certificate)?;
+    edit(&mut predicate);
+    let statement = Statement::new(subject, ReleaseCertificate::TYPE, predicate);
+    Parts::of(certificate)?.with_payload(&statement)?.to_file()
+}
+
 /// Somebody with a key and a log of their own making. With the victim's key: an insider.
 pub(crate) struct Issuer {
     pub(crate) key: SigningKey,

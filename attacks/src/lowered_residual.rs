@@ -4,10 +4,9 @@ use std::path::Path;
 
 use efface_engine::ModelDirectory;
 use efface_ledger::certificate::ReleaseCertificate;
-use efface_ledger::statement::Statement;
 
 use crate::break_in::BreakIn;
-use crate::forgery::{Parts, statement_of};
+use crate::forgery::edited;
 use crate::outcome::Expected;
 use crate::victim::{Published, Victim, release, rows, verify_directory};
 use crate::{Attack, Outcome};
@@ -52,15 +51,11 @@ fn on_paper(outcome: &mut Outcome) -> anyhow::Result<()> {
     let victim = Victim::new()?;
     let (certificate, model) = (&victim.second.certificate, Some(&victim.second.model[..]));
     let honest = victim.stranger(certificate, model);
-    let Statement { subject, mut predicate, .. } = statement_of(certificate)?;
-    scale_down(&mut predicate);
-    let statement = Statement::new(subject, ReleaseCertificate::TYPE, predicate);
-    let unsigned = Parts::of(certificate)?.with_payload(&statement)?.to_file()?;
     outcome.refused(
         "scales residual, distance and μ down by 1024, consistently; no key",
         "signature",
         &honest,
-        victim.stranger(&unsigned, model),
+        victim.stranger(&edited(certificate, scale_down)?, model),
     );
     let insider = BreakIn::new(&victim.path())?.insider()?;
     let lowered = insider.reissue(certificate, scale_down)?;

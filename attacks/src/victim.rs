@@ -5,11 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use efface_core::accounting::Extractor;
 use efface_core::loss;
 use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
-use efface_data::{ClassWeights, Columns, RowId, RowTransform, Scale, open_table};
-use efface_engine::{ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainRequest};
+use efface_data::{ClassWeights, Columns, RowId, RowTransform, Scale, Schema, open_table};
+use efface_engine::{
+    EngineError, ModelDirectory, Place, ReleaseAnswer, ReleaseReport, Selection, TrainReport, TrainRequest,
+};
 use efface_ledger::key::PublicKey;
 use efface_ledger::verify::{Evidence, verify};
 use tempfile::TempDir;
@@ -48,9 +51,14 @@ impl Victim {
 
     /// The same, signed with a key that is kept elsewhere.
     pub(crate) fn with_key(key: Option<&Path>) -> anyhow::Result<Self> {
+        Self::trained_by(|path| train(path, key))
+    }
+
+    /// The same of a model that somebody trains at the place that it is told. It has rows `row-0`, `row-1`, ….
+    pub(crate) fn trained_by(train: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("model");
-        train(&path, key)?;
+        train(&path)?;
         let mut model = ModelDirectory::open(&path)?;
         release(&mut model)?;
         model.remove(&rows(&[3]), Some(TICKET))?;
@@ -151,16 +159,28 @@ fn train(out: &Path, key: Option<&Path>) -> anyhow::Result<()> {
     let data = out.with_extension("csv");
     fs::write(&data, text)?;
     let columns = Columns { label: Some("y".into()), id: Some("id".into()), ..Columns::default() };
+    let place = Place { out: out.into(), key: key.map(Into::into), ..Place::default() };
+    make(&data, columns, None, None, place)?;
+    Ok(())
+}
+
+/// Makes a model of a table, with a private network's share in the promise or without.
+pub(crate) fn make(
+    data: &Path,
+    columns: Columns,
+    schema: Option<Schema>,
+    extractor: Option<Extractor>,
+    place: Place,
+) -> Result<TrainReport, EngineError> {
     let request = TrainRequest {
-        rows: open_table(&data, &columns, None)?,
+        rows: open_table(data, &columns, schema.as_ref())?,
         columns,
-        schema: None,
+        schema,
         transform: RowTransform { scale: Scale::None, intercept: false },
-        config: TrainingConfig::new(&loss::Logistic, 1e-2, None),
+        config: TrainingConfig { extractor, ..TrainingConfig::new(&loss::Logistic, 1e-2, None) },
         class_weights: ClassWeights::default(),
         memory_bytes: None,
-        place: Place { out: out.into(), key: key.map(Into::into), ..Place::default() },
+        place,
     };
-    ModelDirectory::train(request, &mut NoiseSource::from_system()?, &mut |_| {})?;
-    Ok(())
+    ModelDirectory::train(request, &mut NoiseSource::from_system()?, &mut |_| {})
 }
