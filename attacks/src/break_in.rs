@@ -104,6 +104,11 @@ impl BreakIn {
         Ok(fs::remove_dir_all(self.path.join("releases").join(release.to_string()))?)
     }
 
+    /// Makes state and database forget that rows have left.
+    pub(crate) fn forget_who_left(&self) -> anyhow::Result<()> {
+        self.edit_account(|account| account["n_left"] = 0.into())
+    }
+
     fn edit_account(&self, edit: impl Fn(&mut Value)) -> anyhow::Result<()> {
         let mut head = self.head()?;
         edit(&mut head["account"]);

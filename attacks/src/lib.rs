@@ -13,8 +13,10 @@ mod hardest_rows;
 mod hardest_rows_first;
 mod lowered_residual;
 mod outcome;
+mod pictures;
 mod replayed_certificate;
 mod rewritten_log;
+mod swapped_extractor;
 mod swapped_model;
 mod truncated_certificate;
 mod victim;
@@ -35,7 +37,7 @@ pub trait Attack: Sync {
 }
 
 /// All attacks.
-pub const ALL: [&dyn Attack; 8] = [
+pub const ALL: [&dyn Attack; 9] = [
     &forged_certificate::ForgedCertificate,
     &replayed_certificate::ReplayedCertificate,
     &truncated_certificate::TruncatedCertificate,
@@ -43,5 +45,6 @@ pub const ALL: [&dyn Attack; 8] = [
     &lowered_residual::LoweredResidual,
     &swapped_model::SwappedModel,
     &rewritten_log::RewrittenLog,
+    &swapped_extractor::SwappedExtractor,
     &hardest_rows_first::HardestRowsFirst,
 ];

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use efface_engine::DirectoryReport;
+use efface_engine::{DirectoryReport, EngineError};
 use efface_ledger::verify::{Check, CheckName, CheckOutcome, Verdict, Verification};
 
 /// What an attack came to.
@@ -90,6 +90,14 @@ impl Answer {
         match result {
             Ok(_) => Self::accepted("accepted"),
             Err(error) => Self::refused(by, error.to_string()),
+        }
+    }
+
+    /// What the engine answered, by the code of its error.
+    pub(crate) fn of_engine<T>(result: Result<T, impl Into<EngineError>>) -> Self {
+        match result.map_err(Into::into) {
+            Ok(_) => Self::accepted("accepted"),
+            Err(error) => Self::refused(error.code(), error.to_string()),
         }
     }
 

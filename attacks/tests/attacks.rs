@@ -8,13 +8,14 @@ use efface_attacks::{ALL, Expected, Outcome, slow_down};
 
 /// Every check that certificates, directories, logs and keys go through. Each must be the reason for which something is
 /// refused: a check that never refuses anything is none.
-const CHECKS: [&str; 25] = [
+const CHECKS: [&str; 26] = [
     "previous",
     "certified",
     "checkpoint",
     "consistency",
     "curve",
     "epsilon",
+    "features",
     "form",
     "issuer",
     "key",
