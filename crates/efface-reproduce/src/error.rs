@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use efface_core::accounting::subsampled::MechanismError;
 use efface_core::model::{PlanError, TrainError};
 use efface_core::noise::NoiseError;
 use efface_core::rows::StoreError;
@@ -53,6 +54,21 @@ pub enum ExperimentError {
     /// A settled model may not leave under the promise it was trained for.
     #[error("{what} may not be released")]
     NotReleased { what: String },
+    /// Pictures of another size than a network takes.
+    #[error(transparent)]
+    Images(#[from] efface_extractor::ImagesError),
+    /// A private training that cannot be.
+    #[error(transparent)]
+    ExtractorPlan(#[from] efface_extractor::PlanError),
+    /// No such promise to a group.
+    #[error(transparent)]
+    Mechanism(#[from] MechanismError),
+    /// Training of a network failed.
+    #[error(transparent)]
+    Extractor(#[from] efface_extractor::TrainError),
+    /// What a stopped run would go on from could not be written.
+    #[error("{}: {source}", path.display())]
+    Checkpoint { path: PathBuf, source: std::io::Error },
     /// Rows could not be summed over.
     #[error(transparent)]
     Store(#[from] StoreError),

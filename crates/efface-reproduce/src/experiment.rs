@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::features::SupportedRemovals;
 use crate::measure::{peak_memory, reset_peak_memory, try_timed};
-use crate::{ExperimentError, Result, Setting, beyond, mnist, scale, times};
+use crate::{ExperimentError, Result, Setting, beyond, mnist, scale, svhn, times};
 
 /// An experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +17,8 @@ pub enum Experiment {
     Sst,
     /// Scenes, in place of LSUN.
     Scenes,
+    /// Figure 5.
+    Svhn,
     /// Table 1.
     Times,
     /// Beyond the paper.
@@ -32,6 +34,7 @@ enum Results {
     Mnist(mnist::MnistResults),
     Sst(SupportedRemovals),
     Scenes(SupportedRemovals),
+    Svhn(svhn::SvhnResults),
     Times(times::TimesResults),
     Beyond(beyond::BeyondResults),
     Scale(Box<scale::ScaleResults>),
@@ -58,7 +61,8 @@ pub struct Record {
 
 impl Experiment {
     /// All of them, in the order of the report.
-    pub const ALL: [Self; 6] = [Self::Mnist, Self::Sst, Self::Scenes, Self::Times, Self::Beyond, Self::Scale];
+    pub const ALL: [Self; 7] =
+        [Self::Mnist, Self::Sst, Self::Scenes, Self::Svhn, Self::Times, Self::Beyond, Self::Scale];
 
     /// Stable name, as on the command line and of files.
     pub fn tag(self) -> &'static str {
@@ -66,6 +70,7 @@ impl Experiment {
             Self::Mnist => "mnist",
             Self::Sst => "sst",
             Self::Scenes => "scenes",
+            Self::Svhn => "svhn",
             Self::Times => "times",
             Self::Beyond => "beyond",
             Self::Scale => "scale",
@@ -81,6 +86,7 @@ impl Experiment {
                 Self::Mnist => Results::Mnist(mnist::run(setting)?),
                 Self::Sst => Results::Sst(SupportedRemovals::of_sentences(setting)?),
                 Self::Scenes => Results::Scenes(SupportedRemovals::of_scenes(setting)?),
+                Self::Svhn => Results::Svhn(svhn::run(setting)?),
                 Self::Times => Results::Times(times::run(setting)?),
                 Self::Beyond => Results::Beyond(beyond::run(setting)?),
                 Self::Scale => Results::Scale(Box::new(scale::run(setting)?)),
@@ -116,6 +122,7 @@ impl Record {
             Results::Mnist(results) => (Experiment::Mnist, results.section()),
             Results::Sst(results) => (Experiment::Sst, results.sentences_section()),
             Results::Scenes(results) => (Experiment::Scenes, results.scenes_section()),
+            Results::Svhn(results) => (Experiment::Svhn, results.section()),
             Results::Times(results) => (Experiment::Times, results.section()),
             Results::Beyond(results) => (Experiment::Beyond, results.section()),
             Results::Scale(results) => (Experiment::Scale, results.section()),
@@ -140,6 +147,7 @@ impl Record {
     pub fn shortfalls(&self) -> Vec<String> {
         match &self.results {
             Results::Mnist(results) => results.shortfalls(),
+            Results::Svhn(results) => results.shortfalls(),
             Results::Beyond(results) => results.shortfalls(),
             _ => Vec::new(),
         }

@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | `mnist` | Figures 1 to 3 | `mnist/` |
 //! | `sst`, `scenes` | Section 4.2; scenes in place of LSUN | `features.rs` |
+//! | `svhn` | Section 4.3 and Figure 5 | `svhn/` |
 //! | `times` | Table 1 | `times.rs` |
 //! | `scale` | a million rows, and how costs grow | `scale/` |
 //! | the demo | one person leaves a model of hand-written digits | [`demo`] |
@@ -24,6 +25,7 @@ mod mnist;
 mod objective;
 mod scale;
 mod setting;
+mod svhn;
 mod times;
 
 pub use error::ExperimentError;

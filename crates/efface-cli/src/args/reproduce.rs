@@ -14,13 +14,14 @@ use efface_reproduce::Experiment;
   efface reproduce report --out results --markdown docs/results.md
 
 The data directory has one folder per data set: mnist (for mnist, times, beyond), sst-features (sst, times, beyond),
-scenes-features (scenes, times, beyond, scale). docs/data.md says which files are in them. A missing data set is
+scenes-features (scenes, times, beyond, scale), svhn (svhn, times). docs/data.md says which files are in them. A missing data set is
 reported with its source, and the other experiments still run.
 
 On two cores mnist takes about 6 minutes, sst 2, scenes 6, times 2, beyond 10, scale 7, which needs 9 GB of memory.
 
 Each experiment leaves its numbers in OUT/NAME.json. The report shows every experiment whose numbers are in OUT, whenever
-they were made: OUT/report.html, results.md, and OUT/figures with every picture as SVG.
+they were made: OUT/report.html, results.md, and OUT/figures with every picture as SVG. Networks that svhn trains are written
+down in OUT/checkpoints meanwhile: the same command goes on after an interruption.
 
 Ends with 0 when all were done, 1 when a data set was missing, a result is not what it should be or numbers in OUT cannot
 be read, 2 on errors or when no experiment could be done.")]
@@ -54,6 +55,7 @@ fn choices() -> PossibleValuesParser {
         ("mnist", "Figures 1 to 3 of the paper: digits, 3 against 8"),
         ("sst", "Sentences, on public features"),
         ("scenes", "Scenes, on public features"),
+        ("svhn", "Figure 5 of the paper: house numbers, on private and on fixed features"),
         ("times", "Table 1 of the paper: what training and removal cost"),
         ("beyond", "Half of the rows leave"),
         ("scale", "A million rows like scenes, and how costs grow"),

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::sandbox::{EFFACE, Sandbox};
 
-const EXPERIMENTS: [&str; 6] = ["mnist", "sst", "scenes", "times", "beyond", "scale"];
+const EXPERIMENTS: [&str; 7] = ["mnist", "sst", "scenes", "svhn", "times", "beyond", "scale"];
 
 /// Runs the program as if nothing said where the data is.
 fn without_data(sandbox: &Sandbox, arguments: &str) -> (i32, String, String) {

@@ -4,6 +4,7 @@ mod adult;
 mod digits;
 mod features;
 mod mnist;
+mod svhn;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ pub use adult::{L2_PER_ROW as ADULT_L2_PER_ROW, adult};
 pub(crate) use digits::digits;
 pub use features::{scenes, sst};
 pub use mnist::{SIDE, image, mnist_3_vs_8};
+pub(crate) use svhn::{Pictures, SVHN_CHANNELS, SVHN_CLASSES, SVHN_SIDE, Split, svhn, svhn_pictures};
 
 use crate::{ExperimentError, Result, Setting};
 

@@ -72,6 +72,11 @@ impl Folder {
         Ok(path)
     }
 
+    /// Where long work is written down while it goes on.
+    pub(super) fn checkpoints(&self) -> PathBuf {
+        self.out.join("checkpoints")
+    }
+
     /// All numbers kept, in the order of the report, and how many cannot be read: these are named and skipped.
     pub(super) fn records(&self, output: &Output) -> (Vec<Record>, usize) {
         let (mut records, mut n_left_aside) = (Vec::new(), 0);

@@ -59,7 +59,8 @@ pub(crate) fn run(args: &ReproduceArgs, output: &Output) -> anyhow::Result<Answe
     let mut stages = progress::Progress::new(output.is_text());
     let mut run_one = |experiment: Experiment| {
         let mut tell = |stage: &Stage| stages.steps(experiment.tag(), &stage.what, stage.done, stage.of);
-        let record = experiment.run(&Setting::new(data.clone(), args.quick, args.seed, &mut tell));
+        let setting = Setting::new(data.clone(), args.quick, args.seed, &mut tell);
+        let record = experiment.run(&setting.with_checkpoints(folder.checkpoints()));
         stages.clear();
         record.map(|record| Found {
             seconds: record.seconds,

@@ -58,14 +58,14 @@ fn all_that_can_be_done_is_done() {
     let whole = runs(0, None);
     assert!(whole.is_whole() && matches!(whole.verdict(), Ok(Answer::Done)));
     let names: Vec<&str> = whole.experiments.iter().map(|run| run.experiment).collect();
-    assert_eq!(names, ["mnist", "sst", "scenes", "times", "beyond", "scale"]);
+    assert_eq!(names, ["mnist", "sst", "scenes", "svhn", "times", "beyond", "scale"]);
 }
 
 #[test]
 fn missing_data_is_a_negative_answer_that_says_where_to_find_it() {
     let runs = runs(2, None);
     assert!(matches!(runs.verdict(), Ok(Answer::Negative)));
-    assert_eq!((runs.experiments.len(), runs.missing.len()), (4, 2));
+    assert_eq!((runs.experiments.len(), runs.missing.len()), (5, 2));
     for part in ["a data set", "data/set/rows", "https://example.org/set"] {
         assert!(runs.missing[0].reason.contains(part), "{:?}", runs.missing);
     }
@@ -73,14 +73,14 @@ fn missing_data_is_a_negative_answer_that_says_where_to_find_it() {
 
 #[test]
 fn data_missing_everywhere_is_an_error() {
-    let error = runs(6, None).verdict().map(|_| ()).expect_err("nothing was done").to_string();
+    let error = runs(7, None).verdict().map(|_| ()).expect_err("nothing was done").to_string();
     assert!(error.contains("no experiment could be done") && error.contains("mnist, sst"), "{error}");
 }
 
 #[test]
 fn one_that_fails_is_an_error_at_the_end_and_the_others_go_on() {
     let runs = runs(1, Some(Experiment::Times));
-    assert_eq!((runs.experiments.len(), runs.missing.len(), runs.failed.len()), (4, 1, 1));
+    assert_eq!((runs.experiments.len(), runs.missing.len(), runs.failed.len()), (5, 1, 1));
     assert_eq!(runs.failed[0].reason, r"set/rows: too\nshort");
     assert!(runs.verdict().is_err_and(|error| error.to_string() == "failed: times"));
 }
