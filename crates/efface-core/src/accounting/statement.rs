@@ -65,10 +65,9 @@ tagged! {
 tagged! {
     /// What is sampled and clipped as a whole, and so protected as one.
     pub enum ProtectedUnit {
-        /// Each row by itself.
+        /// Each row by itself. A promise to all rows of a person together says too little where rows leave one by one: a person
+        /// who stays with a row less is one unit that goes and another that comes.
         Row = "row",
-        /// All rows of a person together.
-        Subject = "subject",
     }
 }
 
@@ -92,8 +91,11 @@ pub enum StatementError {
     /// Not a digest.
     #[error("digest must be 64 lower-case hexadecimal digits, got `{value}`")]
     Digest { value: String },
-    /// More is claimed than the numbers prove.
-    #[error("epsilon `{claimed}` is below `{proved}`, which sampling rate, noise and steps prove at delta `{delta:e}`")]
+    /// More is claimed than can be proved here: by a tighter accountant, or by mistake.
+    #[error(
+        "it states epsilon {claimed} at delta {delta:e}, and {proved} is what can be proved of its sampling rate, noise and steps: \
+         leave `epsilon` out"
+    )]
     Epsilon { claimed: f64, proved: f64, delta: f64 },
 }
 

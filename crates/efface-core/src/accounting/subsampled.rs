@@ -37,10 +37,12 @@ pub enum MechanismError {
     #[error("the group must be at least 1 row")]
     EmptyGroup,
     /// More noise than the largest would be needed.
-    #[error("epsilon `{epsilon}` at delta `{delta:e}` for {group} rows takes a noise multiplier above {most:e}")]
+    #[error("epsilon `{epsilon}` at delta `{delta:e}` for a group of {group} takes a noise multiplier above {most:e}")]
     OutOfReach { epsilon: f64, delta: f64, group: usize, most: f64 },
     /// No δ for one row adds up to the δ for all of them.
-    #[error("no delta per row adds up to `{delta:e}` for {group} rows: the training says too much about each")]
+    #[error(
+        "no delta per row adds up to `{delta:e}` for a group of {group}: the training says too much about each row"
+    )]
     NoGroup { delta: f64, group: usize },
 }
 
@@ -256,7 +258,9 @@ fn converted(divergence: UpperBound, order: u32, delta: f64) -> f64 {
     let (log_share, log_order) = (libm::log1p(-1.0 / alpha), libm::log(alpha));
     let epsilon = divergence.get() + log_share - (log_delta + log_order) / less_one;
     let size = divergence.get() - log_share + (log_order - log_delta) / less_one;
-    (epsilon + 16.0 * UNIT_ROUNDOFF * size).max(0.0)
+    let epsilon = epsilon + 16.0 * UNIT_ROUNDOFF * size;
+    // What is no number proves nothing.
+    if epsilon.is_nan() { f64::INFINITY } else { epsilon.max(0.0) }
 }
 
 /// Below it every row is told in full anyway.

@@ -30,7 +30,7 @@ tagged! {
         Fixed = "fixed" => "fixed before any row was seen: nothing is added to ε",
         Public = "public" => "made without these rows, as whoever trained says: nothing is added to ε",
         Private = "private" => "trained on the rows with differential privacy, as its statement says: its share is in ε and δ",
-        Unknown = "unknown" => "made from nobody says what: outside the claim",
+        Unknown = "unknown" => "of unknown origin: outside the claim",
     }
 }
 

@@ -93,13 +93,13 @@ fn epsilon_rises_with_rate_and_steps_and_falls_with_noise_and_delta() {
 fn extremes_stay_on_the_safe_side() {
     for q in [5e-324, 1e-100, 1e-9, 0.5, 1.0 - f64::EPSILON, 1.0] {
         for sigma in [0.01, 1.0, 1e6] {
-            for steps in [1, 1 << 40] {
-                for delta in [f64::MIN_POSITIVE, 1e-9, 0.5] {
-                    let epsilon = mechanism(q, sigma, steps).epsilon_at(delta);
-                    assert!(epsilon >= 0.0, "q = {q:e}, σ = {sigma}, T = {steps}, δ = {delta:e}: {epsilon}");
-                }
-                assert!(mechanism(q, sigma, steps).renyi_divergence(2).get() > 0.0);
+            for delta in [f64::MIN_POSITIVE, 1e-9, 0.4] {
+                let [one, many] = [1, 1 << 40].map(|steps| mechanism(q, sigma, steps).epsilon_at(delta));
+                assert!(many >= one, "q = {q:e}, σ = {sigma}, δ = {delta:e}: {one}, and {many} of more steps");
+                // Who is there half of the time, a hundred deviations away, is told by the first look.
+                assert!(sigma > 0.01 || q < 0.5 || one > 1e3, "q = {q:e}, δ = {delta:e}: {one}");
             }
+            assert!([1, 1 << 40].iter().all(|steps| mechanism(q, sigma, *steps).renyi_divergence(2).get() > 0.0));
         }
     }
     let some = mechanism(0.01, 1.0, 10);
