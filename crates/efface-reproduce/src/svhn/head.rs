@@ -1,8 +1,8 @@
 //! A removable head: trained, ten rows leave, it is settled and released.
 
-use efface_core::accounting::Extractor;
+use efface_core::accounting::{Extractor, Guarantee};
 use efface_core::loss::Logistic;
-use efface_core::model::{ReleaseOutcome, TrainingConfig, TrainingPlan};
+use efface_core::model::{PlanError, ReleaseOutcome, TrainingConfig, TrainingPlan};
 use efface_core::noise::NoiseSource;
 use efface_core::rows::RowStore;
 use serde::{Deserialize, Serialize};
@@ -38,29 +38,18 @@ impl Head {
         setting: &Setting<'_>,
     ) -> Result<Self> {
         let DataSet { n_classes, train, test, .. } = set;
-        let config = TrainingConfig::new(&Logistic, l2_per_row, Some(n_classes));
         let dim = train.dim();
-        let plan = TrainingPlan::new(TrainingConfig {
-            epsilon,
-            delta: DELTA,
-            noise_std: Some(NOISE_STD),
-            extractor,
-            max_matrix_dim: dim.max(config.max_matrix_dim),
-            ..config
-        })?;
+        let plan = plan(dim, n_classes, l2_per_row, Guarantee { epsilon, delta: DELTA }, extractor)?;
         let order = random_order(train.len(), setting.seed);
         setting.begin(format!("SVHN: head of {dim} features"), 1 + GROUP);
         let mut life = Life::begin(&plan, train, setting.seed)?;
         setting.step();
         let removals = life.remove_each(order.into_iter().take(GROUP), setting)?;
         let (_, settle_seconds) = try_timed(|| life.model.settle_before_release(&life.rows))?;
-        let release = match life.model.release(&mut NoiseSource::danger_fixed_seed(setting.seed)) {
-            ReleaseOutcome::Published(release) => release,
-            _ => {
-                return Err(ExperimentError::NotReleased {
-                    what: format!("a head of {dim} features at ε = {epsilon}"),
-                });
-            }
+        let what = format!("a head of {dim} features at ε = {epsilon}");
+        let mut noise = NoiseSource::danger_fixed_seed(setting.seed);
+        let ReleaseOutcome::Published(release) = life.model.release(&mut noise) else {
+            return Err(ExperimentError::NotReleased { what });
         };
         Ok(Self {
             dim,
@@ -74,5 +63,45 @@ impl Head {
     }
 }
 
+/// A plan whose promise is `all`, of which the extractor has its share already.
+fn plan(
+    dim: usize,
+    n_classes: u32,
+    l2_per_row: f64,
+    all: Guarantee,
+    extractor: Option<Extractor>,
+) -> Result<TrainingPlan, PlanError> {
+    let share = extractor.map_or(Guarantee { epsilon: 0.0, delta: 0.0 }, |extractor| extractor.cost());
+    let usual = TrainingConfig::new(&Logistic, l2_per_row, Some(n_classes));
+    TrainingPlan::new(TrainingConfig {
+        // Two roundings down: sums are rounded up by one.
+        epsilon: (all.epsilon - share.epsilon).next_down().next_down(),
+        delta: (all.delta - share.delta).next_down().next_down(),
+        noise_std: Some(NOISE_STD),
+        extractor,
+        max_matrix_dim: dim.max(usual.max_matrix_dim),
+        ..usual
+    })
+}
+
 /// Noise of releases: a hundredth of the length of a row in its score, where scores are tens.
 const NOISE_STD: f64 = 0.01;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The extractor's share once came on top of all of ε.
+    #[test]
+    fn extractor_and_head_together_promise_what_the_figure_says() {
+        for epsilon in super::super::EPSILONS {
+            let extractor = Extractor { epsilon: 0.09 * epsilon, delta: 1e-9, group: GROUP };
+            let all = Guarantee { epsilon, delta: DELTA };
+            for extractor in [Some(extractor), None] {
+                let promised = plan(8, 10, 1e-3, all, extractor).expect("a plan").claimed_guarantee();
+                assert!(promised.epsilon <= epsilon && promised.epsilon > 0.999 * epsilon, "{promised:?}");
+                assert!(promised.delta <= DELTA && promised.delta > 0.9 * DELTA, "{promised:?}");
+            }
+        }
+    }
+}

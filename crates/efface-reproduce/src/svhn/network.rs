@@ -114,7 +114,9 @@ fn train(plan: TrainingPlan, name: &str, pictures: &Pictures, setting: &Setting<
 /// Takes away what runs were to go on from.
 pub(super) fn forget_checkpoints(runs: &[PrivateRun], setting: &Setting<'_>) {
     setting.forget(PLAIN_CHECKPOINT);
-    runs.iter().for_each(|run| setting.forget(&checkpoint_name(run.head.epsilon)));
+    for run in runs {
+        setting.forget(&checkpoint_name(run.head.epsilon));
+    }
 }
 
 fn checkpoint_name(epsilon: f64) -> String {

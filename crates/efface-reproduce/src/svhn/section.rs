@@ -51,9 +51,9 @@ impl SvhnResults {
         Chart {
             id: "svhn-epsilon".to_owned(),
             title: format!("Figure 5: accuracy against ε for {} rows that leave", self.n_removals),
-            caption: "The network alone has all of ε in its training; under a head it has nine tenths. The network without privacy \
-                      forgets nobody. That a private extractor's features carry a head at small ε owes little to training: random \
-                      weights do as well."
+            caption: "A private network and its head share ε, nine tenths to one; alone, the network stands at its own share. The \
+                      network without privacy forgets nobody. A head on random weights, which no picture had a part in, shows what \
+                      is left of a head's accuracy without any training below it."
                 .to_owned(),
             x: Axis::log("ε"),
             y: Axis::percent("accuracy on the test pictures"),
