@@ -354,7 +354,8 @@ impl Schema {
         if let Some(column) = columns.iter().filter(is_private).nth(1) {
             return Err(InvalidSchema::TwoPrivate { column: column.name.clone() });
         }
-        let found: u64 = columns.iter().map(|column| column.width() as u64).sum();
+        let of_columns: u64 = columns.iter().map(|column| column.width() as u64).sum();
+        let found = of_columns.max(fourier.map_or(0, |layer| layer.width as u64));
         if found > MAX_FEATURES as u64 {
             return Err(InvalidSchema::TooManyFeatures { found });
         }
@@ -372,7 +373,7 @@ impl Schema {
             if let Some(column) = schema.columns.iter().find(|column| column.kind == ColumnKind::Derived) {
                 return Err(InvalidSchema::LayerOnDerived { column: column.name.clone() });
             }
-            let checked = FeatureSpec::fourier(found as usize, layer).check();
+            let checked = FeatureSpec::fourier(of_columns as usize, layer).check();
             return checked.map(|()| schema).map_err(|source| InvalidSchema::Layer { source });
         }
         if let Some(ColumnSchema { name, kind, .. }) = schema.columns.iter().find(|column| column.kind.is_unbounded()) {

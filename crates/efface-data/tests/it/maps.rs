@@ -336,6 +336,7 @@ fn parameters_that_no_map_has_are_refused_when_a_schema_is_read() {
         ("missing = \"slot\"", "height = 8", "`height` does not belong to kind `text`"),
         ("seed = 3", "seeds = 3", "unknown field `seeds`"),
         ("width = 24", "width = 0", "[fourier]: width must be at least 1 and at most 1048576, got `0`"),
+        ("width = 24", "width = 200000", "200000 features"),
         ("kind = \"numeric\"\nrange = [0, 10]\nmissing = \"zero\"", "kind = \"derived\"", "column `stars` is derived"),
     ] {
         let text = format!("{REVIEWS}{LAYER}");
