@@ -75,7 +75,9 @@ fn class_of(error: &EngineError) -> &'static str {
         | EngineError::Certify(CertifyError::Policy)
         | EngineError::Schema(_)
         | EngineError::Read(ReadError::Network { .. } | ReadError::DerivedBesideScale { .. })
-        | EngineError::Open(OpenError::ExtractorShare { .. }) => "PlanError",
+        | EngineError::Open(
+            OpenError::ExtractorShare { .. } | OpenError::ExtractorGroup { .. } | OpenError::NoPrivateNetwork,
+        ) => "PlanError",
         EngineError::InMemory(RowsError::Changed { .. } | RowsError::OtherRows { .. }) => "RowsChangedError",
         EngineError::Append(AppendError::AlreadyPresent { .. }) | EngineError::Lookup(LookupError::Repeated { .. }) => {
             "RepeatedIdError"

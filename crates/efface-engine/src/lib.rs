@@ -53,5 +53,5 @@ pub use published::{
     CalibrationReport, ClassEvaluation, ClassReport, DerivedFeatures, Evaluation, Evaluator, NumberEvaluation,
     OnnxOptions, Prediction, Predictions, Predictor, Probabilities, PublishedModel,
 };
-pub use settings::{RowNames, Settings};
+pub use settings::{RowNames, Settings, with_extractor};
 pub use status::{OldPart, Repair, Status};

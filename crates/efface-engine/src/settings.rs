@@ -14,8 +14,10 @@ use efface_ledger::certificate::{FeatureMap, FittedBeside, MapOrigin};
 use serde::{Deserialize, Serialize};
 
 use crate::directory::files::NETWORKS;
-use crate::directory::witness::ELSEWHERE;
 use crate::error::{ChangeError, EngineError, OpenError};
+
+/// An extractor that no digest names: nobody can tell which rows it saw, so all that ever left count.
+pub(crate) const ELSEWHERE: &str = "";
 
 /// The fixed part of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -76,6 +78,25 @@ pub(crate) fn fresh<const N: usize>() -> Result<[u8; N], EngineError> {
 /// Classes of which there are no rows.
 pub(crate) fn absent_classes(class_counts: &[usize]) -> impl Iterator<Item = u32> + '_ {
     (0..).zip(class_counts).filter(|(_, count)| **count == 0).map(|(class, _)| class)
+}
+
+/// The configuration with the share of the private network in a schema, for a group of rows (one, unless said otherwise);
+/// as it is where a share is stated already.
+pub fn with_extractor(
+    config: TrainingConfig,
+    schema: Option<&Schema>,
+    group: Option<usize>,
+) -> Result<TrainingConfig, OpenError> {
+    let extractor = match (config.extractor, schema.and_then(Schema::private_network)) {
+        (Some(stated), _) => Some(stated),
+        (None, Some((column, statement))) => {
+            let share = statement.extractor(group.unwrap_or(1));
+            Some(share.map_err(|source| OpenError::ExtractorGroup { column: column.into(), source })?)
+        }
+        (None, None) if group.is_some() => return Err(OpenError::NoPrivateNetwork),
+        (None, None) => None,
+    };
+    Ok(TrainingConfig { extractor, ..config })
 }
 
 /// Refuses a promise without the share of a network that saw the rows.

@@ -8,13 +8,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use efface_core::model::TrainingConfig;
 use efface_core::noise::NoiseSource;
 use efface_data::derived::Texts;
-use efface_data::{LabelCodec, LentRows, NetworkPlaces, Remark, Schema};
+use efface_data::{LabelCodec, LentRows, NetworkPlaces, Remark};
 use efface_engine::{
     EngineError, FittedBesideError, Life, MemoryModel, MemoryRequest, Missing, ModelDirectory, OpenOptions, Passphrase,
-    Place, ReleaseAnswer, Selection,
+    Place, ReleaseAnswer, Selection, with_extractor,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -69,7 +68,8 @@ impl Engine {
     ) -> PyResult<Self> {
         let config: Config = parse(py, config)?;
         let schema = features.map(|features| features.schema.clone());
-        let training = with_extractor(py, config.training(py)?, schema.as_ref(), extractor_group)?;
+        let training = with_extractor(config.training(py)?, schema.as_ref(), extractor_group);
+        let training = training.map_err(|error| raised(py, &error.into()))?;
         let Naming { columns, row_names } = naming.map_or_else(|| Ok(Naming::default()), |naming| parse(py, naming))?;
         let scale = config.transform().scale;
         let rows = Matrix::hold(rows, scale)?.with_gaps(py)?;
@@ -311,24 +311,6 @@ impl Engine {
     fn __repr__(&self) -> &'static str {
         "<efface engine>"
     }
-}
-
-/// The same with the share of a network that saw the rows, for a group of rows.
-fn with_extractor(
-    py: Python<'_>,
-    training: TrainingConfig,
-    schema: Option<&Schema>,
-    group: Option<usize>,
-) -> PyResult<TrainingConfig> {
-    let Some((column, statement)) = schema.and_then(Schema::private_network) else {
-        return match group {
-            None => Ok(training),
-            Some(_) => Err(bad_parameter(py, "extractor_group is about a private network, and none has a statement")),
-        };
-    };
-    let share = statement.extractor(group.unwrap_or(1));
-    let share = share.map_err(|error| bad_parameter(py, &format!("column `{column}`: {error}")))?;
-    Ok(TrainingConfig { extractor: Some(share), ..training })
 }
 
 /// So few rows leave before a signal could be noticed.

@@ -76,8 +76,8 @@ pub(crate) struct TrainExtractorArgs {
     #[arg(long, value_name = "D", default_value_t = 1e-5, allow_hyphen_values = true)]
     delta: f64,
     /// Rows that may leave together under that promise. A person with five rows is five of them.
-    #[arg(long, value_name = "K", default_value_t = 1)]
-    group: usize,
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    group: u64,
     /// In the place of --epsilon: standard deviation of the noise in units of the clipping norm.
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     noise_multiplier: Option<f64>,
@@ -116,7 +116,8 @@ impl TrainExtractorArgs {
     }
 
     pub(crate) fn training(&self) -> ExtractorTraining {
-        let (delta, group, clip) = (self.delta, self.group, self.clip);
+        let (delta, clip) = (self.delta, self.clip);
+        let group = usize::try_from(self.group).unwrap_or(usize::MAX);
         let privacy = match self.noise_multiplier {
             _ if self.danger_no_privacy => Privacy::None,
             Some(noise_multiplier) => Privacy::Noise { noise_multiplier, clip },

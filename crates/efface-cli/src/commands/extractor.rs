@@ -1,6 +1,7 @@
 //! `efface extractor`
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use efface_engine::extractor::{
     ExtractorProgress, ExtractorReport, ExtractorRequest, GroupPromise, read_statement, train_extractor,
@@ -68,11 +69,15 @@ fn train(args: &TrainExtractorArgs, output: &Output) -> anyhow::Result<Answer> {
     output.say(&format!("next: a schema in this folder, say schema.toml:\n\n{}\n", entry.join("\n")));
     let data = args.data.data.iter().map(|data| quoted(data)).collect::<Vec<_>>().join(" ");
     let group = report.promise.map_or_else(String::new, |promise| format!(" --extractor-group {}", promise.group));
-    output.say(&format!("then: efface train {data} --schema schema.toml{group} --out MODEL"));
+    // An array's labels are in a file of their own, which a schema does not name.
+    let label = match &args.label {
+        Some(label) if args.image.is_none() => format!(" --label {}", quoted(Path::new(label))),
+        _ => String::new(),
+    };
+    output.say(&format!("then: efface train {data}{label} --schema schema.toml{group} --out MODEL"));
     if report.promise.is_none() {
         output.warn(
-            "this network may tell of every image: it is public only if all of them are, and may then be marked \
-             origin = \"public\"",
+            "this network may reveal any image it was trained on: if all of them are public, mark it origin = \"public\"",
         );
     }
     Ok(Answer::Done)
@@ -100,11 +105,16 @@ fn lines(report: &ExtractorReport, loss: f64) -> Vec<(&'static str, String)> {
 
 /// What a group is promised, in words.
 fn promised(promise: &GroupPromise) -> String {
-    let of = counted(promise.group, "row");
+    let leaving = leaving(promise.group);
     match promise.share {
-        Some(share) => format!("{} for {of} that leave", pair(share.epsilon, share.delta)),
-        None => format!("nothing for {of} that leave: the training says too much about each"),
+        Some(share) => format!("{} if {leaving}", pair(share.epsilon, share.delta)),
+        None => format!("nothing if {leaving}: the training says too much about each"),
     }
+}
+
+/// `1 row leaves`, `10 rows leave`.
+fn leaving(group: usize) -> String {
+    format!("{} {}", counted(group, "row"), if group == 1 { "leaves" } else { "leave" })
 }
 
 fn show(args: &ShowStatementArgs, output: &Output) -> anyhow::Result<Answer> {
@@ -112,7 +122,6 @@ fn show(args: &ShowStatementArgs, output: &Output) -> anyhow::Result<Answer> {
     let groups: Vec<usize> = groups.iter().map(|group| usize::try_from(*group).unwrap_or(usize::MAX)).collect();
     let report = read_statement(&args.statement, &groups)?;
     let fields = report.statement.fields();
-    let unit = fields.unit.tag();
     let mut lines = vec![
         ("mechanism", fields.mechanism.tag().to_owned()),
         ("sampling rate", parameter(fields.sampling_rate)),
@@ -121,24 +130,24 @@ fn show(args: &ShowStatementArgs, output: &Output) -> anyhow::Result<Answer> {
         ("network, SHA-256", fields.digest.clone()),
     ];
     if let Some(claimed) = fields.epsilon {
-        lines.push(("ε per unit, as its maker states it", parameter(claimed)));
+        lines.push(("ε per row, as its maker states it", parameter(claimed)));
     }
     for promise in &report.groups {
-        let of = counted(promise.group, unit);
+        let leaving = leaving(promise.group);
         let answer = match promise.share {
             Some(share) => format!(
-                "{} for {of}; {} for each",
+                "{} if {leaving}; {} for each",
                 pair(share.epsilon, share.delta),
-                pair(share.epsilon_per_unit, share.delta_per_unit)
+                pair(share.epsilon_per_row, share.delta_per_row)
             ),
-            None => format!("nothing for {of}: the training says too much about each"),
+            None => format!("nothing if {leaving}: the training says too much about each"),
         };
         lines.push(("promised (ε, δ)", answer));
     }
     let statement = quoted(&args.statement);
     output.show(
         &report,
-        &format!("{statement}, computed again; that it was so trained is its maker's word"),
+        &format!("{statement}, recomputed; that it was trained this way is its maker's word"),
         &lines,
     )?;
     let is_kept = args.group.is_empty() || report.groups.iter().all(|promise| promise.share.is_some());

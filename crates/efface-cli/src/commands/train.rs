@@ -2,7 +2,9 @@
 
 use efface_data::Schema;
 use efface_data::derived::ColumnTag;
-use efface_engine::{ClassRows, ModelDirectory, Place, TrainProgress, TrainReport, TrainRequest};
+use efface_engine::{
+    ClassRows, EngineError, ModelDirectory, Place, TrainProgress, TrainReport, TrainRequest, with_extractor,
+};
 
 use super::{LabelledRows, noise, open_labelled};
 use crate::args::TrainArgs;
@@ -11,18 +13,9 @@ use crate::output::{Answer, Output, bound, duration, features, first_of, quoted,
 use crate::progress::Progress;
 
 pub(crate) fn run(args: TrainArgs, output: &Output) -> anyhow::Result<Answer> {
-    let mut config = args.config();
+    let config = args.config();
     let LabelledRows { reader: rows, columns, schema, transform, class_weights } = open_labelled(args.table)?;
-    match (schema.as_ref().and_then(Schema::private_network), config.extractor) {
-        (Some((column, statement)), None) => {
-            let share = statement.extractor(args.extractor_group.unwrap_or(1));
-            config.extractor = Some(share.map_err(|error| anyhow::anyhow!("column `{column}`: {error}"))?);
-        }
-        (None, None) if args.extractor_group.is_some() => anyhow::bail!(
-            "--extractor-group is for a private feature extractor; no column of the schema has kind `network` and a statement"
-        ),
-        _ => {}
-    }
+    let config = with_extractor(config, schema.as_ref(), args.extractor_group).map_err(EngineError::from)?;
     let left_out: Vec<String> = rows.left_out().iter().map(ToString::to_string).collect();
     if !left_out.is_empty() {
         output.warn(&format!("columns left out: {}", shortened(&left_out)));

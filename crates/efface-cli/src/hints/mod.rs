@@ -98,6 +98,10 @@ fn for_opening(error: &OpenError) -> Option<&'static str> {
         OpenError::DamagedState { .. } => {
             "bring it back from a backup, or delete it: the model is then trained again on its rows"
         }
+        OpenError::NoPrivateNetwork => {
+            "--extractor-group is for a column of kind `network` with a `statement`, or goes with --extractor-epsilon"
+        }
+        OpenError::ExtractorGroup { .. } => "give a smaller --extractor-group, or train the network with more noise",
         OpenError::LostRemovals { .. } => "bring back state/ and efface.db of the same time, or the witness",
         _ => return None,
     })

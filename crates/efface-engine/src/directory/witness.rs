@@ -31,7 +31,7 @@ use crate::directory::database::{Chain, Head, LedgerHead};
 use crate::directory::files;
 use crate::directory::lock::WriterLock;
 use crate::error::{EngineError, OpenError};
-use crate::settings::Settings;
+use crate::settings::{ELSEWHERE, Settings};
 
 /// Where a witness is to be, as an absolute path: in a folder that exists, and not inside the model directory, with which
 /// it would be restored.
@@ -81,9 +81,6 @@ pub(crate) struct Told {
     /// Those of them that were removed since the line before.
     removed: Vec<IdDigest>,
 }
-
-/// An extractor that no digest names: nobody can tell which rows it saw, so all that ever left count.
-pub(crate) const ELSEWHERE: &str = "";
 
 const MAGIC: &str = "efface-witness";
 const VERSION: &str = "1";

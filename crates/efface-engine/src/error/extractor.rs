@@ -14,7 +14,7 @@ pub enum ExtractorError {
     #[error("{}: no column of images named", path.display())]
     NoImageNamed { path: PathBuf },
     /// Two of its files would be one.
-    #[error("{} is named for two files", path.display())]
+    #[error("{} is named twice, for two files", path.display())]
     OnePlace { path: PathBuf },
     /// δ is no probability, or 0.
     #[error("delta must be above 0 and below 1, got `{value}`")]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use efface_core::accounting::subsampled::MechanismError;
 use serde::{Deserialize, Serialize};
 
 use crate::clock;
@@ -57,6 +58,12 @@ pub enum OpenError {
         stated.map_or_else(|| "no extractor is declared".into(), |stated| format!("declared is `{stated}`"))
     )]
     ExtractorShare { column: String, proved: f64, delta: f64, stated: Option<f64> },
+    /// A private network promises nothing to a group of that size.
+    #[error("column `{column}`: {source}")]
+    ExtractorGroup { column: String, source: MechanismError },
+    /// A group of rows is declared where no network has seen them.
+    #[error("a group of rows is declared, and no column is mapped by a private network")]
+    NoPrivateNetwork,
     /// More rows than a network covers have left it before the model is trained.
     #[error(
         "{n_left} rows that the private network was trained on have been removed, and it covers {group}; train a new \
@@ -82,6 +89,8 @@ impl OpenError {
             Self::BadWitness { .. } => "bad-witness",
             Self::WitnessWithoutIds => "witness-without-ids",
             Self::ExtractorShare { .. } => "extractor-share",
+            Self::ExtractorGroup { .. } => "extractor-group",
+            Self::NoPrivateNetwork => "no-private-network",
             Self::ExtractorExhausted { .. } => "extractor-exhausted",
         }
     }

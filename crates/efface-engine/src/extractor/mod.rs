@@ -139,6 +139,9 @@ impl ExtractorRequest {
         if !(delta > 0.0 && delta < 1.0) {
             return Err(ExtractorError::Delta { value: delta }.into());
         }
+        if self.training.group == 0 {
+            return Err(ExtractorError::from(PlanError::Mechanism(MechanismError::EmptyGroup)).into());
+        }
         let ExtractorPlace { network, checkpoint, .. } = &self.place;
         let statement = self.place.statement();
         let places = [Some(network), Some(&statement), checkpoint.as_ref()];

@@ -20,7 +20,7 @@ pub struct StatementReport {
     pub groups: Vec<GroupPromise>,
 }
 
-/// What is promised to a group of so many units that leave together.
+/// What is promised to a group of so many rows that leave together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct GroupPromise {
     /// So many.
@@ -38,9 +38,9 @@ pub struct ExtractorShare {
     /// δ of the whole group.
     pub delta: f64,
     /// ε of one of them.
-    pub epsilon_per_unit: f64,
+    pub epsilon_per_row: f64,
     /// δ of one of them.
-    pub delta_per_unit: f64,
+    pub delta_per_row: f64,
 }
 
 /// Reads a statement, and computes what it promises to groups of these sizes.
@@ -57,7 +57,7 @@ impl GroupPromise {
     pub(super) fn of(statement: &Statement, group: usize) -> Self {
         let share = statement.extractor(group).ok().map(|one| {
             let Guarantee { epsilon, delta } = one.cost();
-            ExtractorShare { epsilon, delta, epsilon_per_unit: one.epsilon, delta_per_unit: one.delta }
+            ExtractorShare { epsilon, delta, epsilon_per_row: one.epsilon, delta_per_row: one.delta }
         });
         Self { group, share }
     }

@@ -151,7 +151,7 @@ fn a_network_is_part_of_the_model_by_its_digest() {
         |out: &str| sandbox.run_all(&["train", "photos.csv", "--schema", "schema.toml", "--out", out, "--json"]);
     let refused = sandbox.run("train photos.csv --schema schema.toml --extractor-group 3 --out model");
     refused.ends_with(2);
-    assert!(refused.stderr.contains("--extractor-group is for a private feature extractor"), "{refused:?}");
+    assert!(refused.stderr.contains("--extractor-group is for a column of kind `network`"), "{refused:?}");
     train("model").ends_with(0);
     // The directory has a copy; what lies where the file was makes no difference any more.
     sandbox.write("stripes.onnx", network(4));
@@ -248,7 +248,7 @@ fn a_private_network_covers_a_group_of_rows_and_no_more() {
     sandbox.write("stripes.json", statement(&network(4), 8.0));
     refused("its statement is about the network with SHA-256", "");
     sandbox.write("stripes.json", statement(&network(3), 8.0).replace("\"digest\"", "\"epsilon\":0.01,\"digest\""));
-    refused("epsilon `0.01` is below", "");
+    refused("it states epsilon 0.01", "");
 }
 
 /// A network does not forget whom it saw when the model behind it is trained again.

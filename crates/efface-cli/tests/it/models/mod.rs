@@ -4,6 +4,7 @@ mod backups;
 mod choices;
 mod evaluation;
 mod export;
+pub(crate) mod extractor;
 mod inputs;
 mod maps;
 mod published;

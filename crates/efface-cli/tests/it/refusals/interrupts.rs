@@ -8,6 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::models::extractor::{TRAIN, with_images};
 use crate::sandbox::{COLUMNS, EFFACE, Sandbox, two_classes};
 
 /// A training that reads its rows from a pipe, and so goes on until somebody ends it.
@@ -63,6 +64,13 @@ fn efface() -> Command {
     command
 }
 
+/// Whether the program has begun to listen to Ctrl-C.
+fn listens(process: &Child) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap_or_default();
+    let caught = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
+    caught.is_some_and(|signals| signals & 2 != 0)
+}
+
 fn send(signal: &str, process: &Child) {
     let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", process.id())]).status().expect("a shell");
     assert!(sent.success());
@@ -82,6 +90,45 @@ fn a_training_that_is_interrupted_leaves_no_rows() {
     assert_eq!(ended, Some(130));
     let told: serde_json::Value = serde_json::from_str(&stdout).expect("one object");
     assert_eq!(told["error"]["code"], "interrupted");
+}
+
+/// A network that is interrupted is not there; with a checkpoint, the same command goes on with it.
+#[test]
+fn a_network_that_is_interrupted_goes_on_from_its_checkpoint() {
+    let sandbox = with_images();
+    let train = |options: &str| {
+        let mut command = efface();
+        command.args(TRAIN.split(' ')).args(options.split(' ')).current_dir(sandbox.path("."));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs")
+    };
+    let interrupted = |process: Child| {
+        send("INT", &process);
+        let ended = process.wait_with_output().expect("ends");
+        assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+        String::from_utf8(ended.stderr).expect("text")
+    };
+    let long = train("--epochs 100000 --batch 16");
+    let start = Instant::now();
+    while !listens(&long) {
+        assert!(start.elapsed() < Duration::from_mins(1), "it never listens to signals");
+        std::thread::yield_now();
+    }
+    assert!(interrupted(long).contains("nothing was written"));
+    assert_eq!(sandbox.names("."), ["images.idx", "labels.idx"]);
+
+    let options = "--epochs 5 --batch 16 --checkpoint run";
+    let stopped = train(options);
+    while !sandbox.exists("run") {
+        assert!(start.elapsed() < Duration::from_mins(1), "no checkpoint is written");
+        std::thread::yield_now();
+    }
+    let told = interrupted(stopped);
+    assert!(told.contains("of 30 steps; the same command goes on from run"), "{told}");
+    assert_eq!(sandbox.names("."), ["images.idx", "labels.idx", "run"]);
+    // Another plan does not go on from it, and leaves it there.
+    sandbox.refuses(&format!("{TRAIN} --epochs 6 --batch 16 --checkpoint run"), &["run", "plan"]);
+    sandbox.json(&format!("{TRAIN} {options}"));
+    assert_eq!(sandbox.names("."), ["images.idx", "labels.idx", "net.onnx", "net.statement.json"]);
 }
 
 /// `transform` left `OUT.partial-PID`, with scaled rows in it.
