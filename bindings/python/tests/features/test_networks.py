@@ -193,7 +193,7 @@ def test_what_a_private_network_may_not_be(tmp_path):
     with pytest.raises(efface.PlanError, match="its statement is about the network with SHA-256"):
         RemovableLogisticRegression(features=network).fit(images, across)
     public = Network(tmp_path / "net.onnx", origin="public", extractor_group=2, **SHAPE)
-    with pytest.raises(efface.PlanError, match="extractor_group is about a private network"):
+    with pytest.raises(efface.PlanError, match="no column is mapped by a private network"):
         RemovableLogisticRegression(features=public).fit(images, across)
 
 

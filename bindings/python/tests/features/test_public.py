@@ -8,11 +8,12 @@ import pandas
 import pytest
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer
 
 import efface
-from efface import Fourier, Public, RemovableLogisticRegression, RemovableRidgeClassifier
+from efface import Fourier, Public, RemovableLogisticRegression, RemovableRidge, RemovableRidgeClassifier
 
 TEXTS = ["a fine film", "dull and endless", "fine and moving", "a dull film"] * 20
 LIKED = np.array([True, False, True, False] * 20)
@@ -79,6 +80,17 @@ def test_features_are_divided_by_their_norm():
     assert np.abs(model.transform(X) - made / np.linalg.norm(made, axis=1, keepdims=True)).max() < 1e-6
     kernel = RemovableRidgeClassifier(features=Fourier(32, 1.0, of=doubled)).fit(X, LIKED)
     assert [named["parameters"]["kind"] for named in kernel.certificate_["feature_maps"]] == ["transformer", "fourier"]
+
+
+def test_a_model_without_noise_hands_it_one_row_at_a_time():
+    """A matrix product rounds by the shape of all rows: the features of two rows were others than those of each alone."""
+    draw = np.random.default_rng(0)
+    X, y = draw.normal(size=(3, 784)), draw.normal(size=3)
+    kernel = Public(FrozenEstimator(RBFSampler(n_components=256, random_state=0).fit(X[:1])))
+    model = RemovableRidge(features=kernel).fit(X, y)
+    model.remove(ids=[1])
+    without = RemovableRidge(features=kernel).fit(X[[0, 2]], y[[0, 2]])
+    assert np.array_equal(model.coef_, without.coef_) and model.intercept_ == without.intercept_
 
 
 def test_in_a_pipeline_it_is_the_users_word():

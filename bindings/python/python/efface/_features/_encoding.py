@@ -141,18 +141,20 @@ class Encoding:
         """Whether a network has seen the rows."""
         return any(entry.get("origin") == "private" for entry in self.entries)
 
-    def encode(self, X: Any, *, n_jobs: int | None = None, progress: Any = None) -> _efface.EncodedRows:
-        """Features of rows."""
+    def encode(
+        self, X: Any, *, one_by_one: bool = False, n_jobs: int | None = None, progress: Any = None
+    ) -> _efface.EncodedRows:
+        """Features of rows; ``one_by_one``: public transformers see one row at a time."""
         X = _frame.opened(X)
         n_rows = _columns.n_rows(X)
-        columns = [self._cells(X, index, entry) for index, entry in enumerate(self.entries)]
+        columns = [self._cells(X, index, entry, one_by_one) for index, entry in enumerate(self.entries)]
         return self.encoder.encode(columns, n_rows, n_threads=_parameters.n_threads(n_jobs), progress=progress)
 
-    def _cells(self, X: Any, index: int, entry: Entry) -> _columns.Cells:
+    def _cells(self, X: Any, index: int, entry: Entry, one_by_one: bool) -> _columns.Cells:
         name = entry["name"]
         public = self.public.get(name)
         values = _picked(X, self.columns, index, is_whole=public is not None)
-        cells = _columns.cells(values if public is None else public.made(values), name)
+        cells = _columns.cells(values if public is None else public.made(values, one_by_one=one_by_one), name)
         if entry["kind"] == "transformer" and not isinstance(cells, np.ndarray):
             raise PlanError(
                 f"column `{name}` of this model goes through a {entry['transformer']}, no part of a directory: "

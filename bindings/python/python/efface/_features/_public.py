@@ -21,7 +21,8 @@ class Public(Map):
 
     Its features are divided by their norm, as those of networks are. It is never fitted here; what was fitted
     elsewhere, on public rows, goes in a `sklearn.frozen.FrozenEstimator`. Certificates name it, with a SHA-256 over its
-    class, its parameters (its state, if it is frozen) and the version of scikit-learn.
+    class, its parameters (its state, if it is frozen) and the version of scikit-learn. A model without noise hands it
+    one row at a time, because its release shows the last bit of every feature.
 
     Parameters
     ----------
@@ -51,8 +52,14 @@ class Public(Map):
             "origin": "public",
         }
 
-    def made(self, X: Any) -> NDArray[Any]:
-        """What the transformer makes of rows, as an array of numbers."""
+    def made(self, X: Any, *, one_by_one: bool = False) -> NDArray[Any]:
+        """What the transformer makes of rows, as an array of numbers.
+
+        Matrix products round by the shape of all rows together: ``one_by_one`` makes features of a row that no other row
+        has a part in, to the last bit.
+        """
+        if one_by_one and len(X) > 1:
+            return np.concatenate([self.made(X[row : row + 1]) for row in range(len(X))])
         module = type(X).__module__.partition(".")[0]
         if module in ("pyarrow", "polars") and not hasattr(X, "columns"):
             X = X.to_pylist() if module == "pyarrow" else X.to_list()

@@ -153,7 +153,9 @@ def _encoded_rows(estimator: Any, X: Any) -> Rows:
     encoding = _encoding(estimator)
     assert encoding is not None
     with Progress(f"features of {type(estimator).__name__}", bool(estimator.verbose), unit=" rows") as progress:
-        rows = encoding.encode(X, n_jobs=estimator.n_jobs, progress=progress.callback)
+        # A model without noise shows the last bit of every feature.
+        one_by_one = estimator._loss == "squared" and not estimator.noise_std
+        rows = encoding.encode(X, one_by_one=one_by_one, n_jobs=estimator.n_jobs, progress=progress.callback)
     return Rows(rows, rows.n_rows)
 
 
