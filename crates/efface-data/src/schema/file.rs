@@ -1,18 +1,19 @@
 //! The written form of a schema, in TOML files and in the JSON of published models, and the checks of its entries.
 
+mod network;
+
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use efface_core::accounting::statement::Statement;
-use efface_features::{FourierLayer, Grams, ImageShape, NetworkInput, NetworkSpec, NgramSpec, TransformerSpec};
+use efface_features::{FourierLayer, Grams, ImageShape, NetworkInput, NgramSpec, TransformerSpec};
 use serde::Deserialize;
 
+use self::network::StatementEntry;
 use super::cell::canonical;
 use super::column::{ColumnKind, ColumnSchema, EntryOrigin, Missing, Scalar, Unknown, ValueRange};
 use super::{DateOrder, DecimalMark, FORMAT, MAX_FEATURES, Notation, Schema, fitted};
 use crate::error::{InvalidSchema, SchemaError};
-use crate::networks::{AskedInput, NetworkPlaces, measured};
+use crate::networks::NetworkPlaces;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,14 +76,6 @@ enum MissingEntry {
     Value { value: Scalar },
 }
 
-/// In a schema file the name of a file; in JSON what stands in it.
-#[derive(Clone, Deserialize)]
-#[serde(untagged, expecting = "statement must be the name of a file, or what stands in it")]
-enum StatementEntry {
-    Whole(Box<Statement>),
-    File(PathBuf),
-}
-
 /// Reads the text of a schema; `path` is for messages.
 pub(super) fn parse(text: &str, path: &Path) -> Result<Schema, SchemaError> {
     let invalid = |source| SchemaError::Invalid { file: path.into(), source: Box::new(source) };
@@ -113,16 +106,7 @@ fn resolve(mut file: SchemaFile, path: &Path) -> Result<Schema, SchemaError> {
     let has_networks = file.column.iter().any(|entry| entry.kind == "network");
     let mut places: Vec<_> = has_networks.then(|| folder.to_owned()).into_iter().collect();
     for entry in &mut file.column {
-        entry.read_statement(folder, path)?;
-        if let Some((onnx, input)) = entry.asked_network(folder).map_err(invalid)? {
-            places.push(onnx.clone());
-            places.extend(input.tokenizer().map(Path::to_owned));
-            let network = measured(&onnx, input).map_err(|source| {
-                let (file, column, source) = (path.into(), entry.name.clone(), Box::new(source));
-                SchemaError::Network { file, column, source }
-            })?;
-            entry.name_network(network);
-        }
+        places.extend(entry.read_files(folder, path)?);
     }
     Ok(Schema::try_from(file).map_err(invalid)?.with_networks(NetworkPlaces::new(places)))
 }
@@ -235,63 +219,6 @@ impl ColumnEntry {
         let width = self.size(kind, "width", self.width, needed)?;
         let channels = self.size(kind, "channels", self.channels.or(Some(3)), needed)?;
         Ok(ImageShape { height, width, channels, resize: self.resize.unwrap_or(false) })
-    }
-
-    /// The network of an entry that names files, in a folder unless they say otherwise.
-    fn asked_network(&self, folder: &Path) -> Result<Option<(PathBuf, AskedInput)>, InvalidSchema> {
-        let Some(file) = self.file.as_ref().filter(|_| self.kind == "network") else { return Ok(None) };
-        let onnx = folder.join(file);
-        if let Some(tokenizer) = &self.tokenizer {
-            let needed = "max_tokens beside a tokenizer, such as max_tokens = 128";
-            let max_tokens = self.size("network", "max_tokens", self.max_tokens, needed)?;
-            return Ok(Some((onnx, AskedInput::Text { tokenizer: folder.join(tokenizer), max_tokens })));
-        }
-        let shape = self.image("network")?;
-        let or = |given: &Option<Vec<f32>>, usual| given.clone().unwrap_or_else(|| vec![usual; shape.channels]);
-        let (mean, deviation) = (or(&self.mean, 0.0), or(&self.deviation, 1.0));
-        Ok(Some((onnx, AskedInput::Image { shape, mean, deviation })))
-    }
-
-    /// Says which network that is, in place of the names of files.
-    fn name_network(&mut self, NetworkSpec { onnx, features, input }: NetworkSpec) {
-        (self.onnx, self.features, self.input) = (Some(onnx), Some(features as u64), Some(input));
-        (self.file, self.tokenizer, self.max_tokens, self.resize) = (None, None, None, None);
-        (self.height, self.width, self.channels, self.mean, self.deviation) = (None, None, None, None, None);
-    }
-
-    /// Puts what stands in the statement's file in the place of its name.
-    fn read_statement(&mut self, folder: &Path, schema: &Path) -> Result<(), SchemaError> {
-        let Some(StatementEntry::File(file)) = &self.statement else { return Ok(()) };
-        let file = folder.join(file);
-        let text = fs::read_to_string(&file).map_err(|source| SchemaError::Io { file: file.clone(), source })?;
-        let statement = serde_json::from_str(&text).map_err(|error| SchemaError::Statement {
-            file: schema.into(),
-            column: self.name.clone(),
-            statement: file,
-            reason: error.to_string(),
-        })?;
-        self.statement = Some(StatementEntry::Whole(Box::new(statement)));
-        Ok(())
-    }
-
-    fn network(&self) -> Result<ColumnKind, InvalidSchema> {
-        let needed = "file, the name of an ONNX file";
-        let features = self.size("network", "features", self.features, needed)?;
-        let (Some(onnx), Some(input)) = (self.onnx.clone(), self.input.clone()) else {
-            return Err(self.needs("network", needed));
-        };
-        let statement = match self.statement.clone() {
-            Some(StatementEntry::Whole(statement)) => Some(statement),
-            Some(StatementEntry::File(_)) => {
-                return Err(self.needs("network", "a schema file, where its statement is a file"));
-            }
-            None => None,
-        };
-        if let Some(statement) = statement.as_ref().filter(|statement| statement.fields().digest != onnx) {
-            let stated = statement.fields().digest.clone();
-            return Err(InvalidSchema::OtherNetwork { column: self.name.clone(), stated, found: onnx });
-        }
-        Ok(ColumnKind::Network { spec: NetworkSpec { onnx, features, input }, statement })
     }
 
     fn transformer(&self) -> Result<ColumnKind, InvalidSchema> {
