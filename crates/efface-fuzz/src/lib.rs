@@ -14,6 +14,7 @@ mod agreement;
 mod alteration;
 mod certificates;
 mod databases;
+mod extractors;
 mod published;
 mod scratch;
 mod segments;
@@ -50,6 +51,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "checkpoint", run: certificates::checkpoint },
     Target { name: "consistency", run: certificates::consistency },
     Target { name: "key", run: certificates::key },
+    Target { name: "network", run: extractors::network },
+    Target { name: "statement", run: extractors::statement },
+    Target { name: "picture", run: extractors::picture },
 ];
 
 /// The target of a name.

@@ -5,6 +5,7 @@
 //! hold random numbers, so that their files are others each time, and findings among databases are then of no model.
 
 mod arrays;
+mod extractors;
 mod models;
 mod parquets;
 mod texts;
@@ -19,6 +20,7 @@ use flate2::write::GzEncoder;
 fn main() {
     texts::write();
     arrays::write();
+    extractors::write();
     parquets::write();
     if std::env::args().any(|argument| argument == "models") {
         models::write();

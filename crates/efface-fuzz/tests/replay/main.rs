@@ -49,6 +49,9 @@ replay! {
     checkpoint: 2000,
     consistency: 2000,
     key: 60,
+    network: 8000,
+    statement: 4000,
+    picture: 4000,
 }
 
 fn replay(name: &str, n_alterations: u64) {

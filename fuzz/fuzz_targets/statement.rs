@@ -1,0 +1,3 @@
+#![no_main]
+
+efface_fuzz_targets::target!("statement");
