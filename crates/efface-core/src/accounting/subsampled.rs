@@ -156,7 +156,7 @@ impl SubsampledGaussian {
         }
         // The one that is kept as `best` fits, wherever the bisection stops.
         while high > best.delta * (1.0 + 1e-6) {
-            let middle = per_row((best.delta * high).sqrt());
+            let middle = per_row(best.delta.sqrt() * high.sqrt());
             if fits(&middle) { best = middle } else { high = middle.delta }
         }
         Ok(best)
