@@ -309,6 +309,8 @@ fn what_a_map_cannot_take_is_named_by_its_row() {
             )
         );
     }
+    let folder = refused("t.csv", b"photo\n.\n", &photo("photo"));
+    assert_eq!(folder, "t.csv, line 2, column `photo`: `.`: it is no plain file");
     let small =
         parquet(vec![("photo", Arc::new(BinaryArray::from_iter_values([picture(&[9; 288]), b"GIF".to_vec()])))]);
     assert_eq!(

@@ -83,7 +83,12 @@ impl Gathered {
             Self::Picture(bytes) => decoded(bytes).map(Zeroizing::new).map_err(CellError::Image),
             Self::Name(name) => {
                 let failed = |reason: String| CellError::Picture { value: name.clone(), reason };
-                let bytes = fs::read(folder.join(name)).map_err(|error| failed(error.to_string()))?;
+                let path = folder.join(name);
+                // Whoever reads a pipe waits for its writer.
+                if fs::metadata(&path).is_ok_and(|file| !file.is_file()) {
+                    return Err(failed("it is no plain file".to_owned()));
+                }
+                let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
                 decoded(&bytes).map(Zeroizing::new).map_err(|error| failed(error.to_string()))
             }
             Self::Missing | Self::Text(_) => Ok(Zeroizing::new(vec![0.0; shape.n_inputs()])),
