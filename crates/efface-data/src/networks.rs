@@ -40,6 +40,11 @@ impl NetworkPlaces {
         Err(NetworkError::NotFound { sha256: sha256.into(), searched })
     }
 
+    /// Whether the files of a network are all there.
+    pub(crate) fn check(&self, spec: &NetworkSpec) -> Result<(), NetworkError> {
+        files_of(spec).into_iter().try_for_each(|(sha256, _)| self.find(sha256).map(drop))
+    }
+
     /// Writes the files of a network into a folder, under their digests.
     pub fn copy(&self, spec: &NetworkSpec, folder: &Path) -> Result<(), NetworkError> {
         for (sha256, extension) in files_of(spec) {

@@ -32,7 +32,7 @@ pub struct TrainingConfig {
 }
 
 impl TrainingConfig {
-    /// What serves where nobody knows better; `docs/extractor.md` says what it was measured on. The learning rate is for training
+    /// What serves where nobody knows better; `docs/features.md` says what it was measured on. The learning rate is for training
     /// without noise: with noise see [`usual_learning_rate`](Self::usual_learning_rate).
     pub fn usual(architecture: Architecture, n_rows: usize, privacy: Privacy) -> Self {
         Self {

@@ -1,4 +1,5 @@
-//! Products of small matrices, in single precision.
+//! Products of small matrices that lie as they are and change at every step; `efface-features` has one for a matrix that is packed
+//! once. In single precision.
 //!
 //! Each entry is added up in the order of the inner index, multiplied and added separately, by whatever instructions the
 //! machine has: results do not depend on the processor.

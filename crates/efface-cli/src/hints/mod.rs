@@ -14,7 +14,9 @@ use efface_ledger::verify::{Check, CheckName, CheckOutcome};
 
 /// The hint for an error, where there is something to do.
 pub(crate) fn hint(error: &EngineError) -> Option<&'static str> {
-    specific(error).or_else(|| error.is_disk_full().then_some("free some space; the model is as it was before"))
+    specific(error).or_else(|| {
+        error.is_disk_full().then_some("free some space, then try again; a model that was there is as it was before")
+    })
 }
 
 /// `verify` names all of them.

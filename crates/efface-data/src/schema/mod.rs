@@ -249,6 +249,14 @@ impl Schema {
         })
     }
 
+    /// Whether the files of the networks are where they are looked for.
+    pub fn check_networks(&self) -> Result<(), ReadError> {
+        self.networks().try_for_each(|(column, spec)| {
+            let failed = |source| ReadError::Network { column: column.into(), source: Box::new(source) };
+            self.networks.check(spec).map_err(failed)
+        })
+    }
+
     fn networks(&self) -> impl Iterator<Item = (&str, &NetworkSpec)> {
         self.columns.iter().filter_map(|column| match &column.kind {
             ColumnKind::Network { spec, .. } => Some((column.name.as_str(), spec)),

@@ -130,18 +130,44 @@ pub(crate) fn reserve(path: &Path) -> Result<(), EngineError> {
     File::create(aside(path)).map(drop).map_err(EngineError::io(path))
 }
 
-/// Writes a new file with the usual permissions, whole or not at all: what is published is meant to be read.
+/// Writes a file with the usual permissions, whole or not at all: what is published is meant to be read.
 pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
-    let aside = aside(path);
-    let written = fs::write(&aside, bytes)
-        .and_then(|()| File::open(&aside)?.sync_all())
-        .and_then(|()| fs::rename(&aside, path))
-        .map_err(EngineError::io(path));
-    if written.is_err() {
+    let aside = write_aside(path, bytes)?;
+    let named = fs::rename(&aside, path).map_err(EngineError::io(path));
+    if named.is_err() {
         // Best effort: it is nothing without its name.
         let _ = fs::remove_file(&aside);
     }
-    written.and_then(|()| sync_parent(path))
+    named.and_then(|()| sync_parent(path))
+}
+
+/// The same of a file that is not there: one that came meanwhile is left alone. A failure leaves nothing.
+pub(crate) fn publish_new(path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
+    let aside = write_aside(path, bytes)?;
+    // A file system without hard links renames, and looks a moment before.
+    let named = fs::hard_link(&aside, path).or_else(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Err(error),
+        _ if path.exists() => Err(io::ErrorKind::AlreadyExists.into()),
+        _ => fs::rename(&aside, path),
+    });
+    let _ = fs::remove_file(&aside);
+    named.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => StorageError::Exists { path: path.into() }.into(),
+        _ => EngineError::io(path)(error),
+    })?;
+    sync_parent(path).inspect_err(|_| {
+        let _ = fs::remove_file(path);
+    })
+}
+
+/// Writes what gets its name later.
+fn write_aside(path: &Path, bytes: &[u8]) -> Result<PathBuf, EngineError> {
+    let aside = aside(path);
+    let written = fs::write(&aside, bytes).and_then(|()| File::open(&aside)?.sync_all());
+    if written.is_err() {
+        let _ = fs::remove_file(&aside);
+    }
+    written.map(|()| aside).map_err(EngineError::io(path))
 }
 
 /// Returns once the directory that holds `path` is on the disk.

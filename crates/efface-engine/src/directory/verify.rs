@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use efface_core::model::Measured;
 use efface_core::rows::{RowBlocks, RowStore};
-use efface_data::IdDigest;
+use efface_data::{IdDigest, Schema};
 use efface_ledger::checkpoint::Checkpoint;
 use efface_ledger::entry::{Entry, Event};
 use efface_ledger::envelope::Envelope;
@@ -65,6 +65,7 @@ impl ModelDirectory {
         });
         let Log { check, releases, revocations } = log?;
         let mut checks = vec![database?, self.check_rows()?, self.check_removed()?, self.check_key(&key), check];
+        checks.extend(self.check_networks());
         for release in 1..=self.keeper.head.account.n_releases {
             checks.push(self.check_release(release, releases.get(&release), &key)?);
             checks.extend(self.check_revocation(release, revocations.get(&release), &key)?);
@@ -89,6 +90,17 @@ impl ModelDirectory {
             gradient_residual: claim.gradient_residual.get(),
             measured_gradient_residual: measured,
             seconds: start.elapsed().as_secs_f64(),
+        })
+    }
+
+    /// The networks that made the features are there for the next rows, too.
+    fn check_networks(&self) -> Option<Check> {
+        let schema = self.settings.clone().with_networks_in(&self.keeper.path).schema.filter(Schema::has_networks)?;
+        Some(match schema.check_networks() {
+            Ok(()) => {
+                Check::passed(CheckName::Features, "the files of the networks are those that are named".to_owned())
+            }
+            Err(error) => Check::failed(CheckName::Features, error.to_string()),
         })
     }
 

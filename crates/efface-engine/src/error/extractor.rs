@@ -16,6 +16,9 @@ pub enum ExtractorError {
     /// Two of its files would be one.
     #[error("{} is named twice, for two files", path.display())]
     OnePlace { path: PathBuf },
+    /// A run was killed between its statement and its network.
+    #[error("{} is there without {}: a run was killed before it was done", statement.display(), network.display())]
+    LeftOver { statement: PathBuf, network: PathBuf },
     /// δ is no probability, or 0.
     #[error("delta must be above 0 and below 1, got `{value}`")]
     Delta { value: f64 },
@@ -51,6 +54,7 @@ impl ExtractorError {
         match self {
             Self::NoImageNamed { .. } => "no-image-named",
             Self::OnePlace { .. } => "one-place",
+            Self::LeftOver { .. } => "left-over",
             Self::Delta { .. } | Self::Plan(_) => "bad-plan",
             Self::Images(_) => "bad-row",
             Self::Train(TrainError::Diverged { .. }) => "diverged",

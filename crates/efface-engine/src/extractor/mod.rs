@@ -5,7 +5,7 @@ mod report;
 mod statement;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use efface_core::accounting::statement::Statement;
@@ -146,8 +146,13 @@ impl ExtractorRequest {
         let statement = self.place.statement();
         let places = [Some(network), Some(&statement), checkpoint.as_ref()];
         let named: Vec<&PathBuf> = places.into_iter().flatten().collect();
-        if let Some(path) = (1..named.len()).find_map(|i| named[..i].contains(&named[i]).then_some(named[i])) {
-            return Err(ExtractorError::OnePlace { path: path.clone() }.into());
+        let resolved: Vec<PathBuf> = named.iter().map(|path| resolved(path)).collect();
+        if let Some(i) = (1..named.len()).find(|i| resolved[..*i].contains(&resolved[*i])) {
+            return Err(ExtractorError::OnePlace { path: named[i].clone() }.into());
+        }
+        // Made right before the network: where only it is there, a run was killed between the two.
+        if statement.exists() && !network.exists() && read_statement(&statement, &[]).is_ok() {
+            return Err(ExtractorError::LeftOver { statement, network: network.clone() }.into());
         }
         for path in [network, &statement] {
             if path.exists() {
@@ -205,6 +210,15 @@ fn read(
     Ok(reader.finish()?)
 }
 
+/// A path that two spellings share, as far as its folder is there.
+fn resolved(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (folder.canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.into(),
+    }
+}
+
 /// Takes all steps that are left, and writes them down from time to time.
 fn run(
     trainer: Trainer,
@@ -247,9 +261,9 @@ fn run(
 fn publish(place: &ExtractorPlace, network: &[u8], statement: Option<&Statement>) -> Result<(), EngineError> {
     let path = place.statement();
     if let Some(statement) = statement {
-        files::publish(&path, statement::text_of(statement).as_bytes())?;
+        files::publish_new(&path, statement::text_of(statement).as_bytes())?;
     }
-    files::publish(&place.network, network).inspect_err(|_| {
+    files::publish_new(&place.network, network).inspect_err(|_| {
         if statement.is_some() {
             // Best effort: it is about nothing.
             let _ = std::fs::remove_file(&path);

@@ -78,11 +78,16 @@ fn plan(
         epsilon: (all.epsilon - share.epsilon).next_down().next_down(),
         delta: (all.delta - share.delta).next_down().next_down(),
         noise_std: Some(NOISE_STD),
+        max_releases: MAX_RELEASES,
         extractor,
         max_matrix_dim: dim.max(usual.max_matrix_dim),
         ..usual
     })
 }
+
+/// Releases that share the promise. A ridge as small as that of the fixed features is known less exactly than each of 4,096 would
+/// have to be.
+const MAX_RELEASES: u64 = 64;
 
 /// Noise of releases: a hundredth of the length of a row in its score, where scores are tens.
 const NOISE_STD: f64 = 0.01;

@@ -54,6 +54,9 @@ fn a_network_comes_with_its_statement_and_the_commands_that_use_it() {
 
     // Nothing is replaced, and nothing is half-made.
     sandbox.refuses(&train, &["net.onnx", "exists"]);
+    // A run that is killed between the two files leaves the statement, which is about nothing.
+    std::fs::remove_file(sandbox.path("net.onnx")).expect("there");
+    sandbox.refuses(&train, &["net.statement.json", "killed", "delete it"]);
 }
 
 #[test]
@@ -67,6 +70,8 @@ fn what_no_extractor_can_be_is_refused_before_it_is_trained() {
         ("--batch 97", &["batch", "96", "97"]),
         ("--classes 0,2", &["1"]),
         ("--statement net.onnx", &["net.onnx", "twice"]),
+        ("--statement ./net.onnx", &["net.onnx", "twice"]),
+        ("--checkpoint ./net.statement.json", &["net.statement.json", "twice"]),
         ("--out nowhere/net.onnx", &["nowhere"]),
         ("--label one.idx", &["class"]),
     ] {

@@ -153,6 +153,13 @@ fn a_network_is_part_of_the_model_by_its_digest() {
     refused.ends_with(2);
     assert!(refused.stderr.contains("--extractor-group is for a column of kind `network`"), "{refused:?}");
     train("model").ends_with(0);
+    let copy = format!("model/networks/{}", sandbox.names("model/networks")[0]);
+    sandbox.run("verify model").ends_with(0);
+    sandbox.write(&copy, network(4));
+    let swapped = sandbox.run("verify model");
+    swapped.ends_with(1);
+    assert!(format!("{}{}", swapped.stdout, swapped.stderr).contains("no file with SHA-256"), "{swapped:?}");
+    sandbox.write(&copy, network(3));
     // The directory has a copy; what lies where the file was makes no difference any more.
     sandbox.write("stripes.onnx", network(4));
     sandbox.write("more.csv", "id,photo,lies\nq1,pictures/1.png,down\n");
