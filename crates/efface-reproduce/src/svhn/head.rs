@@ -89,8 +89,8 @@ fn plan(
 /// have to be.
 const MAX_RELEASES: u64 = 64;
 
-/// Noise of releases: a hundredth of the length of a row in its score, where scores are tens.
-const NOISE_STD: f64 = 0.01;
+/// Noise of releases: a fiftieth in a score, where scores are tens.
+const NOISE_STD: f64 = 0.02;
 
 #[cfg(test)]
 mod tests {

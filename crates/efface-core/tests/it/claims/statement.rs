@@ -46,7 +46,7 @@ fn a_smaller_epsilon_than_proved_is_refused() {
     }
     for smaller in [proved.next_down(), 0.05, 0.0, -1.0] {
         let refused = with("epsilon", json!(smaller)).expect_err("refused").to_string();
-        assert!(refused.contains("which sampling rate, noise and steps prove at delta `1e-5`"), "{refused}");
+        assert!(refused.contains("at delta 1e-5, and") && refused.contains("leave `epsilon` out"), "{refused}");
     }
 }
 
