@@ -132,7 +132,7 @@ impl TimesResults {
             }),
         ];
         let caption = format!(
-            "λ = 10⁻³. Training and settling aim at a gradient norm of 10⁻⁹, and the norm reached is a bound that \
+            "λ = 10⁻³. Features are there before training begins; those of SVHN are fixed ones. Training and settling aim at a gradient norm of 10⁻⁹, and the norm reached is a bound that \
                  counts rounding; removing one row includes its bound, in memory. Medians. The published method forms the \
                  Hessian at every removal; σ = {NOISE_STD}."
         );

@@ -48,5 +48,12 @@ def test_adult_erase(data, tmp_path):
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
 
 
+def test_features(data):
+    """A few hundred rows of each table: whatever makes their features, they are learnt from."""
+    rows = [line.strip("| ").split(" | ") for line in run("05_features.py", 400).splitlines() if " 0." in line]
+    assert [row[0] for row in rows] == ["sentences", "reviews", "adult", "credit default"]
+    assert all(float(score) > 0.55 for row in rows for score in row[-2:])
+
+
 def test_there_is_a_test_for_each():
-    assert len(list(EXAMPLES.glob("*.py"))) == 4
+    assert len(list(EXAMPLES.glob("*.py"))) == 5
