@@ -211,7 +211,7 @@ fn what_another_program_made_is_divided_by_its_norm() {
     let refused = |cell: Cell<'static>| encoded(&public, vec![vec![cell]]).expect_err("must be refused");
     assert_eq!(
         refused(Cell::List(vec![1.0])),
-        "rows, row 0, column `review`: 1 values in the list, the schema declares 2"
+        "rows, row 0, column `review`: 1 values in the list, expected 2"
     );
     assert!(refused(Cell::List(vec![1.0, 1e300])).contains("numbers must be finite, got `1000"));
     assert!(refused(Cell::Text("good")).contains("got `good`"));
