@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Features that are fixed before any row is seen
 #
-# Texts as hashed n-grams beside scikit-learn's `HashingVectorizer`, with the same number of features and the same ridge;
-# tables through random cosines beside the same columns without. Nothing is added to ε by either.
-# It needs a folder of data sets in `EFFACE_DATA` (docs/data.md). A number as its argument keeps so many rows and features.
+# Texts as hashed n-grams beside scikit-learn's `HashingVectorizer`, with the same number of features and the same
+# ridge; tables through random cosines beside the same columns without. Nothing is added to ε by either.
+# It needs a folder of data sets in `EFFACE_DATA` (docs/data.md). A number as its argument keeps so many rows.
 
 # %%
 import gzip
 import os
 import sys
-import tomllib
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -52,8 +52,8 @@ def few(rows, labels):
 
 
 # %% [markdown]
-# Which n-grams share a feature is chance, and half a point of accuracy: so both are the mean of several seeds. A salt before
-# every n-gram is to `HashingVectorizer` what a seed is here.
+# Which n-grams share a feature is chance, and half a point of accuracy: so both are the mean of several seeds. A salt
+# before every n-gram is to `HashingVectorizer` what a seed is here.
 
 
 # %%
@@ -109,12 +109,14 @@ print()
 print("| table | columns | linear | 512 cosines | 2,048 cosines | 4,096 cosines |")
 print("|---|---|---|---|---|---|")
 for name, schema, label, train, test in (adult(), credit()):
-    entries = tomllib.loads(schema.read_text())
-    scores = []
+    text, scores = schema.read_text(), []
     for width in (0, 64) if MOST_ROWS else (0, 512, 2048, 4096):
-        layer = {"fourier": {"width": width, "length_scale": 4.0}} if width else {}
-        model = efface.RemovableLogisticRegression(C=10.0, features=efface.Schema(entries | layer))
-        model.fit(*few(train.drop(columns=label), train[label]))
+        layer = f"[fourier]\nwidth = {width}\nlength_scale = 4.0\n" if width else ""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "schema.toml")
+            path.write_text(f"{text}\n{layer}")
+            model = efface.RemovableLogisticRegression(C=10.0, features=efface.Schema(path))
+            model.fit(*few(train.drop(columns=label), train[label]))
         scores.append(model.score(*few(test.drop(columns=label), test[label])))
     both = " | ".join(f"{score:.4f}" for score in scores)
-    print(f"| {name} | {len(entries['column'])} | {both} |", flush=True)
+    print(f"| {name} | {text.count('[[column]]')} | {both} |", flush=True)

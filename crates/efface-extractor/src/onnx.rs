@@ -66,8 +66,12 @@ impl Network {
 
 /// `(x − mean)/√(variance + 64/255²)` over each image, x = pixel/255: the same as with pixels and 64.
 fn standardized(graph: &mut GraphBuilder, images: &Value) -> Value {
-    let mean = mean_of_image(graph, images);
-    let centred = graph.node("Sub", &[images, &mean], &[]);
+    // Twice: the mean is rounded as numbers of the size of pixels are, which tells in an image without contrast.
+    let mut centred = images.clone();
+    for _ in 0..2 {
+        let mean = mean_of_image(graph, &centred);
+        centred = graph.node("Sub", &[&centred, &mean], &[]);
+    }
     let squares = graph.node("Mul", &[&centred, &centred], &[]);
     let variance = mean_of_image(graph, &squares);
     let least = graph.constant("least_variance", &[], &[(LEAST_VARIANCE / (255.0 * 255.0)) as f32]);

@@ -209,10 +209,7 @@ fn what_another_program_made_is_divided_by_its_norm() {
     assert_eq!(public.maps()[0].1.kind(), "transformer");
 
     let refused = |cell: Cell<'static>| encoded(&public, vec![vec![cell]]).expect_err("must be refused");
-    assert_eq!(
-        refused(Cell::List(vec![1.0])),
-        "rows, row 0, column `review`: 1 values in the list, expected 2"
-    );
+    assert_eq!(refused(Cell::List(vec![1.0])), "rows, row 0, column `review`: 1 values in the list, expected 2");
     assert!(refused(Cell::List(vec![1.0, 1e300])).contains("numbers must be finite, got `1000"));
     assert!(refused(Cell::Text("good")).contains("got `good`"));
     assert!(entry(r#", "fit": true"#).expect_err("fitted").contains("`fit` is fitted on the rows"));

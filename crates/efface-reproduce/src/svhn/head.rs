@@ -74,9 +74,9 @@ fn plan(
     let share = extractor.map_or(Guarantee { epsilon: 0.0, delta: 0.0 }, |extractor| extractor.cost());
     let usual = TrainingConfig::new(&Logistic, l2_per_row, Some(n_classes));
     TrainingPlan::new(TrainingConfig {
-        // Two roundings down: sums are rounded up by one.
-        epsilon: (all.epsilon - share.epsilon).next_down().next_down(),
-        delta: (all.delta - share.delta).next_down().next_down(),
+        // Below what is left by more than the sum of both is rounded up.
+        epsilon: (all.epsilon.next_down().next_down() - share.epsilon).next_down(),
+        delta: (all.delta.next_down().next_down() - share.delta).next_down(),
         noise_std: Some(NOISE_STD),
         max_releases: MAX_RELEASES,
         extractor,

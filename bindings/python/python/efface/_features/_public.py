@@ -55,8 +55,8 @@ class Public(Map):
     def made(self, X: Any, *, one_by_one: bool = False) -> NDArray[Any]:
         """What the transformer makes of rows, as an array of numbers.
 
-        Matrix products round by the shape of all rows together: ``one_by_one`` makes features of a row that no other row
-        has a part in, to the last bit.
+        Matrix products round by the shape of all rows together: ``one_by_one`` makes features of a row that no other
+        row has a part in, to the last bit.
         """
         if one_by_one and len(X) > 1:
             return np.concatenate([self.made(X[row : row + 1]) for row in range(len(X))])
