@@ -189,9 +189,15 @@ def test_a_plan_knows_what_rows_become():
     assert model.plan()["dim"] == 65
 
 
-def test_what_cannot_be_exported_is_refused(tmp_path):
+def test_an_exported_model_of_texts_takes_what_the_map_makes(tmp_path):
     pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
     frame, liked = reviews()
     model = RemovableLogisticRegression(features=Text(64)).fit(frame["review"], liked)
-    with pytest.raises(efface.PlanError, match="has features="):
-        model.to_onnx()
+    model.to_onnx(tmp_path / "model.onnx")
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    (taken,) = session.get_inputs()
+    made = Text(64).transform(frame["review"]).astype(np.float32)
+    label, probabilities = session.run(None, {taken.name: made})
+    assert np.array_equal(label, model.predict(frame["review"]))
+    np.testing.assert_allclose(probabilities, model.predict_proba(frame["review"]), atol=1e-5)

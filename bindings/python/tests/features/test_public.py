@@ -119,5 +119,5 @@ def test_what_is_no_transformer_is_refused():
     with pytest.raises(efface.RowError, match="must make an array of numbers"):
         RemovableLogisticRegression(features=Public(FunctionTransformer(np.ravel))).fit(np.ones((80, 2)), LIKED)
     wider = RemovableLogisticRegression(features=Public(Normalizer())).fit(np.ones((80, 2)), LIKED)
-    with pytest.raises(efface.RowError, match="3 values in the list, the schema declares 2"):
+    with pytest.raises(efface.RowError, match="3 values in the list, expected 2"):
         wider.predict(np.ones((2, 3)))
