@@ -8,7 +8,7 @@ pub(super) fn hint(error: &ExtractorError) -> Option<&'static str> {
     Some(match error {
         ExtractorError::NoImageNamed { .. } => "--image NAME names the column",
         ExtractorError::OnePlace { .. } => "--out, --statement and --checkpoint name three files",
-        ExtractorError::LeftOver { .. } => "delete it; with a --checkpoint the same command goes on from there",
+        ExtractorError::LeftOver { .. } => "move it away; with a --checkpoint the same command goes on from there",
         ExtractorError::Plan(error) => return for_plan(error),
         ExtractorError::Train(TrainError::Diverged { .. }) => "give a smaller --learning-rate",
         ExtractorError::Checkpoint { source: CheckpointError::OtherPlan, .. } => {

@@ -16,8 +16,12 @@ pub enum ExtractorError {
     /// Two of its files would be one.
     #[error("{} is named twice, for two files", path.display())]
     OnePlace { path: PathBuf },
-    /// A run was killed between its statement and its network.
-    #[error("{} is there without {}: a run was killed before it was done", statement.display(), network.display())]
+    /// A run was killed between its statement and its network, or the statement is another network's.
+    #[error(
+        "{} is there without {}: a run was killed before it was done, or it belongs to another network",
+        statement.display(),
+        network.display()
+    )]
     LeftOver { statement: PathBuf, network: PathBuf },
     /// δ is no probability, or 0.
     #[error("delta must be above 0 and below 1, got `{value}`")]
